@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder import Plugins
-from nanocoder.plugins.discovery import differences, find_plugins, locked_now
+from nanocoder.plugins.discovery import differences, installed_now
 
 
 @pytest.fixture
@@ -24,32 +24,32 @@ def site(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("file", ["__init__.py", "deep/data.toml", "added.py"])
 def test_plug_014_015_what_was_edited_in_place_differs_from_the_lock(site, file):
-    locked = locked_now(find_plugins([str(site)]))
+    locked = installed_now([str(site)])
     (site / "one_plugin/__pycache__").mkdir()
     (site / "one_plugin/__pycache__/__init__.cpython-311.pyc").write_bytes(b"made by Python")
-    assert differences(locked, locked_now(find_plugins([str(site)]))) == {}
+    assert differences(locked, installed_now([str(site)])) == {}
     (site / "one_plugin" / file).write_text("X = 2\n")
-    found = differences(locked, locked_now(find_plugins([str(site)])))
+    found = differences(locked, installed_now([str(site)]))
     assert found == {"tool-one": "has other contents than the lock"}
 
 
 def test_plug_014_a_file_that_has_moved_within_its_package_differs_from_the_lock(site):
-    locked = locked_now(find_plugins([str(site)]))
+    locked = installed_now([str(site)])
     (site / "one_plugin/deep").rename(site / "one_plugin/other")
-    assert list(differences(locked, locked_now(find_plugins([str(site)])))) == ["tool-one"]
+    assert list(differences(locked, installed_now([str(site)]))) == ["tool-one"]
 
 
 def test_plug_015_a_module_that_is_no_package_is_locked_too(site):
-    locked = locked_now(find_plugins([str(site)]))
+    locked = installed_now([str(site)])
     (site / "two_plugin.py").write_text("X = 2\n")
-    found = differences(locked, locked_now(find_plugins([str(site)])))
+    found = differences(locked, installed_now([str(site)]))
     assert found == {"tool-two": "has other contents than the lock"}
 
 
 def test_plug_008_what_is_new_is_not_in_the_lock(site):
-    locked = locked_now(find_plugins([str(site)]))
+    locked = installed_now([str(site)])
     del locked["tool-two"]
-    found = differences(locked, locked_now(find_plugins([str(site)])))
+    found = differences(locked, installed_now([str(site)]))
     assert found == {"tool-two": "is not in the lock"}
 
 
@@ -99,7 +99,7 @@ def test_plug_015_a_plugin_within_a_package_that_several_share_is_locked_too(sit
     (site / "one_plugin/inner.py").write_text("X = 1\n")
     points = site / "nanocoder_one-1.0.dist-info/entry_points.txt"
     points.write_text("[nanocoder]\ntool-one = one_plugin.inner\n")
-    locked = locked_now(find_plugins([str(site)]))
+    locked = installed_now([str(site)])
     (site / "one_plugin/inner.py").write_text("X = 2\n")
-    found = differences(locked, locked_now(find_plugins([str(site)])))
+    found = differences(locked, installed_now([str(site)]))
     assert found == {"tool-one": "has other contents than the lock"}

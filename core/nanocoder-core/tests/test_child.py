@@ -445,6 +445,9 @@ def test_its_processes_run_in_the_session_s_sandbox_with_its_own_directory(sessi
         def __init__(self, session, _settings):
             self.session = session
 
+        def changes(self):
+            return ()
+
         def wrap(self, argv, ports):
             return ["box", str(self.session.cwd), *argv]
 

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from nanocoder import Plugins, ProviderError
+from nanocoder import Plugins, ProviderError, ProviderSpec, hookimpl
 from nanocoder.session.models import first_usable
+from nanocoder_testing import Scripted
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -69,6 +70,22 @@ def test_without_a_model_the_way_to_one_is_a_command_that_can_be_typed():
         first_usable(Plugins(), {})
     assert "nanocoder plugins install 'provider-local[weights]'" in str(caught.value)
     assert "in a clone: uv run --extra local nanocoder" in str(caught.value)
+
+
+@pytest.mark.contract("NT-64")
+def test_a_key_in_a_file_makes_its_provider_the_automatic_choice():
+    class Acme:
+        @hookimpl
+        def nanocoder_providers(self):
+            variables = ("ACME_KEY", "OTHER_KEY")
+            return [ProviderSpec("acme", Scripted, default_model="m", key_variables=variables)]
+
+    plugins = Plugins()
+    plugins.add(Acme(), "acme")
+    for variable in ("ACME_KEY", "OTHER_KEY", "ACME_KEY_FILE", "OTHER_KEY_FILE"):
+        assert str(first_usable(plugins, {variable: "x"})) == "acme/m"
+        with pytest.raises(ProviderError):
+            first_usable(plugins, {variable: ""})
 
 
 def test_the_ways_to_a_model_fit_a_small_terminal_and_leave_out_what_is_for_tests(nanocoder):
@@ -264,8 +281,8 @@ def test_2_says_what_is_expected(nanocoder, words, variables, said):
 @pytest.mark.parametrize(
     ("config", "code", "said"),
     [
-        ('sandbox = "bubble"', 1, "config.toml:1: there is no sandbox 'bubble': no installed plug"),
-        ('dialect = "zz"', 1, "config.toml:1: there is no dialect 'zz': no installed plugin has"),
+        ('sandbox = "bubble"', 1, "config.toml:1: there is no sandbox 'bubble'. Installed: "),
+        ('dialect = "zz"', 1, "config.toml:1: there is no dialect 'zz'. Installed: "),
         ("[plugins]\nstrict = true", 1, "write one: nanocoder plugins lock"),
         ('[tools]\ndisable = ["nosuch"]', 0, "tools.disable names 'nosuch': no such tool"),
         ('[plugins]\ndisable = ["tool-gerp"]', 0, "plugins.disable names 'tool-gerp': no such"),

@@ -433,6 +433,37 @@ def test_management_works_with_a_broken_policy(nanocoder, denying, tmp_path, wor
     assert "policy-nothing" in refused.stderr
 
 
+def test_the_doctor_works_when_the_plugin_that_adds_checks_to_it_is_broken(nanocoder, tmp_path):
+    everything = nanocoder("doctor").stdout
+    listed = json.loads(nanocoder("plugins", "list", "--output", "json").stdout)
+    (owner,) = (plugin["name"] for plugin in listed if "doctor" in plugin["commands"])
+    (tmp_path / "site").mkdir()
+    module = f"nanocoder_{owner.replace('-', '_')}"
+    (tmp_path / "site" / f"{module}.py").write_text("raise RuntimeError('boom')\n")
+    done = nanocoder("doctor", env={"PYTHONPATH": str(tmp_path / "site")})
+    assert done.returncode == 1
+    assert f"plugin {owner}" in done.stdout
+    assert "boom" in done.stdout
+    assert "model  " in everything
+    assert "model  " not in done.stdout
+    assert "Something is wrong, see above." in done.stdout
+
+
+def test_the_doctor_of_the_core_has_the_same_form_as_the_full_one(nanocoder):
+    listed = json.loads(nanocoder("plugins", "list", "--output", "json").stdout)
+    (owner,) = (plugin["name"] for plugin in listed if "doctor" in plugin["commands"])
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[plugins]\ndisable = ["{owner}"]\n')
+    data = json.loads(nanocoder("doctor", "--output", "json").stdout)
+    assert data["ok"] is True
+    assert {"nanocoder", "configuration", "tools"} <= {row["check"] for row in data["checks"]}
+    config.write_text("modle = 'x'\n")
+    data = json.loads(nanocoder("doctor", "--output", "json").stdout)
+    assert data["ok"] is False
+    assert data["checks"][-1]["check"] == "configuration"
+
+
 @pytest.mark.contract("NT-70")
 def test_with_no_plugin_at_all_it_says_what_is_missing(nanocoder):
     disabled = json.loads(nanocoder("plugins", "list", "--output", "json").stdout)

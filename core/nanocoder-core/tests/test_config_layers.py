@@ -301,14 +301,23 @@ def test_every_core_setting_is_described_and_has_a_variable(place):
         assert (origin.layer, origin.name) == ("environment", variable)
 
 
-def test_a_start_without_plugin_tables_imports_no_cattrs(place):
-    place.user_file.write_text('model = "a/b"\n[plugins.tool-x]\ntimeout_s = 5\n')
+def test_a_start_without_plugin_tables_or_with_plain_ones_imports_no_cattrs(place):
+    plain = "names = ['a']\nservers = { git = { command = ['x'] } }\n"
+    text = f'model = "a/b"\n[plugins.tool-x]\ntimeout_s = 5\n[plugins.tool-z]\n{plain}'
+    place.user_file.write_text(text)
     program = """
 import sys
 from pathlib import Path
+from typing import Any
+import attrs
 from nanocoder.config.config import Config
 config = Config.load(Path(sys.argv[1]))
 config.settings("tool-y", type("S", (), {}))
+Plain = attrs.make_class("Plain", {
+    "names": attrs.field(default=(), type=tuple[str, ...]),
+    "servers": attrs.field(factory=dict, type=dict[str, Any]),
+})
+assert config.settings("tool-z", Plain) == Plain(("a",), {"git": {"command": ["x"]}})
 slow = {"cattrs", "platformdirs", "asyncio", "importlib.metadata", "importlib_metadata", "difflib"}
 print(sorted(slow & set(sys.modules)), config.core.model)
 """

@@ -5,7 +5,7 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from nanocoder import Effect, Plugins, ToolContext, hookimpl, tool
+from nanocoder import Effect, Plugins, ToolCall, ToolContext, hookimpl, tool
 from nanocoder.path.preview import DRY_RUN_RESULT, is_performed
 from nanocoder_kit_sessions.file_history import History
 from nanocoder_kit_sessions.records import read
@@ -138,4 +138,4 @@ def test_what_may_change_something_is_not_performed(options, performed):
     def act() -> str:
         """Act, for tests."""
 
-    assert is_performed(tool(risk="safe", **options)(act), {}) is performed
+    assert is_performed(tool(risk="safe", **options)(act), ToolCall("1", "act")) is performed

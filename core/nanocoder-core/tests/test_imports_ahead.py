@@ -164,7 +164,7 @@ def test_there_is_no_thread_where_all_is_there(home, tmp_path):
 
 HANGS = """
 import sys, threading
-from nanocoder.deadline import preload
+from nanocoder.cancel import preload
 with preload(["ahead_hangs"]):
     while "ahead_hangs" not in sys.modules:
         pass

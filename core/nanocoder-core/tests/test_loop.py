@@ -13,6 +13,8 @@ from nanocoder import (
     Plugins,
     ProviderError,
     StopRun,
+    TextDelta,
+    ThinkingDelta,
     ToolCall,
     Usage,
     UsageError,
@@ -442,6 +444,38 @@ def test_a_listener_that_breaks_changes_nothing(tmp_path):
         assert session.report.text == "Hello."
         assert "deaf" in str(session.plugins.reports[0])
         assert len(session.plugins.reports) == 1
+
+
+def test_listeners_hear_the_pieces_of_a_reply_joined_and_in_order(tmp_path):
+    heard = []
+
+    class Ear:
+        @hookimpl
+        def nanocoder_event(self, event):
+            heard.append((event.kind, event.data.get("text")))
+
+    class Talks(Scripted):
+        def stream(self, request, cancel):
+            self.requests.append(request)
+            for number in range(1_000):
+                yield TextDelta(f"{number} ")
+            yield ThinkingDelta("hm ")
+            yield ThinkingDelta("hm")
+            yield TextDelta("end")
+            yield Finished("done")
+
+    model = Talks(["unused"])
+    with opened(tmp_path, plugins={"ear": Ear()}, model=model) as (session, _):
+        shown = list(session.run("go"))
+    kinds = [kind for kind, _ in heard]
+    texts = [text for kind, text in heard if kind == "text"]
+    pieces = [event for event in shown if event.kind == "text"]
+    assert len(pieces) == 1_001
+    assert len(texts) < 100
+    assert "".join(texts) == "".join(event.data["text"] for event in pieces)
+    assert [text for kind, text in heard if kind == "thinking"] == ["hm hm"]
+    assert kinds.index("thinking") > kinds.index("text")
+    assert kinds.index("request.finished") > len(kinds) - 1 - kinds[::-1].index("text")
 
 
 def test_a_transcript_that_outgrows_the_context_is_compacted_once_it_may_be(tmp_path):

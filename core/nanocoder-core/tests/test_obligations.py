@@ -83,6 +83,9 @@ class Box:
             raise ToolError(self.problem, error_class="sandbox_unavailable")
         return "a box"
 
+    def changes(self) -> Sequence[str]:
+        return ()
+
     def wrap(self, argv: Sequence[str], _ports: Sequence[int]) -> list[str]:
         return ["boxed", *argv]
 

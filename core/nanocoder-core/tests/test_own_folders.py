@@ -1,7 +1,6 @@
 """With the home directory as workspace, tools read nothing of what nanocoder keeps there."""
 
 import pwd
-from types import SimpleNamespace
 
 import pytest
 from nanocoder import open_session
@@ -13,7 +12,8 @@ def home(tmp_path, monkeypatch):
     for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(tmp_path)))
+    person = pwd.struct_passwd(("person", "x", 1000, 1000, "", str(tmp_path), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: person)
     sessions = tmp_path / ".local/state/nanocoder/sessions"
     sessions.mkdir(parents=True)
     (sessions / "other.jsonl").write_text('{"said": "needle-in-journal"}\n')

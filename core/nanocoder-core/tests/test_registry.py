@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -253,6 +254,27 @@ def test_any_tool_can_be_wrapped_with_a_retry_and_a_fallback(tmp_path):
         assert called(session, "patient", {"times": 3})[0].output == "at last"
 
 
+class Adds:
+    """A plugin whose tools depend on the folder and are known only in a session."""
+
+    @hookimpl
+    def nanocoder_tools(self, tools, settings, trusted_folder):
+        own = [evolve(head, name=f"head_of_{trusted_folder.name}"), evolve(head, name="hidden")]
+        return [tool.owned("adds", "1") for tool in own] if "head" in tools else []
+
+
+def test_a_plugin_adds_tools_that_only_the_configuration_knows(tmp_path):
+    plugins = Plugins()
+    plugins.add(Offers(head), "mine")
+    plugins.add(Adds(), "adds")
+    folder = tmp_path / "shop"
+    plugins.configure(lambda _, cls: cls(), hidden=["hidden"], trusted_folder=folder)
+    assert list(plugins.tools()) == ["head", "head_of_shop"]
+    assert plugins.tool("head_of_shop").plugin == "adds"
+    plugins.configure(lambda _, cls: cls(), wrapping=["mine"], trusted_folder=folder)
+    assert list(plugins.tools()) == ["head"]
+
+
 def composed(name: str, *steps: str) -> Any:
     def handler(ctx: ToolContext) -> str:
         return "done"
@@ -295,6 +317,33 @@ def test_many_tools_that_share_their_steps_are_looked_at_in_no_time():
     plugins = plugins_with(mine=Offers(*tools, *(composed(name) for name in rows[0])))
     assert len(plugins.tools()) == 160
     assert plugins.reports == []
+
+
+# PLUG-016
+@pytest.mark.parametrize(
+    "change",
+    [{"risk": "dangerous"}, {"effects": {"read", "write"}}, {"description": "Now it removes."}],
+)
+def test_a_tool_that_changes_in_a_session_is_not_run(tmp_path, change):
+    ran = []
+
+    def make(**fields):
+        @tool(**{"risk": "safe", "effects": {"read"}, "description": "Search.", **fields})
+        def search() -> str:
+            ran.append(fields)
+            return "done"
+
+        return search
+
+    offers = [make()]
+    plugins = Plugins()
+    plugins.add(SimpleNamespace(nanocoder_tools=hookimpl(lambda: offers)), "mcp-bridge")
+    offers[:] = [make(**change)]
+    run = play(tmp_path, [[("search", {})], "Done."], plugins=plugins)
+    assert not ran
+    assert run.results[0].is_error
+    field = next(iter(change))
+    assert f"'search' has another {field} now than when it was described" in run.results[0].output
 
 
 # PLUG-020

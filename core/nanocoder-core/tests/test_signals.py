@@ -123,7 +123,7 @@ class Lock:
         self._lock.release()
 
 class Threading:
-    Lock, Event = Lock, threading.Event
+    Lock, Event, Thread = Lock, threading.Event, threading.Thread
 
 sys._signals = [signal.SIGTERM]
 cancel.threading = Threading

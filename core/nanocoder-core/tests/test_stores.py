@@ -1,7 +1,5 @@
 """Where sessions are kept is a plugin: the one that is configured, or none."""
 
-import json
-from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +15,6 @@ from nanocoder import (
     hookimpl,
     open_session,
 )
-from nanocoder.cli.doctor import run
 from nanocoder.config.config import Config
 from nanocoder.plugins.packages import package_with
 from nanocoder_kit_sessions import MemoryJournal, SessionStore, session_store
@@ -115,13 +112,6 @@ def test_a_store_that_somebody_asked_for_has_to_be_there(tmp_path, options, vari
     plugins.add(Scripted(["ONE"]), "script")
     with pytest.raises(UsageError, match=r"session store 'files?'"):
         open_session(tmp_path, plugins=plugins, **options, **at(tmp_path, **variables))
-
-
-def test_the_doctor_notes_that_nothing_is_kept_and_names_the_package(bare_host, capsys):
-    assert run(Namespace(output="json"), bare_host) == 0
-    checks = {check["check"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert checks["store"]["status"] == "note"
-    assert checks["store"]["detail"].endswith(f"install {package_with('stores', 'files')} adds it")
 
 
 @pytest.mark.parametrize("store", ["files", "memory"])

@@ -105,6 +105,24 @@ def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
     assert "frobnicate(x)" in nanocoder("policy", "coverage").stdout
 
 
+@pytest.mark.contract("W14")
+def test_coverage_counts_rules_that_are_tables(nanocoder, configure, asked):
+    table = "[[plugins.policy-rules.rules]]\nverdict = "
+    file = configure(
+        f'{table}"deny"\ntool = "bash"\npattern = "git push *"\n'
+        f'{table}"deny"\ntool = "bash"\npattern = "git push origin *"\nmode = "auto"\n'
+        f'{table}"ask"\ntool = "frobnicate"\n'
+        f'{table}"ask"\neffect = "network"\nagent = "review"\n'
+    )
+    findings = json.loads(nanocoder("policy", "coverage", "--output", "json").stdout)["findings"]
+    gaps = {(row["kind"], row["subject"]): row for row in findings}
+    assert ("no rule", "bash") not in gaps
+    assert gaps["dead", "frobnicate"]["where"].startswith(f"{file}:")
+    kinds = {kind for kind, subject in gaps if subject == "bash(git push origin *) in mode auto"}
+    assert kinds & {"shadowed", "never hit"}
+    assert not [subject for _, subject in gaps if subject == "bash(git push *)"]
+
+
 @pytest.mark.contract("W3")
 @pytest.mark.contract("NT-63")
 def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_change(

@@ -1,5 +1,6 @@
 """Decisions made later about calls of a run that nobody watched."""
 
+import json
 import re
 
 import pytest
@@ -26,7 +27,7 @@ def unwatched(nanocoder):
 
 def tokens(nanocoder):
     return re.findall(
-        r"^(\S+:[0-9a-f]{12})  ", nanocoder("sessions", "approve").stdout, re.MULTILINE
+        r"^(\S+:[0-9a-f]{16})  ", nanocoder("sessions", "approve").stdout, re.MULTILINE
     )
 
 
@@ -87,3 +88,99 @@ def test_a_token_of_something_else_approves_nothing(nanocoder, unwatched, change
     done = nanocoder("sessions", "approve", "last", change(token))
     assert done.returncode in {2, 3}
     assert not (nanocoder.cwd / "new.py").exists()
+
+
+def bash(command):
+    return {"name": "bash", "arguments": {"command": command}}
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("bash run.sh", "run.sh"),
+        ("bash -c 'bash run.sh; echo x'", "run.sh"),
+        ("python3 x.py >out", "x.py"),
+        ("cd sub && bash go.sh", "sub/go.sh"),
+        ("python3 -m sub.tool", "sub/tool.py"),
+        ("make all", "Makefile"),
+        ("sh ./ru*.sh", "run.sh"),
+        ("sh ./r[[:lower:]]?.sh", "run.sh"),
+        ("sh s*/g{o,a}.sh", "sub/go.sh"),
+        ("cd s?b && sh go.s*", "sub/go.sh"),
+    ],
+)
+def test_a_script_that_changed_meanwhile_is_decided_about_again(
+    nanocoder, unwatched, command, file
+):
+    (nanocoder.cwd / "sub").mkdir()
+    (nanocoder.cwd / file).write_text("all:\n")
+    unwatched(bash(command))
+    [token] = tokens(nanocoder)
+    assert tokens(nanocoder) == [token]
+    (nanocoder.cwd / file).write_text("touch evil\nall:\n\ttouch evil\n")
+    done = nanocoder("sessions", "approve", "last", token)
+    assert done.returncode == 3
+    assert f"it is not what was shown as {token}" in done.stderr
+    assert not list(nanocoder.cwd.rglob("evil"))
+
+
+@pytest.mark.parametrize("names", ["many/*", " ".join(f"many/{n}" for n in range(1001))])
+def test_a_call_that_names_too_many_files_cannot_be_approved(nanocoder, unwatched, names):
+    (nanocoder.cwd / "many").mkdir()
+    unwatched(bash(f"touch made; cat {names}"))
+    [token] = tokens(nanocoder)
+    for number in range(1001):
+        (nanocoder.cwd / f"many/{number}").touch()
+    done = nanocoder("sessions", "approve", "last", token)
+    assert done.returncode == 3
+    assert "it may name more than 1,000 files" in done.stderr
+    assert not (nanocoder.cwd / "made").exists()
+    listed = nanocoder("sessions", "approve")
+    assert "cannot be approved: it may name more than 1,000 files" in listed.stdout
+    assert "to approve" not in listed.stderr
+
+
+def test_a_decision_holds_for_one_session_only(nanocoder, unwatched):
+    unwatched(bash("touch made"))
+    [token] = tokens(nanocoder)
+    unwatched(bash("touch made"))
+    assert tokens(nanocoder) != [token]
+    assert nanocoder("sessions", "approve", "last", token).returncode == 3
+    assert not (nanocoder.cwd / "made").exists()
+
+
+def test_a_decision_holds_for_one_folder_only():
+    from pathlib import Path
+
+    from nanocoder import ToolCall
+    from nanocoder_command_sessions.deciding import Waiting
+
+    call = ToolCall("call-1", "bash", {"command": "touch made"})
+    places = [("a", "/a"), ("a", "/b"), ("b", "/a")]
+    assert len({Waiting(call, session, Path(folder)).token for session, folder in places}) == 3
+
+
+def test_what_waits_and_what_was_done_can_be_read_by_programs(nanocoder, unwatched):
+    unwatched(write())
+    listed = json.loads(nanocoder("sessions", "approve", "--output", "json").stdout)
+    [row] = listed["calls"]
+    assert (row["tool"], row["problem"]) == ("write_file", "")
+    assert "x = 1" in row["preview"]
+    refused = nanocoder("sessions", "approve", "last", f"{row['token']}0", "--output", "json")
+    assert json.loads(refused.stdout)["not_run"] == row["id"]
+    model = nanocoder.script({"text": "played"}, {"text": "played"}, {"text": "Thanks."})
+    arguments = ("last", row["token"], "--model", model, "--output", "json")
+    done = json.loads(nanocoder("sessions", "approve", *arguments).stdout)
+    assert (done["text"], done["error"]) == ("Thanks.", None)
+    assert done["session_id"] == listed["session_id"]
+    assert [each["id"] for each in done["done"]] == [row["id"]]
+    assert json.loads(nanocoder("sessions", "approve", "--output", "json").stdout)["calls"] == []
+
+
+def test_the_help_and_the_list_say_what_they_show(nanocoder, unwatched):
+    help_text = nanocoder("sessions", "approve", "--help").stdout
+    assert "nanocoder sessions approve last call-1:" in " ".join(help_text.split())
+    unwatched(write())
+    assert re.match(
+        r"1 call waits for a decision in session \S+\n\n", nanocoder("sessions", "approve").stdout
+    )

@@ -138,6 +138,14 @@ def test_single_calls_are_undone_too_the_newest_first(nanocoder, work):
     assert left == [{"a.txt": "first\n"}, {"a.txt": "by the run\n"}, {}]
 
 
+def test_a_run_that_got_no_answer_does_not_hide_the_changes_before_it(nanocoder, work):
+    work(write("a.txt", "by the run\n"))
+    refused = nanocoder.script({"error": "no answer today", "kind": "auth"})
+    assert nanocoder("run", "--model", refused, "go on").returncode == 4
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {}
+
+
 def test_one_call_alone_can_be_undone(nanocoder, work):
     (nanocoder.cwd / "a.txt").write_text("a")
     work(write("a.txt", "1"), write("b.txt", "1"))

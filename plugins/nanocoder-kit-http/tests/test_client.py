@@ -81,7 +81,7 @@ def test_one_connection_serves_many_requests(serve, connect):
 
 
 def test_a_reader_that_stops_at_the_end_mark_keeps_the_connection(serve, connect):
-    server = serve(Answer([data(1), data(b"[DONE]"), 0.05, b": trailing\n\n"]))
+    server = serve(Answer([data(1), 0.05, data(b"[DONE]"), 0.05, b": trailing\n\n"]))
     client = connect(server)
     for _ in range(2):
         batches = client.stream_events("/x", b"{}", Cancel())

@@ -32,6 +32,9 @@ def tools() -> dict[str, Tool[..., Any]]:
     all_tools = [
         _tool("read_file", "safe", {"read"}),
         _tool("grep", "safe", {"read"}),
+        _tool("glob", "safe", {"read"}),
+        _tool("list_files", "safe", {"read"}),
+        _tool("todo_read", "safe", {"read"}),
         _tool("todo_write", "safe", {"write"}),
         _tool("write_file", "medium", {"write"}),
         _tool("edit_file", "medium", {"read", "write"}),

@@ -12,10 +12,10 @@ from nanocoder_policy_rules import Settings
 @pytest.mark.parametrize(
     ("rule", "command"),
     [
-        ("bash(git status)", "git status"),
-        ("bash(git status)", "git status --short && ls"),
-        ("bash(git diff *)", "git diff HEAD~1 -- src"),
-        ("bash(git log *)", "git log --oneline -5 | head -3"),
+        ("bash(git add -A)", "git add -A"),
+        ("bash(git add)", "git add --all && ls"),
+        ("bash(git checkout *)", "git checkout HEAD~1 -- src"),
+        ("bash(git merge *)", "git merge --ff-only x | head -3"),
         ("bash(git add *)", "git add -A"),
         ("bash(git commit *)", 'git commit -m "describe git push"'),
         ("bash(git config --get *)", "git config --get user.name"),
@@ -154,7 +154,7 @@ GIT = ["bash(git status *)", "bash(git diff *)", "bash(git log *)", "bash(git ad
 )
 def test_git_asks_where_the_repository_names_a_program(setting, repository, judge):
     for command in ("git status", "cd src && git diff"):
-        repository('[core]\n\tfsmonitor = false # none\n[remote "o"]\n\turl = git@x.test:y')
+        repository('[core]\n\tfsmonitor = false\n[remote "o"]\n\turl = git@x.test:y')
         assert str(judge("bash", {"command": command}, allow=GIT).decision) == "allow"
         repository(setting)
         verdict = judge("bash", {"command": command}, allow=GIT)
@@ -187,12 +187,28 @@ def _broken_below(root):
 
 
 @pytest.mark.finding("F4")
-@pytest.mark.parametrize("make", [_worktree, _shared, _bare, _broken_below])
+def test_a_folder_of_git_that_names_another_one_is_asked_about(tmp_path, repository, judge):
+    assert str(judge("bash", {"command": "git status"}, allow=GIT).decision) == "allow"
+    _, command = _shared(tmp_path)
+    assert str(judge("bash", {"command": command}, allow=GIT).decision) == "ask"
+
+
+@pytest.mark.finding("F4")
+@pytest.mark.parametrize("make", [_worktree])
 def test_the_settings_are_those_that_git_reads(make, tmp_path, repository, judge):
     file, command = make(tmp_path)
     assert str(judge("bash", {"command": command}, allow=GIT).decision) == "allow"
     repository("[core]\n\tfsmonitor = touch x", file)
     assert str(judge("bash", {"command": command}, allow=GIT).decision) == "ask"
+
+
+@pytest.mark.finding("F4")
+@pytest.mark.parametrize("make", [_bare, _broken_below])
+def test_git_asks_where_it_may_find_another_repository(make, tmp_path, repository, judge):
+    _, command = make(tmp_path)
+    verdict = judge("bash", {"command": command}, allow=GIT)
+    assert str(verdict.decision) == "ask"
+    assert "can start a program" in verdict.reason
 
 
 @pytest.mark.finding("F4")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.contract("C9")
 OFFERED = [
     ("bash", {"command": "make"}, ["bash(make)"]),
     ("bash", {"command": "pytest -q tests/test_a.py"}, ["bash(pytest -q tests/test_a.py)"]),
-    ("bash", {"command": "git status"}, ["bash(git status)"]),
+    ("bash", {"command": "git add one"}, ["bash(git add one)"]),
     ("bash", {"command": "make && ls | wc -l"}, ["bash(make)"]),
     ("bash", {"command": "make && pytest", "timeout": 5}, ["bash(make)", "bash(pytest)"]),
     ("bash", {"command": "npm run test"}, ["bash(npm run test)"]),
@@ -302,3 +302,43 @@ def test_a_broken_file_is_an_error_of_the_list(nanocoder, keep):
     done = nanocoder("grants", "list")
     assert done.returncode == 2
     assert "repair it or remove it, which revokes all" in done.stderr
+
+
+@pytest.mark.parametrize("link", ["one", "sub"])
+def test_a_grant_holds_no_longer_where_a_word_became_a_link(judge, tmp_path, link):
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    command = "touch one" if link == "one" else "touch sub/one"
+    assert judge("bash", {"command": command}).grants == (f"bash({command})",)
+    grant(tmp_path, f"bash({command})")
+    assert decision(judge, command) == "allow"
+    (tmp_path / link).symlink_to(outside / "one" if link == "one" else outside)
+    verdict = judge("bash", {"command": command})
+    assert (verdict.decision, verdict.grants) == ("ask", ())
+
+
+@pytest.mark.parametrize("change", ["setting", "gitlink", "hook"])
+def test_a_grant_for_git_holds_only_while_the_repository_starts_nothing(judge, tmp_path, change):
+    def git(*words, cwd=tmp_path):
+        subprocess.run(["git", *words], cwd=cwd, check=True, capture_output=True)
+
+    git("init", "-q", ".")
+    grant(tmp_path, "bash(git add one)")
+    assert decision(judge, "git add one") == "allow"
+    assert decision(judge, "git status") == "allow"
+    if change == "setting":
+        git("config", "core.fsmonitor", "touch evil")
+    elif change == "hook":
+        (tmp_path / ".git/hooks/post-index-change").write_text("touch evil")
+    else:
+        (tmp_path / "inner").mkdir()
+        git("init", "-q", ".", cwd=tmp_path / "inner")
+        name = ("-c", "user.name=a", "-c", "user.email=a@b")
+        git(*name, "commit", "-q", "--allow-empty", "-m", "x", cwd=tmp_path / "inner")
+        git("add", "inner")
+        git("config", "core.fsmonitor", "touch evil", cwd=tmp_path / "inner")
+    for command in ("git add one", "git status"):
+        verdict = judge("bash", {"command": command})
+        assert (verdict.decision, verdict.grants) == ("ask", ()), command
+        assert "can start a program" in verdict.reason
+    assert decision(judge, "git status", allow=["bash(git status)"]) == "ask"

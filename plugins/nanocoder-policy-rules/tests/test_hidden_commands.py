@@ -276,7 +276,9 @@ def test_a_capital_letter_is_another_option_to_other_programs(rule, command, jud
 def test_a_denied_command_is_found_under_a_name_that_the_text_gives_it(command, judge):
     rule = "bash(git push *)"
     assert str(judge("bash", {"command": command}, "auto", deny=[rule]).decision) == "deny"
-    assert judge("bash", {"command": command}, "auto").rule == "lasting commands"
+    # Words that env splits could name any file, which comes first.
+    rule = "paths" if command.startswith("env -S") else "lasting commands"
+    assert judge("bash", {"command": command}, "auto").rule == rule
 
 
 @pytest.mark.parametrize("command", ["/usr/bin/g[[:alpha:]]t push", "g[[:lower:]_]t push"])

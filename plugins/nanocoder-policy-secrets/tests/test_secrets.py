@@ -105,6 +105,27 @@ def test_one_message_always_becomes_the_same_one():
     assert [result.output for result in first[3].results] == [PLACEHOLDER, "x"]
 
 
+def test_only_new_messages_are_looked_at():
+    messages = RedactedMessages(Redactor({}))
+    transcript = [Message("user", TOKEN), *(Message("user", f"line {n}") for n in range(50))]
+    first = messages.redacted(transcript)
+    seen = []
+    messages._message = lambda message: seen.append(message) or message  # type: ignore[method-assign]
+    latest = Message("user", "latest")
+    assert messages.redacted([*transcript, latest]) == [*first, latest]
+    assert seen == [latest]
+
+
+def test_a_secret_stays_hidden_when_a_compaction_replaces_messages_before_it():
+    messages = RedactedMessages(Redactor({}))
+    last = Message("user", TOKEN)
+    messages.redacted([Message("user", "a"), Message("user", "b"), last])
+    for transcript in ([last], [Message("user", "a"), Message("user", TOKEN), last]):
+        texts = [message.text for message in messages.redacted(transcript)]
+        assert TOKEN not in "".join(texts)
+        assert texts[-1] == PLACEHOLDER
+
+
 def test_a_person_can_switch_it_off_and_a_project_cannot(nanocoder):
     (nanocoder.cwd / "s.txt").write_text(f"k={TOKEN}\n")
     table = "[plugins.policy-secrets]\nresults = false\n"

@@ -51,6 +51,9 @@ class Lenient:
     def nanocoder_resources(self):
         return [Resource("box", lambda _session, _settings: self)]
 
+    def changes(self):
+        return ()
+
     def wrap(self, argv, _ports):
         return ["boxed", *argv]
 

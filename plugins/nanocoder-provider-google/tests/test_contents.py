@@ -67,8 +67,7 @@ def test_text_and_thoughts_are_streamed_and_usage_counts_cache_and_thoughts(play
     )
     assert reply(provider, tools=[READ], max_tokens=9, temperature=0.5) == [
         ThinkingDelta("Hm."),
-        TextDelta("Hel"),
-        TextDelta("lo"),
+        TextDelta("Hello"),
         Finished("Hello", usage=Usage(6, 5, 4, cost=0.0), native={"google": [{"text": "Hello"}]}),
     ]
     sent = server.seen[0]

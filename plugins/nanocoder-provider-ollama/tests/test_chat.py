@@ -82,8 +82,7 @@ def test_text_and_thoughts_are_streamed_and_the_context_is_asked_for(play):
     assert provider.context == 32_768
     assert reply(provider, tools=[READ], max_tokens=9, temperature=0.5) == [
         ThinkingDelta("Hm."),
-        TextDelta("Hel"),
-        TextDelta("lo"),
+        TextDelta("Hello"),
         Finished("Hello", usage=Usage(7, 3, cost=0.0)),
     ]
     show, chat = server.seen
@@ -180,8 +179,7 @@ def test_a_small_model_chooses_actions_under_a_schema(play):
     assert provider.context == 32_768
     assert provider.profile == "small"
     assert reply(provider, tools=[READ]) == [
-        TextDelta("Hel"),
-        TextDelta("lo"),
+        TextDelta("Hello"),
         Finished("Hello", usage=Usage(7, 3, cost=0.0)),
     ]
     sent = server.seen[1].json

@@ -102,8 +102,7 @@ def test_text_is_streamed_and_the_whole_reply_comes_last(play):
         )
     )
     assert reply(provider) == [
-        TextDelta("Hel"),
-        TextDelta("lo"),
+        TextDelta("Hello"),
         Finished("Hello", usage=Usage(6, 2, 4, cost=0.0)),
     ]
     assert server.seen[0].path == "/chat/completions"
@@ -403,7 +402,9 @@ def test_an_error_object_before_the_first_word_is_retried_and_later_is_not(play)
     good = events(chunk("stop", content="ok"), DONE)
     provider, server = play(events(busy), good, max_retries=1)
     assert reply(provider)[-1].text == "ok"
-    provider, server = play(events(chunk(content="wo"), busy), good, max_retries=1)
+    provider, server = play(
+        Answer([data(chunk(content="wo")), 0.05, data(busy)]), good, max_retries=1
+    )
     assert "overloaded, sorry (after 2 characters" in str(failure(provider))
     assert len(server.seen) == 1
 

@@ -10,7 +10,7 @@ def variables(shell):
     return dict(line.partition("=")[::2] for line in shell("env").output.splitlines())
 
 
-# PROC-018, 019
+# PROC-018
 @pytest.mark.contract("NT-27")
 @pytest.mark.contract("MA-05")
 def test_nothing_asks_scrolls_or_edits(shell):
@@ -106,3 +106,16 @@ def test_no_project_hands_on_secrets_not_even_a_trusted_one(tmp_path):
         assert "plugins.tool-bash.environment: only your own configuration" in " ".join(
             output.split()
         )
+
+
+# PROC-019
+def test_no_pager_and_no_editor_waits_for_a_person(shell, tmp_path):
+    made = "git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first"
+    shell(made)
+    names = "GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b"
+    result = shell(
+        f"git log; {names} git commit --amend --allow-empty; man ls; echo end", timeout=20
+    )
+    assert "first" in result.output
+    assert "end" in result.output.splitlines()
+    assert not result.metadata["timed_out"]

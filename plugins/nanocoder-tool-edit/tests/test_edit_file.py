@@ -309,6 +309,7 @@ def test_nothing_alike_says_so_without_a_region(ctx, file):
         (b"\xef\xbb\xbfa\nb", "b", "c", b"\xef\xbb\xbfa\nc"),
         ("aé".encode("utf-16"), "é", "ü", "aü".encode("utf-16")),
         (b"caf\xe9 \x80", "caf\xe9", "th\xe9", b"th\xe9 \x80"),
+        (b"\xe9t\na\n", "a", "b", b"\xe9t\nb\n"),  # FS-017
         (b"\tif x:\n\t\ty\n", "\ty", "\tz", b"\tif x:\n\t\tz\n"),
     ],
 )

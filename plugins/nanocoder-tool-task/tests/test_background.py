@@ -70,7 +70,7 @@ def test_what_has_finished_is_told_with_the_next_result(session, gate):
     with session(calls(WAIT), {"text": "Found it."}) as ask:
         ask("task", {**GIVEN, "also": [{"description": "second", "prompt": "go"}]})
         gate.set()
-        ask.session._runtime.resource("tool-task", "agents").find("a2").ended.wait(20)
+        ask.session.resource("tool-task", "agents").find("a2").ended.wait(20)
         first = ask("task_result", {"id": "a1", "wait_s": 20})
         assert first.output == "Found it.\n\n[a2 has finished: second; see task_result]"
         assert "[a" not in ask("task_result", {"id": "a1"}).output
@@ -97,7 +97,7 @@ def test_it_ends_with_the_session_and_its_worktree_with_it(session, repository, 
     with session(calls(WAIT), {"text": "never"}) as ask:
         ask("task", {**GIVEN, "isolation": "worktree"})
         assert git(repository, "worktree", "list").count("\n") == 2
-        agents = ask.session._runtime.resource("tool-task", "agents")
+        agents = ask.session.resource("tool-task", "agents")
     (record,) = agents.all()
     assert not record.thread.is_alive()
     assert record.outcome.error_class in {"interrupted", "cancelled"}

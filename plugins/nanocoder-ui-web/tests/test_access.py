@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from nanocoder_ui_web.access import HEADERS, POLICY, Access
+from nanocoder_ui_web.access import HEADERS, LINK_S, POLICY, Access
 
 pytestmark = pytest.mark.contract("D5")
 
@@ -111,6 +111,17 @@ def test_a_link_that_many_use_at_once_works_for_one():
         with ThreadPoolExecutor(8) as pool:
             keys = list(pool.map(access.exchange, [token] * 8))
         assert len([key for key in keys if key]) == 1
+
+
+def test_a_link_that_was_not_used_in_time_works_no_more():
+    now = [0.0]
+    access = Access(now=lambda: now[0])
+    early, late = access.invite(), access.invite()
+    now[0] = LINK_S - 1
+    assert access.exchange(early)
+    now[0] = LINK_S + 1
+    assert access.exchange(late) is None
+    assert access.exchange(access.invite()), "a new link works"
 
 
 def test_a_key_is_compared_as_a_whole():

@@ -1,9 +1,27 @@
-"""Cancelling: one flag that wakes what blocks."""
+"""Stopping work: one flag that wakes what blocks, and work that must not hold up its caller.
 
+Python cannot end a thread. Work that is late goes on by itself on its thread, and its outcome is
+dropped. A single operation that never lets other threads run, such as a regular expression on a
+text made for it, holds up everything and cannot be left behind either.
+"""
+
+import os
+import queue
+import sys
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, TypeVar
 
-from nanocoder.errors import Cancelled
+from nanocoder.errors import Cancelled, TimedOut
+
+T = TypeVar("T")
+
+IDLE_S: Final = 0.3
+"""By then a request was sent, and a model that answers at once has answered."""
 
 
 class Cancel:
@@ -64,3 +82,113 @@ class Cancel:
         if self._detach:
             self._detach()
             self._detach = None
+
+
+class LateError(TimedOut):
+    """The work took longer than it may."""
+
+
+def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | None = None) -> T:
+    """Return what *work* returns, or raise what it raises; it runs on another thread.
+
+    Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled as soon as *cancel* is set.
+    """
+    import contextvars
+
+    if cancel is not None:
+        cancel.check()
+    outcomes: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    interrupted = Cancelled("interrupted")
+    try:
+        worker = _idle().pop()
+    except IndexError:  # another thread may have taken the last one
+        worker = _Worker()
+    forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else lambda: None
+    context = contextvars.copy_context()  # a tracer's span is the hook's, too
+    worker.tasks.put((lambda: context.run(work), outcomes))
+    is_done = False
+    try:
+        value, error = outcomes.get(timeout=limit_s or None)
+        is_done = error is not interrupted
+    except queue.Empty:
+        raise LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s}) from None
+    finally:
+        if not is_done:
+            worker.is_left_behind = True
+        forget()
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
+
+
+def idle_threads() -> set[threading.Thread]:
+    """Return the threads that wait for the next work: of all threads they are the core's own."""
+    return {worker.thread for worker in tuple(_idle())}
+
+
+@cache
+def _idle() -> "deque[_Worker]":
+    """Return the threads of this process that wait for work; the last used one is taken first."""
+    workers: deque[_Worker] = deque()
+    os.register_at_fork(after_in_child=workers.clear)  # a forked process has none of the threads
+    return workers
+
+
+class _Worker:
+    """A thread for one piece of work after the other."""
+
+    def __init__(self) -> None:
+        self.is_left_behind = False
+        self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True)
+        self.thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            work, outcomes = self.tasks.get()
+            outcome: tuple[Any, BaseException | None]
+            try:
+                outcome = work(), None
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                outcome = None, error
+            del work  # an idle thread keeps nothing of the session alive
+            ends = self.is_left_behind  # read once: a thread that ends must not look idle
+            if not ends:
+                _idle().append(self)
+            outcomes.put(outcome)
+            del outcome, outcomes
+            if ends:
+                return
+
+
+@contextmanager
+def preload(modules: Sequence[str]) -> Iterator[None]:
+    """Import *modules* on a thread, one after the other, until the block ends.
+
+    So the first call need not wait for them. Nothing is registered, and an import that fails is
+    forgotten: it fails again where the module is used.
+    """
+    missing = [module for module in modules if module not in sys.modules]
+    if not missing:
+        yield
+        return
+    stop = threading.Event()
+    # A daemon thread does not delay the end of the program.
+    thread = threading.Thread(
+        target=_import, args=(missing, stop), name="nanocoder-imports", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+
+
+def _import(modules: Sequence[str], stop: threading.Event) -> None:
+    stop.wait(IDLE_S)
+    for module in modules:
+        if stop.is_set():
+            return
+        # The error is reported where the module is used; a plugin's sys.exit must end nothing here.
+        with suppress(BaseException):
+            import_module(module)

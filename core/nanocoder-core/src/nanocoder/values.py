@@ -126,7 +126,7 @@ class ToolResult(Value):
     title: str = ""
     data: Any = None
     metadata: Mapping[str, Any] = EMPTY
-    attachments: tuple[Attachment, ...] = ()
+    attachments: Sequence[Attachment] = ()
     is_error: bool = False
     error_class: str = ""
     call_id: str = ""
@@ -287,33 +287,3 @@ class Question(Value):
     custom: bool = True
     timeout_s: float = 60.0
     call_id: str = ""
-
-
-FIELD_TYPES: Final[Mapping[Any, type | tuple[type, ...]]] = {
-    str: str,
-    bool: bool,
-    int: int,
-    float: (int, float),
-    float | None: (int, float, type(None)),
-    str | None: (str, type(None)),
-    Mapping[str, Any]: Mapping,
-    Mapping[str, Any] | None: (Mapping, type(None)),
-    tuple[Attachment, ...]: Sequence,
-    tuple[str, ...]: tuple,
-    tuple[Any, ...]: tuple,
-}
-"""What a field of a declared type may hold when a plugin made the value."""
-
-
-def wrong_field(value: Any) -> str:
-    """Say which field of *value* is not of its declared type; nothing if all are."""
-    for attribute in fields(type(value)):
-        expected = FIELD_TYPES.get(attribute.type, object)
-        actual = getattr(value, attribute.name)
-        if not isinstance(actual, expected):
-            names = " or ".join(
-                kind.__name__ for kind in (expected if isinstance(expected, tuple) else (expected,))
-            )
-            where = f"{type(value).__name__}.{attribute.name}"
-            return f"{where} is {type(actual).__name__}, not {names}"
-    return ""

@@ -76,7 +76,7 @@ _PROTECTED: dict[Protection, str] = {
         .aider.conf.yml .continue .kiro .roo .windsurf
     """,
     _EDITOR: """
-        .vscode .idea .devcontainer .devcontainer.json .zed .fleet .sublime-project
+        .vscode .idea .devcontainer .devcontainer.json .zed .fleet .vs .helix .sublime-project
         .dir-locals.el .dir-locals-2.el .emacs .emacs.d
         .exrc .vimrc .gvimrc .nvimrc .lvimrc .nvim.lua .vim
     """,
@@ -93,8 +93,8 @@ _PROTECTED: dict[Protection, str] = {
         .woodpecker.yaml azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile
     """,
     _TOOL: """
-        .gdbinit .lldbinit .pdbrc .ripgreprc .curlrc .wgetrc
-        .yarnrc .yarnrc.yml .pnpmfile.cjs .bazelrc .mise.toml mise.toml
+        .gdbinit .lldbinit .pdbrc .ripgreprc .curlrc .wgetrc .npmrc .pnp.cjs .pylintrc .bazelrc
+        .yarnrc .yarnrc.yml .pnpmfile.cjs .mise .mise.toml mise.toml mise.local.toml
     """,
     _WRAPPER: "gradlew gradlew.bat mvnw mvnw.bat mvnw.cmd",
     _PACKAGES: "site-packages dist-packages",

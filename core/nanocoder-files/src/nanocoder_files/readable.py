@@ -1,7 +1,6 @@
 """Which paths of a workspace may be read: what one policy says, and what all say together."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 MAX_PATHS_KEPT = 10_000
 MAX_FOLDERS_KNOWN = 10_000
@@ -39,6 +38,41 @@ class PathFilter:
         return names
 
 
+class OwnFolders(PathFilter):
+    """Refuses the folders of a program's own that lie in the workspace, and what lies there.
+
+    *folders* are relative to the workspace or absolute, *is_private* tells of a path whether it
+    lies in one of them, *reason* is what is said of it.
+    """
+
+    def __init__(
+        self, folders: Iterable[str], is_private: Callable[[str], bool], reason: str
+    ) -> None:
+        self.inside = {path.casefold() for path in folders if not path.startswith("/")}
+        self._is_private = is_private
+        self._reason = reason
+
+    def refuses(self, path: str) -> str:
+        """Say so of one of the folders, and of what lies there."""
+        return self._reason if self._is_private(path) else ""
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
+        """Return the names of the folders themselves: all below them is refused with them."""
+        prefix = f"{folder}/" if folder else ""
+        return [name for name in names if (prefix + name).casefold() in self.inside]
+
+
+class Closed(PathFilter):
+    """Refuses every path, for *reason*."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def refuses(self, path: str) -> str:  # noqa: ARG002 - every path
+        """Say why."""
+        return self._reason
+
+
 class Readable:
     """What may be read in a workspace: *filters* by the names of their plugins, all together.
 
@@ -46,12 +80,15 @@ class Readable:
     """
 
     def __init__(self, filters: Iterable[tuple[str, PathFilter]] = ()) -> None:
-        self._filters = tuple(filters)
-        self._refused_folders: dict[str, str] = {"": ""}
-        self._asked_folders: dict[str, str] = {"": ""}
+        self.filters = tuple(filters)
+        self.refused_folders: dict[str, str] = {"": ""}
+        self.asked_folders: dict[str, str] = {"": ""}
 
     def now(self) -> "Readable":
-        """Return what holds now: for a search, which asks about thousands of paths."""
+        """Return what holds now: for a search, which asks about thousands of paths.
+
+        A class whose answers change returns another one here; the other methods ask that.
+        """
         return self
 
     def refuses(self, path: str) -> str:
@@ -59,11 +96,13 @@ class Readable:
 
         *path* is relative to the workspace with its links resolved, as `Workspace.resolve` returns.
         """
-        return self._reason(path, self._refused_folders, lambda each: each.refuses)
+        now = self.now()
+        return now.reason(path, now.refused_folders, lambda each: each.refuses)
 
     def asks(self, path: str) -> str:
         """Say why a person has to agree before *path* is read, "" when nobody has to."""
-        return self._reason(path, self._asked_folders, lambda each: each.asks)
+        now = self.now()
+        return now.reason(path, now.asked_folders, lambda each: each.asks)
 
     def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
         """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.
@@ -73,20 +112,21 @@ class Readable:
         prefix = f"{folder}/" if folder else ""
         return {
             name
-            for plugin, each in self._filters
+            for plugin, each in self.now().filters
             for name in _suspects(each, folder, names)
             if _answer(plugin, each.refuses, prefix + name)
             or (asks and _answer(plugin, each.asks, prefix + name))
         }
 
-    def _reason(
+    def reason(
         self, path: str, cache: dict[str, str], question: Callable[[PathFilter], Question]
     ) -> str:
-        if not self._filters or path == "." or len(path) > MAX_PATH_CHARS:
+        """Return the first answer for *path* and the folders above, which *cache* keeps."""
+        if not self.filters or path == "." or len(path) > MAX_PATH_CHARS:
             return ""
 
         def first_reason(path: str) -> str:
-            answers = (_answer(plugin, question(each), path) for plugin, each in self._filters)
+            answers = (_answer(plugin, question(each), path) for plugin, each in self.filters)
             return next(filter(None, answers), "")
 
         folder = path.rpartition("/")[0]
@@ -139,25 +179,3 @@ class LeftOut:
         for name in names:
             if len(paths) < MAX_PATHS_KEPT:
                 paths.append(prefix + name)
-
-    def note(self, is_wanted: Callable[[str], bool] | None = None) -> str:
-        """Return lines about the files that *is_wanted* (None: all), folders and cut files."""
-        lines = [_note(**self.data(is_wanted))]
-        lines += [f"[{path} is too long: only its first patterns count]" for path in self.cut]
-        return "\n".join(filter(None, lines))
-
-    def metadata(self, is_wanted: Callable[[str], bool] | None = None) -> dict[str, Any]:
-        """Return how many were left out as `left_out` of a result's metadata, or nothing."""
-        data = self.data(is_wanted)
-        return {"left_out": data} if any(data.values()) else {}
-
-    def data(self, is_wanted: Callable[[str], bool] | None = None) -> dict[str, int]:
-        """Return how many *files* and *folders* were left out."""
-        files = self.files if is_wanted is None else filter(is_wanted, self.files)
-        return {"files": len(set(files)), "folders": len(set(self.folders))}
-
-
-def _note(files: int, folders: int) -> str:
-    counts = [(files, "file"), (folders, "folder")]
-    texts = [f"{number:,} {noun}{'s' * (number != 1)}" for number, noun in counts if number]
-    return f"[{' and '.join(texts)} left out by rules]" if texts else ""

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
+from nanocoder_schema import ToolError
+
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, NewFolders, Place
 from nanocoder_files.change import Change, FileState
@@ -262,7 +264,23 @@ def recover(base: Path, root: Path) -> list[str]:
         remove_if_empty(folder)
 
 
-def discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
+def recover_all(base: Path, root: Path, own_folders: Iterable[Path]) -> list[str]:
+    """Take back what was killed in *root*, and discard logs whose files in *own_folders* are gone.
+
+    Returns lines for the person, also about what went wrong.
+    """
+    if not base.is_dir():
+        return []
+    try:
+        lines = recover(base, root)
+        if base.is_dir():
+            _discard_orphaned_logs(base, own_folders)
+    except (OSError, ToolError) as error:
+        return [f"{base}: unfinished changes of an earlier session could not be checked: {error}"]
+    return lines
+
+
+def _discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
     """Discard the logs of killed processes whose files are gone.
 
     Only those below *folders*, which we make and remove ourselves: another directory may be on a

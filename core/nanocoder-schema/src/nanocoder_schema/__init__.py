@@ -1,10 +1,14 @@
-"""Arguments described and checked, strict JSON, text made safe; names load when they are used."""
+"""Arguments described and checked, strict JSON, text made safe and cut; names load at first use."""
 
 import sys
 
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_schema": "front_door",
+    "nanocoder_schema.clipping": """
+        REPETITION_CHARS OutputLimit brief clip clip_output count_tokens repeats_itself
+        without_password
+    """,
     "nanocoder_schema.errors": "BadArguments NanocoderError ToolError",
     "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem normalise parse_json",
     "nanocoder_schema.bounds": "Param",
@@ -13,7 +17,7 @@ _NAMES = {
         SURELY_MEANT counted did_you_mean for_model for_terminal is_hidden nearest one_line
     """,
     "nanocoder_schema.model_schema": "for_model_schema",
-    "nanocoder_schema.value": "Shown Value lazy_define lazy_frozen",
+    "nanocoder_schema.value": "Shown Value field_types lazy_define lazy_frozen wrong_field",
 }
 
 

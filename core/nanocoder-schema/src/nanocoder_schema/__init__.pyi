@@ -1,6 +1,14 @@
 from collections.abc import Callable, Mapping
 
 from nanocoder_schema.bounds import Param as Param
+from nanocoder_schema.clipping import REPETITION_CHARS as REPETITION_CHARS
+from nanocoder_schema.clipping import OutputLimit as OutputLimit
+from nanocoder_schema.clipping import brief as brief
+from nanocoder_schema.clipping import clip as clip
+from nanocoder_schema.clipping import clip_output as clip_output
+from nanocoder_schema.clipping import count_tokens as count_tokens
+from nanocoder_schema.clipping import repeats_itself as repeats_itself
+from nanocoder_schema.clipping import without_password as without_password
 from nanocoder_schema.errors import BadArguments as BadArguments
 from nanocoder_schema.errors import NanocoderError as NanocoderError
 from nanocoder_schema.errors import ToolError as ToolError
@@ -22,8 +30,10 @@ from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
 from nanocoder_schema.value import Shown as Shown
 from nanocoder_schema.value import Value as Value
+from nanocoder_schema.value import field_types as field_types
 from nanocoder_schema.value import lazy_define as lazy_define
 from nanocoder_schema.value import lazy_frozen as lazy_frozen
+from nanocoder_schema.value import wrong_field as wrong_field
 
 def front_door(
     package: str, names_of: Mapping[str, str]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from nanocoder_schema.errors import brief
+from nanocoder_schema.errors import show
 
 MOST_STEPS = 10_000_000
 """The limit for matching in this process: about a tenth of a second."""
@@ -55,7 +55,7 @@ def bound_problems(note: Param, value: Any) -> Iterator[str]:
         for name, holds, words in LIMITS:
             limit = getattr(note, name)
             if limit is not None and not holds(value, limit):
-                yield f"expected {words} {limit}, got {brief(value)}"
+                yield f"expected {words} {limit}, got {show(value)}"
     unit = next((unit for kind, unit in UNITS.items() if isinstance(value, kind)), "")
     least, most = note.min_length, note.max_length
     if unit and least is not None and len(value) < least:
@@ -71,7 +71,7 @@ def _pattern_problems(pattern: str, text: str) -> Iterator[str]:
     if is_match is None:
         yield f"the pattern {pattern} takes too long for this value, which is refused"
     elif not is_match:
-        yield f"expected text that matches {pattern}, got {brief(text)}"
+        yield f"expected text that matches {pattern}, got {show(text)}"
 
 
 def matches(pattern: str, text: str) -> bool | None:

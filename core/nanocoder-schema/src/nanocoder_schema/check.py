@@ -24,7 +24,7 @@ from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, overri
 
 from nanocoder_schema.annotations import SCALARS, Unannotated, Unwrapped, unwrap
 from nanocoder_schema.bounds import bound_problems
-from nanocoder_schema.errors import BadArguments, WrongType, brief
+from nanocoder_schema.errors import BadArguments, WrongType, show
 from nanocoder_schema.json_text import hint_for_text
 from nanocoder_schema.text import did_you_mean
 
@@ -215,7 +215,7 @@ def _choice(unwrapped: Unwrapped, _: Converter) -> Hook:
     """Return a hook for a Literal or an Enum: members are chosen by value, and True is not 1."""
     values = unwrapped.choices
     members = {_key(value): member for value, member in zip(values, unwrapped.members, strict=True)}
-    listed = ", ".join(map(brief, values))
+    listed = ", ".join(map(show, values))
     expected = f"one of {listed}" if len(values) > 1 else listed
 
     def choice(value: Any, _: Any) -> Any:
@@ -336,7 +336,7 @@ def _member_lines(error: Exception, path: str) -> Iterator[str]:
 def _join(path: str, name: Any) -> str:
     if isinstance(name, str) and name.isidentifier():
         return f"{path}.{name}" if path else name
-    return f"{path}[{brief(name)}]"
+    return f"{path}[{show(name)}]"
 
 
 def _advice(key: Any, names: list[str]) -> str:

@@ -44,13 +44,13 @@ class WrongType(ValueError):
     """A value of the wrong type; *expected* names the right one."""
 
     def __init__(self, expected: str, value: Any, *, hint: str = "") -> None:
-        text = f"expected {expected}, got {brief(value)}"
+        text = f"expected {expected}, got {show(value)}"
         super().__init__(f"{text} ({hint})" if hint else text)
         self.expected = expected
         self.hint = hint
 
 
-def brief(value: Any) -> str:
+def show(value: Any) -> str:
     """Show a JSON value briefly: scalars as themselves, the rest by kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

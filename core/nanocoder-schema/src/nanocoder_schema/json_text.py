@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NoReturn
 
-from nanocoder_schema.errors import BadArguments, brief
+from nanocoder_schema.errors import BadArguments, show
 from nanocoder_schema.text import for_terminal
 
 MAX_PARAMETERS = 1_000
@@ -194,7 +194,7 @@ def normalise(
     call = parse_json(call) if isinstance(call, str) else call
     if not isinstance(call, Mapping):
         expected = 'expected a call like {"name": …, "params": {…}}'
-        raise BadArguments([f"{expected}, got {brief(call)}"])
+        raise BadArguments([f"{expected}, got {show(call)}"])
     name = call.get("name")
     if not isinstance(name, str) or not name:
         raise BadArguments(["name: expected the name of a tool"])
@@ -217,5 +217,5 @@ def _without_wrapper(arguments: dict[str, Any], names: frozenset[str]) -> dict[s
         return dict(inside) if is_wrapped_twice else arguments
     inside = parse_json(inside) if isinstance(inside, str) else inside
     if inside is not None and not isinstance(inside, Mapping):
-        raise BadArguments([f"{wrapper}: expected an object of arguments, got {brief(inside)}"])
+        raise BadArguments([f"{wrapper}: expected an object of arguments, got {show(inside)}"])
     return dict(inside or {})

@@ -1,10 +1,12 @@
 """Values: frozen, shown, compared and hashed by their fields, and built when first used."""
 
 from collections.abc import Callable
+from functools import cache
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
-__all__ = ["Shown", "Value", "lazy_define", "lazy_frozen"]
+__all__ = ["Shown", "Value", "field_types", "lazy_define", "lazy_frozen", "wrong_field"]
 
 if TYPE_CHECKING:
     from attrs import define as lazy_define
@@ -51,6 +53,29 @@ class Value(Shown):
 
 def _fields_of(value: Shown) -> list[Any]:
     return [getattr(value, field.name) for field in value.__attrs_attrs__ if field.eq]
+
+
+def wrong_field(value: Any) -> str:
+    """Say which field of *value* is not of its declared type; nothing if all are."""
+    for field in value.__attrs_attrs__:
+        expected = field_types(field.type)
+        if not isinstance(getattr(value, field.name), expected):
+            names = " or ".join(kind.__name__ for kind in expected)
+            actual = type(getattr(value, field.name)).__name__
+            return f"{type(value).__name__}.{field.name} is {actual}, not {names}"
+    return ""
+
+
+@cache
+def field_types(declared: Any) -> tuple[type, ...]:
+    """Return what a field of a *declared* type may hold, without what is in it: for isinstance."""
+    if declared is float:
+        return (int, float)
+    origin = get_origin(declared)
+    if origin is UnionType:
+        return tuple(kind for part in get_args(declared) for kind in field_types(part))
+    kind = declared if origin is None else origin
+    return (kind,) if isinstance(kind, type) and kind is not Any else (object,)
 
 
 _building = RLock()

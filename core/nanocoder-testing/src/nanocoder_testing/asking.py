@@ -5,9 +5,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from attrs import evolve
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ProviderError
-from nanocoder.provider import Finished, Piece, Provider, Request
+from nanocoder.provider import Finished, Piece, Provider, Request, TextDelta, ThinkingDelta
 from nanocoder.values import Message
 
 from nanocoder_testing.server import Answer, ScriptedServer
@@ -41,9 +42,22 @@ def reply(
     cancel: Cancel | None = None,
     **request: Any,
 ) -> list[Piece | Finished]:
-    """Return what *provider* yields for *messages*, or for a short greeting."""
+    """Return what *provider* yields for *messages*, or for a short greeting.
+
+    Neighbouring pieces of one kind are joined: how a reply is cut depends on the network.
+    """
     question = Request("", system, messages or (Message("user", "hi"),), **request)
-    return list(provider.stream(question, cancel or Cancel()))
+    pieces: list[Piece | Finished] = []
+    for piece in provider.stream(question, cancel or Cancel()):
+        if (
+            isinstance(piece, TextDelta | ThinkingDelta)
+            and pieces
+            and type(pieces[-1]) is type(piece)
+        ):
+            pieces[-1] = evolve(piece, text=pieces[-1].text + piece.text)
+        else:
+            pieces.append(piece)
+    return pieces
 
 
 def failure(provider: Provider, **request: Any) -> ProviderError:

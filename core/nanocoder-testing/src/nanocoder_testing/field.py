@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from nanocoder.deadline import idle_threads
+from nanocoder.cancel import idle_threads
 from nanocoder.tools.outcome import OUTPUT_LIMIT
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect, Event, ToolResult

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 from nanocoder.cancel import Cancel
-from nanocoder.path.approval import Approver
+from nanocoder.path.in_flight import Approver
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session
 from nanocoder.session.session import Session

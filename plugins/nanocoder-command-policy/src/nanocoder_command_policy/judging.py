@@ -48,7 +48,7 @@ class Judge:
     ) -> Ruled:
         """Return what becomes of *call*, in another mode or for a sub-agent if these are given."""
         info = self.session.info
-        self.session.approvals.session = evolve(
+        as_if = evolve(
             info,
             mode=Mode(mode) if mode else info.mode,
             agent=agent,
@@ -58,7 +58,7 @@ class Judge:
             tool = self.plugins.tool(call.name).real()
             tool.signature.check(call.arguments)
             # As a call that was judged before: policies that count calls do not count it.
-            judgement = self.session.approvals.judge(evolve(call, edited=True), tool)
+            judgement = self.session.approvals.judge(evolve(call, edited=True), tool, as_if)
         except NanocoderError as error:
             return Ruled(call, Verdict(Decision.DENY), problem=str(error))
         return Ruled(

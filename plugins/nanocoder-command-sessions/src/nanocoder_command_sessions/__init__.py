@@ -155,10 +155,12 @@ def _approve() -> Command[Host]:
             SESSION,
             Argument(
                 "calls",
-                "CALL:DIGEST of each call to approve, as listed without one",
+                "CALL:DIGEST of each call to approve, as listed without one; for example: nanocoder"
+                " sessions approve last call-1:0f3a9c2b41d87e65",
                 count="*",
                 metavar="CALL",
             ),
+            OUTPUT,
             Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
             DIRECTORY,
         ),

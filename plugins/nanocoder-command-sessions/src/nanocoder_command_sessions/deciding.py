@@ -4,9 +4,10 @@ import hashlib
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -18,13 +19,16 @@ from nanocoder import (
     UsageError,
     brief,
     clip,
+    counted,
     open_session,
 )
+
+from nanocoder_command_sessions import named_files
 
 NEEDS_PERSON: Final = 3
 DENIED: Final = 6
 MAX_CHARS: Final = 20_000
-TOKEN_CHARS: Final = 12
+TOKEN_CHARS: Final = 16
 NEEDED: Final = "approval_needed"
 GO_ON: Final = """The user has approved what you could not do before, and it was done now:
 
@@ -35,43 +39,74 @@ Go on with the task."""
 
 @frozen
 class Waiting:
-    """A call that waits for a decision: *preview* is what it would do now, *token* stands for both.
+    """A call that waits for a decision: *preview* is what it would do now.
 
-    *problem* says why it cannot be approved.
+    *token* stands for that call in that session and *folder*, with the files that it names as they
+    are now. *problem* says why it cannot be approved.
     """
 
     call: ToolCall
+    session: str
+    folder: Path
     preview: str = ""
     problem: str = ""
 
     @property
     def token(self) -> str:
-        """The call's ID, and the beginning of a digest of what is decided about."""
-        return f"{self.call.id}:{_digest(self.call, self.preview)}"
+        """The call's ID, and the beginning of a digest of what is decided about.
+
+        Raises: TooManyFiles.
+        """
+        place = self.folder / str(self.call.arguments.get("workdir", "."))
+        parts = [
+            *(self.session, str(self.folder), self.call.name, dict(self.call.arguments)),
+            *(self.preview, named_files.digests(self.call.arguments, place)),
+        ]
+        text = json.dumps(parts, sort_keys=True, default=str).encode()
+        return f"{self.call.id}:{hashlib.sha256(text).hexdigest()[:TOKEN_CHARS]}"
+
+    def row(self) -> dict[str, Any]:
+        """Return it as data; the token is empty where it cannot be approved."""
+        token = "" if self.problem else self.token
+        row = {"id": self.call.id, "token": token, "tool": self.call.name}
+        details = {"arguments": dict(self.call.arguments), "preview": self.preview}
+        return {**row, **details, "problem": self.problem}
 
 
 def approve(arguments: Namespace, host: Host) -> int:
     """List the calls that wait for a decision, or run those that are named and go on."""
     session_id = host.sessions.find(arguments.id, cwd=host.cwd)
+    as_json = arguments.output == "json"
     if not arguments.calls:
-        return _list(host, session_id)
-    person = _Person()
+        return _list(host, session_id, as_json=as_json)
+    person = _Person(session_id, host.cwd)
     with _opened(host, session_id, person) as session:
-        calls = _named(waiting(session.messages), arguments.calls)
-        texts = list[str]()
-        for call, token in calls:
+        finished = list[dict[str, str]]()
+        for call, token in _named(waiting(session.messages), arguments.calls):
             person.call, person.token, person.shown = call, token, None
             _work(session.call(call.name, call.arguments), host)
             result = session.result
+            output = "" if result is None else result.output
             if result is None or result.error_class in {NEEDED, "denied"}:
-                return _not_run(host, call, person, "" if result is None else result.output)
-            texts.append(f"{call.name} {brief(call.arguments)}\n{_clipped(result.output)}")
-        _work(session.run(GO_ON.format("\n\n".join(texts)), typed=""), host)
-        if error := session.report.error:
-            host.say(error["message"])
-        elif session.report.text:
-            host.print_line(session.report.text)
-        return session.report.exit_code
+                code = _not_run(host, call, person, output)
+                if as_json:
+                    host.print_json(
+                        {"session_id": session_id, "done": finished, "not_run": call.id}
+                    )
+                return code
+            title = f"{call.name} {brief(call.arguments)}"
+            finished.append({"id": call.id, "title": title, "output": _clipped(output)})
+        texts = "\n\n".join(f"{each['title']}\n{each['output']}" for each in finished)
+        _work(session.run(GO_ON.format(texts), typed=""), host)
+        report = session.report
+        if as_json:
+            answer = {"text": report.text, "error": report.error}
+            host.print_json({"session_id": session_id, "done": finished, **answer})
+        elif report.text and not report.error:
+            host.print_line(report.text)
+        if report.error:
+            host.say(report.error["message"])
+        return report.exit_code
 
 
 def waiting(messages: Sequence[Message]) -> list[ToolCall]:
@@ -87,16 +122,20 @@ def waiting(messages: Sequence[Message]) -> list[ToolCall]:
     return pending
 
 
-def _list(host: Host, session_id: str) -> int:
+def _list(host: Host, session_id: str, *, as_json: bool) -> int:
     """Print what each call that waits would do now; nothing runs."""
-    person = _Person()
+    person = _Person(session_id, host.cwd)
     with _opened(host, session_id, person, dry_run=True) as session:
         calls = waiting(session.messages)
         looks = [_look(session, person, call, host) for call in calls]
-    if not looks:
-        host.print_line("no call waits for a decision")
+    if as_json:
+        host.print_json({"session_id": session_id, "calls": [each.row() for each in looks]})
+        return 0
+    count = counted(len(looks), "call") if looks else "no call"
+    verb = "wait" if len(looks) > 1 else "waits"
+    host.print_line(f"{count} {verb} for a decision{f' in session {session_id}' * bool(looks)}")
     for each in looks:
-        host.print_line(f"{each.token}  {each.call.name}")
+        host.print_line(f"\n{each.call.id if each.problem else each.token}  {each.call.name}")
         host.print_line(_indented(each.problem or each.preview))
     tokens = " ".join(each.token for each in looks if not each.problem)
     if tokens:
@@ -110,26 +149,38 @@ def _look(session: Session, person: "_Person", call: ToolCall, host: Host) -> Wa
     rows = session.approvals.start_dry_run()
     _work(session.call(call.name, call.arguments), host)
     if person.shown is not None:
-        return Waiting(call, person.shown.preview.rstrip("\n"))
+        return person.waiting(call, person.shown.preview.rstrip("\n"))
     if rows:
-        return Waiting(call, rows[-1]["preview"])
+        return person.waiting(call, rows[-1]["preview"])
     output = session.result.output if session.result else ""
-    return Waiting(call, problem=f"cannot be approved: {output}")
+    return person.waiting(call, problem=f"cannot be approved: {output}")
 
 
 class _Person:
     """Says yes to the request that the token stands for, and nothing to any other."""
 
-    def __init__(self) -> None:
+    def __init__(self, session_id: str, folder: Path) -> None:
+        self._session_id = session_id
+        self._folder = folder
         self.call: ToolCall | None = None
         self.token = ""
         self.shown: ApprovalRequest | None = None
+
+    def waiting(self, call: ToolCall, preview: str = "", problem: str = "") -> Waiting:
+        """Return what is decided about: *call* as it is shown now."""
+        look = Waiting(call, self._session_id, self._folder, preview, problem)
+        try:
+            _ = look.token
+        except named_files.TooManyFiles as error:
+            return evolve(look, problem=problem or f"cannot be approved: {error}")
+        return look
 
     def __call__(self, request: ApprovalRequest) -> ApprovalAnswer | None:
         self.shown = request
         if self.call is None:
             return None
-        if self.token != Waiting(self.call, request.preview.rstrip("\n")).token:
+        look = self.waiting(self.call, request.preview.rstrip("\n"))
+        if look.problem or self.token != look.token:
             return None
         return ApprovalAnswer(request.id, request.digest, approved=True)
 
@@ -164,8 +215,10 @@ def _not_run(host: Host, call: ToolCall, person: _Person, output: str) -> int:
     host.say(f"{call.name} was not run: {output}")
     if person.shown is None:
         return DENIED
-    now = Waiting(call, person.shown.preview.rstrip("\n"))
-    if now.token != person.token:
+    now = person.waiting(call, person.shown.preview.rstrip("\n"))
+    if now.problem:
+        host.say(now.problem)
+    elif now.token != person.token:
         host.say(f"it is not what was shown as {person.token}; now it is {now.token}:")
         host.say(_indented(now.preview))
     return NEEDS_PERSON
@@ -175,12 +228,6 @@ def _work(events: Iterator[Event], host: Host) -> None:
     for event in events:
         if event.kind == "notice" and not event.data["text"].startswith("dry run:"):
             host.say(event.data["text"])
-
-
-def _digest(call: ToolCall, preview: str) -> str:
-    parts = [call.name, dict(call.arguments), preview]
-    text = json.dumps(parts, sort_keys=True, default=str).encode()
-    return hashlib.sha256(text).hexdigest()[:TOKEN_CHARS]
 
 
 def _clipped(output: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands that set nanocoder up: its packages and the person's settings."""
+"""The commands that set nanocoder up, and say whether it is: packages, settings, models."""
 
 from argparse import Namespace
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 import attrs
 from nanocoder import Argument, Command, Host, hookimpl
 
+OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
 NAMES: Final = Argument("names", "for example tool-grep", count="+", metavar="NAME")
 VALUE: Final = Argument("value", "the value, as text or TOML: plan, 20, true, '[\"bash\"]'")
@@ -15,13 +16,13 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer two actions of the group `plugins` and five of `config`."""
+    """Offer `models`, `doctor`, two actions of the group `plugins` and five of `config`."""
     return [
         Command(
             "plugins install",
-            "install with pip",
+            "show what packages do and, if you agree, install them",
             _install,
-            (NAMES,),
+            (NAMES, attrs.evolve(YES, help="do not ask; what is installed is shown all the same")),
             outside_calls=True,
         ),
         Command(
@@ -32,6 +33,16 @@ def nanocoder_commands() -> list[Command[Host]]:
             outside_calls=True,
         ),
         *_config_commands(),
+        Command(
+            "models",
+            "list the models you can use",
+            _models,
+            (
+                Argument("provider", "list the models of this provider", count="?", default=""),
+                OUTPUT,
+            ),
+        ),
+        Command("doctor", "check this installation", _doctor, (OUTPUT,)),
     ]
 
 
@@ -81,6 +92,18 @@ def _remove(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_setup.packages import remove
 
     return remove(arguments, host)
+
+
+def _models(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_setup.models import run
+
+    return run(arguments, host)
+
+
+def _doctor(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_setup.doctor import run
+
+    return run(arguments, host)
 
 
 def _set_value(arguments: Namespace, host: Host) -> int:

@@ -6,10 +6,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from argparse import Namespace
-from typing import Final
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, start_files
+from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest
+from nanocoder_kit_capabilities import start_files
+
+from nanocoder_command_setup.consent import is_agreed
+from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
 GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
@@ -19,21 +27,77 @@ SURE: Final = 0.75
 
 
 def install(arguments: Namespace, host: Host) -> int:
-    """Install packages, unless a name looks like a slip; returns the exit code."""
+    """Install packages, once the person has agreed to what they do; returns the exit code.
+
+    Nothing of them runs before: they are unpacked in a folder of their own and read there. A name
+    that looks like a slip is refused.
+    """
     packages = [_package(name) for name in arguments.names]
     for package in packages:
         _refuse_slip(package)
-    tool, code = _pip("install", *packages)
-    if not code:
-        for line in start_files():
-            host.say(line)
-        return 0
+        refuse_unseen(package)
+    sources = [name for name in packages if _is_source(name)]
+    with _unpacked([name for name in packages if name not in sources]) as unpacked:
+        code = unpacked.code or is_agreed(
+            proposals_of(unpacked.folder, packages, sources), arguments, host
+        )
+        if code and not unpacked.code:
+            return code
+        before = Before(unpacked.folder)
+        ended = unpacked if code else _pip("install" if sources else "take", *packages)
+        if ended.code:
+            return _failure(packages, ended, host)
+        _refuse_others(before, is_complete=not sources)
+    for line in start_files():
+        host.say(line)
+    return 0
+
+
+def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:
     host.say(
-        f"{' '.join(packages)} could not be installed: {tool} ended with {code}, see above."
-        " If the package is not on your index, name a folder or a wheel, as in nanocoder plugins"
-        f" install ./PATH, or set {tool.upper()}_FIND_LINKS to a folder of wheels"
+        f"{' '.join(packages)} could not be installed: {ended.tool} ended with {ended.code}, see"
+        " above. If the package is not on your index, name a folder or a wheel, as in nanocoder"
+        f" plugins install ./PATH, or set {ended.tool.upper()}_FIND_LINKS to a folder of wheels. A"
+        " package without a wheel is built, which runs code of it: unpack it and name its folder"
     )
     return 1
+
+
+def _is_source(name: str) -> bool:
+    return Path(re.split(r"[\[]", name, maxsplit=1)[0]).is_dir()
+
+
+class Ended(NamedTuple):
+    """Which program worked, its exit code, and the *folder* that it filled."""
+
+    tool: str = ""
+    code: int = 0
+    folder: Path = Path()
+
+
+@contextmanager
+def _unpacked(packages: list[str]) -> Iterator[Ended]:
+    """Unpack the wheels of *packages* and of what they require in a folder; nothing of them runs.
+
+    The folder is removed afterwards.
+    """
+    with tempfile.TemporaryDirectory(prefix="nanocoder-install-") as folder:
+        ended = _pip("unpack", "--target", folder, *packages) if packages else Ended()
+        yield ended._replace(folder=Path(folder))
+
+
+def _refuse_others(before: Before, *, is_complete: bool) -> None:
+    """Remove what is not what the person has seen; raises UsageError for it.
+
+    Unless *is_complete*, a folder of sources was built, and more than was seen may have come.
+    """
+    others = before.others(is_complete=is_complete)
+    if others:
+        _pip("uninstall", *others)
+        raise UsageError(
+            f"{', '.join(others)}: removed, because what was installed is not what was shown;"
+            " the index gave two different packages"
+        )
 
 
 def remove(arguments: Namespace, host: Host) -> int:
@@ -46,10 +110,10 @@ def remove(arguments: Namespace, host: Host) -> int:
             f"no plugin {gone[0]!r} is installed{hint}"
             " `nanocoder plugins list` names them. Nothing was removed"
         )
-    tool, code = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
-    if code:
-        host.say(f"nothing was removed: {tool} ended with {code}, see above")
-    return 1 if code else 0
+    ended = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
+    if ended.code:
+        host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
+    return 1 if ended.code else 0
 
 
 def installed_packages() -> dict[str, str]:
@@ -98,17 +162,25 @@ def _refuse_slip(package: str) -> None:
         )
 
 
-def _pip(action: str, *packages: str) -> tuple[str, int]:
-    """Run pip, or uv where there is none, on this environment; returns which and its exit code."""
-    yes = ["-y"] if action == "uninstall" else []
+def _pip(action: str, *packages: str) -> Ended:
+    """Run pip, or uv where there is none, on this environment.
+
+    To "unpack" is to install wheels in a folder, to "take" to install them here; both build
+    nothing.
+    """
     tool = "pip" if importlib.util.find_spec("pip") else "uv"
+    verb = "install" if action in {"unpack", "take"} else action
     if tool == "pip":
-        command = [sys.executable, "-P", "-m", "pip", action, *yes, *packages]
+        wheels = ["--only-binary", ":all:"]
+        options = {"uninstall": ["-y"], "unpack": [*wheels, "--no-compile", "-q"], "take": wheels}
+        command = [sys.executable, "-P", "-m", "pip", verb, *options.get(action, []), *packages]
     elif uv := shutil.which("uv"):
-        command = [uv, "pip", action, "--python", sys.executable, *packages]
+        options = {"unpack": ["--no-build", "--quiet"], "take": ["--no-build"]}
+        head = [uv, "pip", verb, "--python", sys.executable]
+        command = [*head, *options.get(action, []), *packages]
     else:
         raise UsageError(
             f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
             " install one of them first"
         )
-    return tool, subprocess.run(command, check=False).returncode
+    return Ended(tool, subprocess.run(command, check=False).returncode)

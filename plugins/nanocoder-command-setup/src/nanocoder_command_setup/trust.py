@@ -12,13 +12,15 @@ from nanocoder_command_setup.trusted_folders import untrust as untrust_folder
 
 NEEDS_PERSON: Final = 3
 """The exit code without a terminal to ask on."""
+MCP_FILE: Final = ".mcp.json"
+"""It names servers, each of which a person reviews before it starts."""
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
 
 
 def trust(arguments: Namespace, host: Host) -> int:
     """Show what the project's file changes, and apply it if the person agrees."""
     file = project_file(host.cwd)
-    if not os.path.lexists(file):
+    if not any(map(os.path.lexists, (file, host.cwd / MCP_FILE))):
         # To trust what is not there would say nothing about the file that comes later.
         raise UsageError(f"nothing to trust: {file} does not exist")
     host.refuse_foreign_places()

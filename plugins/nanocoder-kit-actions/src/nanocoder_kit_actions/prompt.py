@@ -7,6 +7,7 @@ from typing import Final
 from nanocoder import Attachment, Message, Request
 
 from nanocoder_kit_actions.actions import Actions
+from nanocoder_kit_actions.missing_files import reminder
 
 HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
@@ -35,6 +36,8 @@ def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
         before = message
         if text:
             _add(turns, "assistant" if message.role == "assistant" else "user", text)
+    requests = (place for place, message in enumerate(request.messages) if is_request(message))
+    turns[-1]["content"] += reminder(request, max(requests, default=-1))
     return turns
 
 

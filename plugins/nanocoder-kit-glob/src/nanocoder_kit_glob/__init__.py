@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from nanocoder import glob_expression as _glob_expression
+from nanocoder_kit_glob.expressions import glob_expression as _glob_expression
 
 MAX_PATTERN = 1_024
 MAX_ALTERNATIVES = 64

@@ -3,10 +3,8 @@
 import re
 from typing import Final
 
-from nanocoder import glob_expression
+from nanocoder_kit_glob.expressions import FOLDERS, STAR, glob_expression
 
-STAR: Final = "*"
-FOLDERS: Final = "**/"
 _ENCODING: Final = "latin-1"
 """Maps each byte to one character, so that expressions are built as text."""
 

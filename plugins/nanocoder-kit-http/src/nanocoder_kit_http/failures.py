@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder import ProviderError, without_password
-from nanocoder_kit_redact import Redactor
 
 MESSAGE_CHARS: Final = 500
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
@@ -123,6 +122,8 @@ def last_words(partial: str) -> str:
 
 def one_line(text: str) -> str:
     """Return one printable line of at most 500 characters without secrets."""
+    from nanocoder_kit_redact import Redactor  # only failures need it
+
     text = Redactor().redact(text)
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MESSAGE_CHARS])
     text = without_password(" ".join(text.split()))

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from nanocoder import Cancel, ConfigError, without_password
 
+from nanocoder_kit_http.http_chunks import ChunkJoiner
 from nanocoder_kit_http.timers import TotalTimer
 
 if "httpx" not in sys.modules:
@@ -213,15 +214,21 @@ class _BoundedStream(httpcore.NetworkStream):
         self._stream = stream
         self._bounds = bounds
         self._socket: socket.socket = stream.get_extra_info("socket")
+        self._chunks = ChunkJoiner()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what is there."""
-        self._bounds.hold(self._socket)
-        seconds = _shorter_wait(timeout, self._bounds.timer.read_s())
-        return self._stream.read(max_bytes, seconds)
+        """Read what is there, with the chunks of a body joined."""
+        while True:
+            self._bounds.hold(self._socket)
+            seconds = _shorter_wait(timeout, self._bounds.timer.read_s())
+            data = self._stream.read(max_bytes, seconds)
+            ready = self._chunks.feed(data) if data else self._chunks.finish()
+            if ready or not data:
+                return ready
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of *buffer*."""
+        self._chunks.restart()
         self._bounds.hold(self._socket)
         seconds = _shorter_wait(timeout, self._bounds.timer.remaining_s())
         self._stream.write(buffer, seconds)

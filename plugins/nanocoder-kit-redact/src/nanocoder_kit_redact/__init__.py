@@ -1,16 +1,15 @@
-"""Takes secrets out of text: one redactor for results, journals, logs, exports and recordings."""
+"""Takes secrets out of text: one redactor for results, journals, logs, exports and recordings.
 
-from nanocoder_kit_redact.known import is_secret_name, remember
-from nanocoder_kit_redact.placeholders import placeholder, placeholders_in
-from nanocoder_kit_redact.redactor import Redactor, RedactorStream
-from nanocoder_kit_redact.structure import redact_value
+Names load their module when they are first used: a key that is read needs none of the forms.
+"""
 
-__all__ = [
-    "Redactor",
-    "RedactorStream",
-    "is_secret_name",
-    "placeholder",
-    "placeholders_in",
-    "redact_value",
-    "remember",
-]
+from nanocoder_schema import front_door
+
+# Where each name lives; types are in __init__.pyi.
+_NAMES = {
+    "nanocoder_kit_redact.known": "is_secret_name remember",
+    "nanocoder_kit_redact.placeholders": "placeholder placeholders_in",
+    "nanocoder_kit_redact.redactor": "Redactor RedactorStream",
+    "nanocoder_kit_redact.structure": "redact_value",
+}
+__all__, __getattr__, __dir__ = front_door(__name__, _NAMES)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
 from attrs import NOTHING, AttrsInstance, fields, has
-from nanocoder import FIELD_TYPES, Attachment, Message, encode_message
+from nanocoder import Attachment, Message, encode_message
 from nanocoder_files import open_private
+from nanocoder_schema import field_types
 
 Keep = Callable[[str, bytes], str]
 """Keeps bytes as an artifact and returns its path, or nothing when it cannot."""
@@ -56,7 +57,7 @@ def decode(cls: type[AttrsT], data: Mapping[str, Any], artifacts: Path | None = 
         item = data.get(field.name)
         if item_class := _item_class(field.type):
             values[field.name] = _decode_items(item_class, item, artifacts)
-        elif isinstance(item, FIELD_TYPES.get(field.type, object)):
+        elif isinstance(item, field_types(field.type)):
             values[field.name] = item
         elif field.default is NOTHING:
             values[field.name] = ""

@@ -136,11 +136,11 @@ def _effects(host: Host) -> Mapping[str, Collection[str]]:
 
 
 def _with_changes(store: SessionStore, name: str, cwd: Path) -> str:
-    """Return the session that is meant; a single call counts as the last if it has changes."""
+    """Return the session that is meant: one without an answer only counts if it has changes."""
     if name != "last":
         return name
     for summary in sessions_with_work(store, cwd):
-        if summary.title or _stored_history(store, summary.id).last() is not None:
+        if summary.turns or _stored_history(store, summary.id).last() is not None:
             return summary.id
     return name
 

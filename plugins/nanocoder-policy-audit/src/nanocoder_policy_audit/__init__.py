@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +12,19 @@ from nanocoder import (
     Decision,
     Event,
     Host,
+    Resource,
     SessionInfo,
     Tool,
     ToolCall,
     Verdict,
+    digest_of,
     hookimpl,
 )
 
-from nanocoder_policy_audit.settings import Settings, digest_of
+from nanocoder_policy_audit.settings import Settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
 
 
 @hookimpl
@@ -32,8 +34,18 @@ def nanocoder_settings() -> type:
 
 
 @hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer the log, open for one session."""
+    return [Resource("log", lambda _session, settings: settings.open_log())]
+
+
+@hookimpl
 def nanocoder_before_execute(
-    call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: Settings
+    call: ToolCall,
+    tool: Tool[..., Any],
+    session: SessionInfo,
+    settings: Settings,
+    resource: Callable[[str], Any],
 ) -> Verdict | None:
     """Write the call down before it can run; deny it where that fails and the log is required."""
     from nanocoder_policy_audit.log import LogError
@@ -49,7 +61,7 @@ def nanocoder_before_execute(
         "arguments": digest_of(call.arguments),
     }
     try:
-        settings.log().append(record, sync=True)
+        resource("log").append(record, sync=True)
     except LogError as error:
         if not settings.required:
             return None  # nanocoder_event reports it
@@ -63,7 +75,7 @@ def nanocoder_before_execute(
 
 
 @hookimpl
-def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
+def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
     """Write down what became of a call, and when a session began and ended."""
     from nanocoder_policy_audit.records import record_of
 
@@ -73,7 +85,7 @@ def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> N
     record = {"event": record.pop("event"), **_place(session, event.call_id), **record}
     if record["event"] == "answered":
         record["actor"] = f"person {_user()}" if session.interactive else "no person"
-    settings.log().append(record, sync=record["event"] in {"answered", "ran"})
+    resource("log").append(record, sync=record["event"] in {"answered", "ran"})
 
 
 def _place(session: SessionInfo, call_id: str) -> dict[str, str]:
@@ -131,7 +143,7 @@ def nanocoder_commands() -> list[Command[Host]]:
     ]
 
 
-def _lazy(action: str) -> "Callable[[Namespace, Host], int]":
+def _lazy(action: str) -> Callable[["Namespace", Host], int]:
     return lambda arguments, host: _run("commands", action, arguments, host)
 
 
@@ -143,4 +155,4 @@ def _run(module: str, function: str, arguments: "Namespace", host: Host) -> int:
     return code
 
 
-__all__ = ["Settings", "digest_of"]
+__all__ = ["Settings"]

@@ -106,7 +106,7 @@ def _sign(target: Path, key: Path) -> Path:
 def _log(arguments: Namespace, host: Host) -> AuditLog:
     """Return the log that *arguments* name, or the person's own; raises UsageError without one."""
     named = getattr(arguments, "file", None)
-    log = host.config.settings(PLUGIN, Settings).log()
+    log = host.config.settings(PLUGIN, Settings).open_log()
     if named:
         log = _NamedLog(host.cwd / named)
     if not exists(log.path):

@@ -5,10 +5,8 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final
 
-from nanocoder import Event, __version__
+from nanocoder import Event, __version__, digest_of
 from nanocoder_kit_redact import Redactor
-
-from nanocoder_policy_audit.settings import digest_of
 
 PREFIX: Final = "nanocoder-"
 REASON_CHARS: Final = 300

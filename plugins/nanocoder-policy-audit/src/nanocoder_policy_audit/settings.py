@@ -1,13 +1,10 @@
-"""The settings, and how arguments are named in the log."""
+"""The settings, and the log that they name."""
 
-from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 from nanocoder import state_dir
-from nanocoder_schema import canonical_json
 
 if TYPE_CHECKING:
     from nanocoder_policy_audit.log import AuditLog
@@ -15,10 +12,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Settings:
-    """The table [plugins.policy-audit].
-
-    *logs* is no setting: it holds the open log.
-    """
+    """The table [plugins.policy-audit]."""
 
     folder: str = field(
         default="",
@@ -34,19 +28,10 @@ class Settings:
             "tighten": "true",
         },
     )
-    logs: dict[str, Any] = field(factory=dict, init=False, repr=False, eq=False)
 
-    def log(self) -> "AuditLog":
+    def open_log(self) -> "AuditLog":
         """Return the log; raises ConfigError without a home directory."""
         from nanocoder_policy_audit.log import AuditLog, default_folder  # commands list it first
 
-        if self.folder not in self.logs:
-            folder = Path(self.folder).expanduser() if self.folder else default_folder(state_dir())
-            self.logs[self.folder] = AuditLog(folder)
-        log: AuditLog = self.logs[self.folder]
-        return log
-
-
-def digest_of(arguments: Mapping[str, Any]) -> str:
-    """Return the digest of *arguments* that an approval echoes: SHA-256 of canonical JSON."""
-    return sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
+        folder = Path(self.folder).expanduser() if self.folder else default_folder(state_dir())
+        return AuditLog(folder)

@@ -3,14 +3,30 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nanocoder import Event, PathFilter, SessionInfo, Tool, ToolCall, Verdict, hookimpl
+from nanocoder import (
+    Event,
+    PathFilter,
+    Request,
+    Resource,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    Verdict,
+    hookimpl,
+)
 
 from nanocoder_policy_rules.checked_settings import Settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from nanocoder import Command, Host
+
+    from nanocoder_policy_rules.offered import Offered
+
+OFFERED = "offered"
+"""The resource that holds the tools which a session's model is offered."""
 
 # Every start imports this module, and many prompts are answered without a call: what judges is
 # imported at the first one. Should that fail, the call is denied.
@@ -41,6 +57,31 @@ def nanocoder_before_execute(
     from nanocoder_policy_rules.judge import judge
 
     return judge(Case(call, tool, session, settings or Settings()))
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep the tools that each session offers its model."""
+
+    def open_offered(_session: SessionInfo, _settings: Settings | None) -> "Offered":
+        from nanocoder_policy_rules.offered import Offered
+
+        return Offered()
+
+    return [Resource(OFFERED, open_offered)]
+
+
+@hookimpl
+def nanocoder_before_request(
+    request: Request,
+    session: SessionInfo,
+    settings: Settings | None,
+    resource: "Callable[[str], Offered]",
+) -> Request | None:
+    """Leave out the tools that a rule denies whatever their arguments are."""
+    if settings is None or not (settings.deny or settings.rules):
+        return None
+    return resource(OFFERED).reduce(request, session, settings)
 
 
 @hookimpl

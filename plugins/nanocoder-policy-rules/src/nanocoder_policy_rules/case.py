@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
-from nanocoder_policy_rules import expansion, paths, shell, workspace_programs
+from nanocoder_policy_rules import paths, shell, workspace_programs
 from nanocoder_policy_rules.command_search import Text
+from nanocoder_policy_rules.named_places import NamedPlaces
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
-from nanocoder_policy_rules.rules import SHELL
+from nanocoder_policy_rules.rules import SHELL, fold_path
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 if TYPE_CHECKING:
@@ -69,13 +70,32 @@ class Case:
         """The command, split up to search it for denied commands."""
         return Text(self.started, self.simples if self.command else None)
 
-    @cached_property
+    @property
     def words(self) -> list[str]:
         """All words that the command could be hiding, and the names that a shell makes of some."""
-        words = list(self.text.words)
-        if self.simples is not None and self.command:
-            return words  # the wildcards of a recognised command are in quotes
-        return words + expansion.expand(words, self.reach.folder, self.text.directories)
+        return self.places.known_words
+
+    @cached_property
+    def places(self) -> NamedPlaces:
+        """The places that the words of the command may name, wherever it goes."""
+        return NamedPlaces(self.text, self.simples if self.command else None, self.reach)
+
+    @cached_property
+    def keeps_paths(self) -> bool:
+        """Tell whether a rule that holds now keeps a path from tools that read."""
+        books = (self.settings.denying, self.settings.asking)
+        return any(book.keeps_paths(self.session, self.mode) for book in books)
+
+    def is_masked(self, folder: str = "") -> bool:
+        """Tell whether a sandbox hides all that is kept back below *folder*, or wherever it is.
+
+        A sandbox hides what is kept back in the workspace, and knows nothing of rules outside.
+        """
+        if not self.session.sandbox:
+            return False
+        if folder:
+            return self.session.resolve(folder, literal=True).is_inside
+        return not self.reach.rules_outside.has_rules
 
     @cached_property
     def removal(self) -> Removal:
@@ -105,6 +125,11 @@ class Case:
         if ANY_TOOL in self.tool.composed_of:
             return []  # each of its calls is judged by itself
         return [self.session.resolve(path) for path in named_paths(self.call.arguments)]
+
+    @cached_property
+    def path_names(self) -> frozenset[str]:
+        """All names of the paths among the arguments, folded as rules compare them."""
+        return frozenset(fold_path(name) for path in self.paths for name in path.names)
 
     @cached_property
     def directory(self) -> str:

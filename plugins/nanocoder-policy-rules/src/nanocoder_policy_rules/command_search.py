@@ -36,8 +36,6 @@ _COMPUTED: Final = "\0"
 _WILD: Final = frozenset(("*", "?", "[", _COMPUTED))
 _SIGNS: Final = _WILD | {"$", "`"}
 
-_ENTERS: Final = frozenset(("cd", "pushd", "-C", "--directory", "--chdir"))
-_MAX_DIRECTORIES: Final = 4
 _FEEDS: Final = frozenset(("xargs", "parallel"))  # the program that they run may come before them
 _REDEFINES: Final = frozenset(
     (
@@ -148,15 +146,6 @@ class Text:
             words.update(dict.fromkeys(("git", *(word.removeprefix("git-") for word in words))))
         words.pop("", None)
         return words
-
-    @cached_property
-    def directories(self) -> list[str]:
-        """The first few directories that a `cd` names, or an option that does the same."""
-        if _ENTERS.isdisjoint(self.words):
-            return []
-        pairs = (pair for segment in self.segments for pair in pairwise(segment.words))
-        entered = dict.fromkeys(target for word, target in pairs if word in _ENTERS)
-        return list(entered)[:_MAX_DIRECTORIES]
 
     def match(self, rule_words: Sequence[str]) -> Match:
         """Tell how certainly some command begins with the words *rule_words*."""

@@ -1,13 +1,12 @@
 """The steps of judging for commands: destructive ones, lasting ones, those that only read."""
 
 import os
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import git_settings, rules, shell
+from nanocoder_policy_rules import rules, shell
 from nanocoder_policy_rules.blocklist import describe_damage
 from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.operands import paths_in
@@ -19,21 +18,12 @@ from nanocoder_policy_rules.reading_commands import (
     with_input,
 )
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell import compile_once
 
 if TYPE_CHECKING:
-    from nanocoder import ResolvedPath
-
     from nanocoder_policy_rules.case import Case
 
-MAX_PATHS: Final = 4_000
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
-# The words of these programs are no paths: text, messages, names of branches, a pattern.
-_TEXT: Final = frozenset(("echo", "printf"))
-_TEXT_OF_GIT: Final = frozenset(("branch", "checkout", "commit", "log", "switch", "tag"))
-_CODE: Final = r"[\s()\[\]{}'\"`;|&<>,]+"
-_SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
 # Deeds that others see at once, or that no undo reverts, by the words that a rule would allow.
 _LASTING: Final = {
     ("git", "push"): "pushes to another repository",
@@ -54,33 +44,6 @@ def deny_damage(case: "Case") -> Verdict | None:
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
     return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
-
-
-def paths_in_words(case: "Case") -> "Iterator[ResolvedPath]":
-    """Yield the paths that the words of a command may name."""
-    if not case.started:
-        return
-    if case.command and case.simples:
-        words = (part for simple in case.simples for part in _words_of_files(simple.words) if part)
-        yield from map(case.reach.operand, words)
-        return
-    for word, path in islice(case.reach.places(case.words, case.text.directories), MAX_PATHS):
-        if "/" in word or path.exists:
-            yield path
-
-
-def _words_of_files(words: Sequence[str]) -> Iterator[str]:
-    """Yield the possible paths among the words of one command; messages and patterns are none."""
-    program, *rest = words
-    if program in _TEXT or (program == "git" and not _TEXT_OF_GIT.isdisjoint(rest[:1])):
-        return
-    if program in _SEARCHES:
-        pattern = next((word for word in rest if not word.startswith("-")), "")
-        rest = [word for word in rest if word is not pattern]
-    for word in rest:
-        yield from paths_in(word)
-        if compile_once(_CODE).search(word):  # open('private/x')
-            yield from (part for part in compile_once(_CODE).split(word) if "/" in part)
 
 
 def ask_about_lasting(case: "Case") -> Verdict | None:
@@ -148,19 +111,25 @@ def unknown_part(case: "Case") -> str:
     else:
         directory, rest = after_cd(case.simples, case.reach)
         first = next((each for each in rest if not _is_read(each, case, directory)), None)
-        part_text = f"`{shell.clip_line(str(first or case.command))}`"
+        import shlex  # only a command that is refused or asked about needs it
+
+        part_text = f"`{shell.clip_line(shlex.join(first.words) if first else case.command)}`"
     settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
     if setting := next(filter(None, settings), ""):
-        return f"{part_text} can start a program, which the repository's {setting!r} setting names"
+        return f"{part_text} can start a program: {setting}"
     return f"{part_text} is not known to be read-only"
 
 
 def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
-    """Return the setting of the repository by which a git command would start a program."""
+    """Say why a git command could start a program that the repository names, or ""."""
     if simple.words[0] != "git":
         return ""
+    from nanocoder_kit_git import reason_not_plain  # most commands need none
+
     folder = os.path.join(case.session.cwd, case.directory, directory)
-    return git_settings.setting_that_runs(os.path.realpath(folder))
+    folders = [folder, *(os.path.join(folder, each) for each in case.places.directories)]
+    reasons = (reason_not_plain(each) for each in dict.fromkeys(map(os.path.realpath, folders)))
+    return next(filter(None, reasons), "")
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:

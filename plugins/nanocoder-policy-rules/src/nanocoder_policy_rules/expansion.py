@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
-_WILD: Final = frozenset("*?[")
-_ANYTHING: Final = ("*", "?", "[!", "[^")
+from nanocoder_policy_rules.candidates import WILD, names_something
+
 _MAX_NAMES: Final = 2_000
 _MAX_MATCHES: Final = 200
 _MAX_PARTS: Final = 16
@@ -20,7 +20,7 @@ _MAX_FOLDERS: Final = 200
 
 def expand(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[str]:
     """Return the paths that *words* expand to in *folder*, or in one that is *entered* from it."""
-    wild = [word for word in words if _names_something(word)]
+    wild = [word for word in words if names_something(word) and word.count("/") < _MAX_PARTS]
     budget = iter(range(_MAX_FOLDERS))
     paths = (
         os.path.join(directory, path)
@@ -31,21 +31,12 @@ def expand(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[st
     return list(islice(paths, _MAX_MATCHES))
 
 
-def _names_something(word: str) -> bool:
-    """Tell whether a name in *word* has a wildcard, and letters before it."""
-    if _WILD.isdisjoint(word):
-        return False
-    parts = word.split("/")
-    wild = (part.lstrip(".") for part in parts if not _WILD.isdisjoint(part))
-    return len(parts) <= _MAX_PARTS and any(not part.startswith(_ANYTHING) for part in wild)
-
-
 def _matches(parts: Sequence[str], folder: str, budget: Iterator[int]) -> Iterator[str]:
     """Yield the paths below *folder* that match *parts*; parts without a wildcard need not exist.
 
     Each folder that is listed takes one of the *budget*.
     """
-    fixed = next((at for at, part in enumerate(parts) if not _WILD.isdisjoint(part)), len(parts))
+    fixed = next((at for at, part in enumerate(parts) if not WILD.isdisjoint(part)), len(parts))
     start = "/".join(parts[:fixed]) or ("/" if fixed else "")
     if fixed == len(parts):
         yield start

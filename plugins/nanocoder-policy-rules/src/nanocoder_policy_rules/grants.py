@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nanocoder import Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, command_steps, grant_file, runners
+from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.reading_commands import is_safe, with_input
 from nanocoder_policy_rules.rules import SHELL, rule
@@ -88,11 +89,21 @@ def _of_command(case: "Case") -> tuple[str, ...]:
     if any(simple.words[0] in _ENTERS for simple in simples):
         return ()
     unknown = [simple for simple in simples if not is_safe(with_input(simple), case.reach, HERE)]
-    if not all(map(_may_be_granted, unknown)):
+    if not all(map(_may_be_granted, unknown)) or not _are_places(case, unknown):
         return ()
     texts = tuple(dict.fromkeys(f"{SHELL}({simple})" for simple in unknown))
     fits = command_steps.allow_by_rules(case, [rule(text) for text in texts])
     return texts if fits is not None else ()
+
+
+def _are_places(case: "Case", simples: list[Simple]) -> bool:
+    """Tell whether no word of the commands leads elsewhere, so that a grant is for what was seen.
+
+    A word that becomes a link later is no longer offered, and so no longer granted.
+    """
+    words = (word for simple in simples for word in simple.words[1:])
+    parts = (case.reach.operand(part) for word in words for part in paths_in(word) if part)
+    return all({*place.names} == {place.path} for place in parts)
 
 
 def _may_be_granted(simple: Simple) -> bool:

@@ -17,6 +17,8 @@ from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.protected_names import needs_person
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.unproven import ask_when_unproven
+from nanocoder_policy_rules.writing_rules import rule_for_changes
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -55,26 +57,26 @@ def _deny_secret(case: Case) -> Verdict | None:
 
 
 def _deny_reading(case: Case) -> Verdict | None:
-    return _judge_reading(case, case.session.readable.refuses, Decision.DENY)
+    return _judge_reading(case, case.reach.refuses, Decision.DENY)
 
 
 def _ask_about_reading(case: Case) -> Verdict | None:
-    return _judge_reading(case, case.session.readable.asks, Decision.ASK)
+    return _judge_reading(case, case.reach.asks, Decision.ASK)
 
 
 def _judge_reading(
-    case: Case, question: Callable[[str], str], decision: Decision
+    case: Case, question: "Callable[[ResolvedPath], str]", decision: Decision
 ) -> Verdict | None:
     """Judge a tool that reads, or a command, by what all policies say about the paths it names."""
+    resolved: Iterable[ResolvedPath] = ()
     if case.tool.is_read_only:
-        resolved: Iterable[ResolvedPath] = case.paths
+        resolved = case.paths
     elif len(case.paths) > 1:  # a file that is moved or copied can be read afterwards
         resolved = [path for path in case.paths if path.exists]
-    else:
-        resolved = command_steps.paths_in_words(case)
-    for name in (name for path in resolved for name in path.names):
-        if not name.startswith("/") and (reason := question(name)):
-            return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
+    elif case.started and not case.is_safe:  # a safe one reads only what all may read
+        resolved = case.places
+    if reason := next(filter(None, map(question, resolved)), ""):
+        return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
     return None
 
 
@@ -196,6 +198,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _ask_by_rule,
     _ask_about_reading,
     _ask_when_unsure,
+    ask_when_unproven,
     _allow_by_rule,
     command_steps.ask_about_lasting,
     _ask_to_confirm,
@@ -214,7 +217,10 @@ def _apply_rules(case: Case, book: RuleBook, decision: Decision) -> Verdict | No
             verb = "forbids it" if decision is Decision.DENY else "needs your approval"
             reason = f"the rule {rule.text!r} {verb}"
             return _verdict(rule, case, decision, reason, str(decision))
-    return None
+    if (changed := rule_for_changes(book, case)) is None:
+        return None
+    reason = f"the rule {changed.text!r} is about a file that the command changes"
+    return _verdict(changed, case, decision, reason, str(decision))
 
 
 def _verdict(rule: Rule, case: Case, decision: Decision, reason: str, kind: str) -> Verdict:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import fold_name, glob_expression, named_paths
+from nanocoder import fold_name, named_paths
+from nanocoder_kit_glob.expressions import glob_expression
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from nanocoder import Decision, Mode, Verdict
 
 from nanocoder_policy_rules import expansion, git_settings, paths, shell, written_files
-from nanocoder_policy_rules.command_steps import MAX_PATHS
+from nanocoder_policy_rules.named_places import MAX_PLACES
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -41,11 +41,10 @@ def _with_end(path: "ResolvedPath") -> str:
 
 
 def _protected_word(case: "Case") -> Verdict | None:
-    values = (value for word in case.words for value in written_files.attached_values(word))
-    words = dict.fromkeys([*case.words, *values])
-    places = case.reach.places(words, case.text.directories)
-    for number, (word, path) in enumerate(places):
-        if number > MAX_PATHS:
+    words = case.words
+    values = (value for word in words for value in written_files.attached_values(word))
+    for number, (word, path) in enumerate(case.places.of([*words, *values])):
+        if number > MAX_PLACES:
             text = shell.clip_line(case.started)
             return _ask_person(case, repr(text), "it names too many files to check each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
@@ -55,9 +54,9 @@ def _protected_word(case: "Case") -> Verdict | None:
 
 def _protected_target(case: "Case") -> Verdict | None:
     """Look for a command that changes git's directory, or a program that is installed."""
-    entered = case.text.directories
+    entered = case.places.directories
     for number, target in enumerate(dict.fromkeys(written_files.targets(case.text))):
-        if number > MAX_PATHS:
+        if number > MAX_PLACES:
             text = shell.clip_line(case.started)
             return _ask_person(case, repr(text), "it changes too many files to check each")
         names = [target.word, *expansion.expand([target.word], case.reach.folder, entered)]
@@ -78,7 +77,7 @@ def _unpacking_command(case: "Case") -> Verdict | None:
         for name, _ in written_files.writers(each)
     ):
         return None
-    for folder in case.text.directories:
+    for folder in case.places.directories:
         if why := paths.protection_of_target(case.reach.operand(folder), starts=True):
             return _ask_person(case, repr(folder), why)
     return None

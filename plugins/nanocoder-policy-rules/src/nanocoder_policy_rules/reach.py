@@ -1,12 +1,14 @@
 """Judge which files a command may read, by name or by a search through folders."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
-from nanocoder import SessionInfo
+from nanocoder import Readable, SessionInfo
 
 from nanocoder_policy_rules import paths
+from nanocoder_policy_rules.readable import OutsideRules
 from nanocoder_policy_rules.shell import compile_once
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 HERE: Final = "."
 MAX_SEARCHED: Final = 20_000
 """A search through more names than this is not checked beforehand, so it asks."""
+MAX_LOOKED_AT: Final = 100_000
+"""So many names below a folder are looked at before a command in mode auto goes through it."""
 
 # Protected names have a dot or a sign in them, except for these.
 _PLAIN_WORD = r"[A-Za-z0-9_+%^\\-]*"
@@ -34,6 +38,13 @@ class Reading(Protocol):
         """Tell whether all files below a folder may be read; with *hidden* the hidden ones, too.
 
         With *follows* the command follows links.
+        """
+        ...
+
+    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:
+        """Tell whether git commands that only read start nothing in *directory*.
+
+        With *content* they also show nothing of a file that may not be read.
         """
         ...
 
@@ -56,6 +67,10 @@ class Anywhere:
         """Allow it."""
         return True
 
+    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:  # noqa: ARG002
+        """Say that it is."""
+        return True
+
 
 class Reach:
     """Judges what a command that starts in *directory* of a session may read."""
@@ -74,20 +89,43 @@ class Reach:
             self._operands[word] = self._session.resolve(word, self._start, literal=True)
         return self._operands[word]
 
-    def places(
-        self, words: Iterable[str], directories: Iterable[str]
-    ) -> "Iterator[tuple[str, ResolvedPath]]":
-        """Yield *words* with the paths that they name, from the start or a `cd` to *directories*.
+    @cached_property
+    def rules_outside(self) -> OutsideRules:
+        """The secrets and rules for what lies outside of the workspace."""
+        return OutsideRules(self._session, self._settings)
 
-        Words that name nothing existing or protected are left out, as most words do.
-        """
-        several = list(words)
-        for word in several:
-            if _could_lead(word, self.folder):
-                yield word, self.operand(word)
-        for directory in directories:
-            for word in several:
-                yield word, self.operand(os.path.join(directory, word))
+    @cached_property
+    def _outside(self) -> Readable:
+        return Readable([("policy-rules", self.rules_outside)])
+
+    def refuses(self, path: "ResolvedPath") -> str:
+        """Say why nobody may read *path*, inside the workspace or outside, by any of its names."""
+        return self._first_reason(path, self._session.readable.refuses, self._outside.refuses)
+
+    def asks(self, path: "ResolvedPath") -> str:
+        """Say why a person has to agree before *path* is read."""
+        return self._first_reason(path, self._session.readable.asks, self._outside.asks)
+
+    def is_hidden(self, word: str) -> bool:
+        """Tell whether a rule or the list of secrets keeps a word's file from being read."""
+        place = self.operand(word)
+        return bool(self.refuses(place) or self.asks(place))
+
+    def hidden_among(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Return those of the *names* in *folder*, an absolute path, that may not be read."""
+        root, real = os.path.realpath(self._session.cwd), os.path.realpath(folder)
+        if real == root or real.startswith(f"{root}/"):
+            relative = os.path.relpath(real, root) if real != root else ""
+            return self._session.readable.left_out(relative, names, asks=True)
+        return self._outside.left_out(real.rstrip("/"), names, asks=True)
+
+    def _first_reason(
+        self, path: "ResolvedPath", inside: Callable[[str], str], outside: Callable[[str], str]
+    ) -> str:
+        if self.is_output(path):
+            return ""
+        reasons = ((outside if name[:1] == "/" else inside)(name) for name in path.names)
+        return next(filter(None, reasons), "")
 
     def may_read(self, path: str, directory: str) -> bool:
         """Tell whether a command may read *path* of *directory*: inside, and no rule forbids it.
@@ -107,6 +145,35 @@ class Reach:
             return False
         folders = {each.places[-1] for each in self._ways(path, directory)}
         return all(self._may_search(folder, hidden=hidden, links=follows) for folder in folders)
+
+    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:
+        """Tell whether git commands that only read start nothing, and show nothing kept back."""
+        from nanocoder_kit_git import find_repository, reason_not_plain  # most commands need none
+
+        folder = os.path.realpath(os.path.join(self.folder, directory))
+        repository = find_repository(folder)
+        if repository is None:
+            return not content  # outside of a repository git goes through the files themselves
+        root = os.path.realpath(self._session.cwd)
+        if not f"{repository.top}/".startswith(f"{root.rstrip('/')}/"):
+            return False  # git shows what is outside of the workspace
+        if reason_not_plain(folder) is not None:
+            return False
+        return not content or not self._hides_tracked(repository.top, f"{repository.own}/index")
+
+    def _hides_tracked(self, top: str, index: str) -> bool:
+        """Tell whether a file that *index* names may not be read."""
+        from nanocoder_kit_git import tracked_files
+
+        names: dict[str, dict[str, None]] = {}
+        for path in tracked_files(index):
+            parts = path.split("/")
+            for at, name in enumerate(parts):
+                names.setdefault("/".join(parts[:at]), {})[name] = None
+        return any(
+            self.hidden_among(os.path.join(top, folder), list(each))
+            for folder, each in names.items()
+        )
 
     def is_output(self, path: "ResolvedPath") -> bool:
         """Tell whether *path* is the whole output of an earlier call, which may be read."""
@@ -131,11 +198,27 @@ class Reach:
             return False
         return not any(readable.refuses(name) or readable.asks(name) for name in path.names)
 
+    def hidden_below(self, top: str, *, hidden: bool) -> str:
+        """Say what below *top*, an absolute path, may not be read; with *hidden* dot files count.
+
+        A rule outside is found by its place, since it may be deep below.
+        """
+        if reason := self.rules_outside.reason_below(top):
+            return reason
+        count = 0
+        for folder, names, _ in folders_below(top, hidden=hidden):
+            count += len(names)
+            if left_out := self.hidden_among(folder, names):
+                return f"{os.path.join(folder, min(left_out))!r} may not be read"
+            if count > MAX_LOOKED_AT:
+                return f"there are more than {MAX_LOOKED_AT:,} names below it, too many to check"
+        return ""
+
     def _may_search(self, top: str, *, hidden: bool, links: bool) -> bool:
         root = os.path.realpath(self._session.cwd)
         private = {os.path.realpath(folder) for folder in self._session.own_folders}
         count = 0
-        for folder, names, has_links in _folders(top, hidden=hidden):
+        for folder, names, has_links in folders_below(top, hidden=hidden):
             if links and has_links:
                 return False
             count += len(names)
@@ -146,14 +229,14 @@ class Reach:
         return True
 
 
-def _could_lead(word: str, folder: str) -> bool:
+def could_lead(word: str, folder: str) -> bool:
     """Tell whether a word could be a path: it exists, or its name may be protected."""
     if compile_once(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
         return True
     return os.path.lexists(os.path.join(folder, word))
 
 
-def _folders(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]:
+def folders_below(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]:
     """Yield the folders from *top* down with the names in each, and whether one is a link."""
     waiting = [top]
     while waiting:

@@ -6,20 +6,30 @@ A rule for one reader holds for all: `grep` does not find what `read_file` may n
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from attrs import evolve
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.candidate_names import select_candidates
 from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.wildcards import any_of
 
 if TYPE_CHECKING:
+    from nanocoder_policy_rules.rulebook import RuleBook
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 _BY_NAME: Final = "name"
 """A tool with this argument looks things up by name, so rules for it are not about paths."""
+
+_NO_READERS: Final = frozenset(
+    (
+        *("write_file", "edit_file", "atomic_edit", "atomic_refactor", "apply_patch"),
+        *("delete_file", "move_file", "bash", "dev_server", "web_fetch", "web_search"),
+    )
+)
+"""Tools whose rules are not about reading a path."""
 
 
 class Guard(NamedTuple):
@@ -36,6 +46,25 @@ class Guard(NamedTuple):
     name: str
 
 
+class Guards:
+    """Several rules, with one expression each for relative and for absolute paths."""
+
+    def __init__(self, guards: Iterable[Guard]) -> None:
+        self.all = tuple(guards)
+        self._relative = any_of(guard.glob for guard in self.all if not guard.is_absolute)
+        self._absolute = any_of(guard.glob for guard in self.all if guard.is_absolute)
+
+    def text_of(self, relative: str, absolute: Iterable[str]) -> str:
+        """Return the first rule that fits a path, folded, by one of its spellings; or ""."""
+        places = [place for place in absolute if self._absolute.fullmatch(place)]
+        if not places and (not relative or self._relative.fullmatch(relative) is None):
+            return ""
+        for guard in self.all:
+            if any(map(guard.glob.fullmatch, places if guard.is_absolute else (relative,))):
+                return guard.text
+        return ""
+
+
 class ReadingRules(PathFilter):
     """The rules of the settings for paths in one session."""
 
@@ -50,8 +79,8 @@ class ReadingRules(PathFilter):
             return [guard for rule in about_readers for guard in _guards(rule)]
 
         self._settings = settings
-        self._denying = guards(settings.denying.rules)
-        self._asking = guards(settings.asking.rules)
+        self._denying = Guards(guards(settings.denying.rules))
+        self._asking = Guards(guards(settings.asking.rules))
         # The rules for the original place also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, session.origin) if root]
         self._roots = [rules.fold_path(f"{root}/".replace("//", "/")) for root in roots]
@@ -73,20 +102,17 @@ class ReadingRules(PathFilter):
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
         """Return the names that may be a secret's, or that a rule may be about."""
         patterns = list(self._settings.all_secrets)
-        if guards := [*self._denying, *self._asking]:
+        if guards := [*self._denying.all, *self._asking.all]:
             here = f"{rules.fold_path(folder)}/" if folder else ""
             patterns += [guard.name for guard in guards if self._is_near(guard, here)]
         return select_candidates(names, tuple(patterns))
 
-    def _fitting(self, guards: Sequence[Guard], path: str) -> str:
+    def _fitting(self, guards: "Guards", path: str) -> str:
         """Return the rule among *guards* that fits *path*, or ""."""
-        if not guards:
+        if not guards.all:
             return ""
         folded = rules.fold_path(path)
-        for guard in guards:
-            if any(guard.glob.fullmatch(root + folded) for root in self._starts(guard)):
-                return guard.text
-        return ""
+        return guards.text_of(folded, (root + folded for root in self._roots))
 
     def _is_near(self, guard: Guard, folder: str) -> bool:
         """Tell whether a rule can fit something in *folder*, or below it."""
@@ -95,6 +121,73 @@ class ReadingRules(PathFilter):
 
     def _starts(self, guard: Guard) -> Sequence[str]:
         return self._roots if guard.is_absolute else ("",)
+
+
+class OutsideRules(PathFilter):
+    """The secrets, and the rules with absolute patterns, for absolute paths outside a workspace.
+
+    Which tools read is not known here: a rule counts unless its tool only changes or runs.
+    """
+
+    def __init__(self, session: SessionInfo, settings: "Settings") -> None:
+        self._settings = settings
+        self._session = session
+
+    @cached_property
+    def has_rules(self) -> bool:
+        """Tell whether a rule that holds now is for a place outside."""
+        return bool(self._denying.all or self._asking.all)
+
+    def refuses(self, path: str) -> str:
+        """Name the secret, or the rule that denies."""
+        name = paths.secret((path,), self._settings.all_secrets, self._settings.all_not_secrets)
+        if name:
+            return paths.WHY_DENIED.format(name)
+        text = self._denying.text_of("", (rules.fold_path(path),))
+        return f"the rule {text!r} forbids it" if text else ""
+
+    def asks(self, path: str) -> str:
+        """Name the rule that asks."""
+        text = self._asking.text_of("", (rules.fold_path(path),))
+        return f"the rule {text!r} asks a person" if text else ""
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
+        """Return the names that may be a secret's, or that a rule may be about."""
+        guards = (guard.name for guard in (*self._denying.all, *self._asking.all))
+        return select_candidates(names, (*self._settings.all_secrets, *guards))
+
+    def reason_below(self, folder: str) -> str:
+        """Say what is kept back somewhere below *folder*, as far as the rules alone tell."""
+        above = f"{rules.fold_path(folder.rstrip('/'))}/"
+        home = rules.fold_path(os.path.realpath(os.path.expanduser("~")))
+        root = rules.fold_path(os.path.realpath(self._session.cwd))
+        if f"{home}/".startswith(above) and not f"{root}/".startswith(f"{home}/") | (home == root):
+            return "a home has secrets"
+        for guard in (*self._denying.all, *self._asking.all):
+            if guard.prefix.startswith(above):
+                return f"the rule {guard.text!r} keeps something below it back"
+        return ""
+
+    @cached_property
+    def _denying(self) -> Guards:
+        return self._holding(_outside(self._settings.denying))
+
+    @cached_property
+    def _asking(self) -> Guards:
+        return self._holding(_outside(self._settings.asking))
+
+    def _holding(self, guards: Iterable[tuple[Rule, Sequence[Guard]]]) -> Guards:
+        session = self._session
+        holding = (each for rule, each in guards if rule.holds(session, session.mode))
+        return Guards(guard for several in holding for guard in several)
+
+
+@lru_cache(maxsize=32)
+def _outside(book: "RuleBook") -> list[tuple[Rule, tuple[Guard, ...]]]:
+    """Return the rules with an absolute pattern that keep a path from a tool that may read."""
+    absolute = (rule for rule in map(rules.with_path, book.rules) if rule.is_absolute)
+    reading = (rule for rule in absolute if rule.effect in {"", Effect.READ})
+    return [(rule, tuple(_guards(rule))) for rule in reading if rule.tool not in _NO_READERS]
 
 
 def _reads_paths(tool: Tool[..., Any]) -> bool:
@@ -110,21 +203,13 @@ def _for_readers(
 ) -> Iterator[Rule]:
     """Yield the rules with a pattern for a path that are about a tool that reads."""
     for each in all_rules:
-        rule = _with_path(each)
+        rule = rules.with_path(each)
         if not rule.pattern:
             continue
         # A rule for a tool that is not installed counts, too: that tool may be a reader.
         is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
         if is_unknown or any(rule.names(name) and rule.is_about(tools[name]) for name in readers):
             yield rule
-
-
-def _with_path(rule: Rule) -> Rule:
-    """Return a rule about a path alone, by the name of its argument, with that pattern."""
-    only = next(iter(rule.arguments.items())) if len(rule.arguments) == 1 else None
-    if only is None or not named_paths({only[0]: "."}):
-        return rule
-    return evolve(rule, pattern=only[1])
 
 
 def _guards(rule: Rule) -> Iterator[Guard]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from nanocoder_policy_rules import git_reading
 from nanocoder_policy_rules.reach import HERE, Reading
 from nanocoder_policy_rules.shell import Simple, compile_once
 
@@ -122,6 +123,8 @@ def with_input(simple: Simple) -> Sequence[str]:
 
 def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bool:
     """Tell whether one command only reads."""
+    if words[0] == "git":
+        return git_reading.is_safe(words, reading, directory)
     program = PROGRAMS.get(words[0])
     if program is None:
         return False
@@ -148,17 +151,29 @@ def may_search_through(
     is_ripgrep = words[0] == "rg"
     if not is_ripgrep and not _goes_down(words):
         return True  # each file that it reads is named
-    hidden = _operands(program, words[1:]) is None or _looks_into_hidden(words)
-    operands = _operands(_wider(program, is_ripgrep=is_ripgrep), words[1:])
-    paths: Sequence[str] = _after_patterns(operands or []) or [HERE]
-    if operands is None:
-        paths = [*(word for word in words[1:] if not word.startswith("-")), HERE]
+    paths, hidden = _searched(program, words)
     follows = _has_flag(words, "L" if is_ripgrep else "R", *_FOLLOWING)
     return all(
         path == "-" or reading.may_search(path, directory, hidden=hidden, follows=follows)
         for path in paths
         if path not in named or reading.may_read(path, directory)
     )
+
+
+def searched_folders(words: Sequence[str]) -> tuple[Sequence[str], bool] | None:
+    """Return what a search may go through, and whether through dot files; None without folders."""
+    program = PROGRAMS[words[0]]
+    if words[0] != "rg" and not _goes_down(words):
+        return None
+    return _searched(program, words)
+
+
+def _searched(program: Program, words: Sequence[str]) -> tuple[Sequence[str], bool]:
+    hidden = _operands(program, words[1:]) is None or _looks_into_hidden(words)
+    operands = _operands(_wider(program, is_ripgrep=words[0] == "rg"), words[1:])
+    if operands is None:
+        return [*(word for word in words[1:] if not word.startswith("-")), HERE], hidden
+    return _after_patterns(operands) or [HERE], hidden
 
 
 def _wider(program: Program, *, is_ripgrep: bool) -> Program:

@@ -4,6 +4,7 @@ A company may have hundreds of rules. Most are about other tools, or about comma
 of the words of this one; those are never tried.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import evolve
 
-from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.rules import SHELL, Rule, glob, with_path
 from nanocoder_policy_rules.rules import rule as parse
+from nanocoder_policy_rules.wildcards import any_of
 
 if TYPE_CHECKING:
     from nanocoder import Mode, SessionInfo, Tool, ToolCall
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 Numbered = tuple[int, Rule]
 _WILD: Final = frozenset("*?[")
+_READERS: Final = ("read_file", "grep", "glob", "list_files", "code_map", "code_complexity")
+_WRITERS: Final = ("write_file", "edit_file", "atomic_edit", "apply_patch")
 
 
 class SearchedText(Protocol):
@@ -63,6 +67,10 @@ class JudgedCall(Protocol):
         """The command that the call would run, whichever tool runs it."""
 
     @property
+    def path_names(self) -> Collection[str]:
+        """All names of the paths among its arguments, folded."""
+
+    @property
     def text(self) -> SearchedText:
         """The command, split up."""
 
@@ -73,6 +81,8 @@ class RuleBook:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self._about: dict[str, list[Numbered]] = {}
+        self._by_path: dict[str, re.Pattern[str]] = {}
+        self._not_by_path: dict[str, list[Numbered]] = {}
 
     def of_tool(self, case: JudgedCall) -> list[Rule]:
         """Return the rules that are about the tool of a call, and hold in its session."""
@@ -81,7 +91,10 @@ class RuleBook:
 
     def forbidding(self, case: JudgedCall) -> Iterator[Rule]:
         """Yield the rules that may be about a call, those for the command that it runs included."""
-        numbered = dict(self._about_tool(case.tool, case.call.name))
+        about_tool = self._about_tool(case.tool, case.call.name)
+        if not case.started and self._names_no_path(case):
+            about_tool = self._not_by_path[case.call.name]
+        numbered = dict(about_tool)
         if case.command:
             numbered = {at: rule for at, rule in numbered.items() if not rule.pattern}
         if case.started:
@@ -90,6 +103,37 @@ class RuleBook:
         for _, rule in sorted(numbered.items()):
             if rule.holds(case.session, case.mode):
                 yield rule
+
+    def keeps_paths(self, session: "SessionInfo", mode: "Mode") -> bool:
+        """Tell whether a rule that holds now is about paths that tools may read."""
+        return any(rule.holds(session, mode) for rule in self._about_reading)
+
+    def about_writing(self, session: "SessionInfo", mode: "Mode") -> list[Rule]:
+        """Return the rules that hold now and keep paths from tools that write files."""
+        return [rule for rule in self._about_writing if rule.holds(session, mode)]
+
+    @cached_property
+    def _about_reading(self) -> list[Rule]:
+        return list(self._about_paths(_READERS, "read"))
+
+    @cached_property
+    def _about_writing(self) -> list[Rule]:
+        return list(self._about_paths(_WRITERS, "write"))
+
+    def _about_paths(self, tools: Sequence[str], effect: str) -> Iterator[Rule]:
+        for rule in map(with_path, self.rules):
+            if rule.pattern and rule.effect in {"", effect} and any(map(rule.names, tools)):
+                yield rule
+
+    def _names_no_path(self, case: JudgedCall) -> bool:
+        """Tell whether a call has paths, and none that a rule for relative paths could fit."""
+        name, names = case.call.name, case.path_names
+        if name not in self._by_path:
+            rules = self._about[name]
+            by_path = [rule for _, rule in rules if _is_by_path(rule)]
+            self._by_path[name] = any_of(glob(rule.pattern) for rule in by_path)
+            self._not_by_path[name] = [each for each in rules if not _is_by_path(each[1])]
+        return bool(names) and not any(map(self._by_path[name].fullmatch, names))
 
     def _about_tool(self, tool: "Tool[..., Any]", name: str) -> Sequence[Numbered]:
         if name not in self._about:
@@ -120,6 +164,10 @@ class CommandRules:
             words = ["", *(case.text.words.keys() & self._by_word.keys())]
         for word in words:
             yield from self._by_word.get(word, ())
+
+
+def _is_by_path(rule: Rule) -> bool:
+    return bool(rule.pattern) and not rule.arguments and not rule.is_absolute
 
 
 def _needed_word(rule: Rule) -> str:

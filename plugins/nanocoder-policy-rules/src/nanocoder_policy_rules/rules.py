@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
-from nanocoder import Mode, Risk, SessionInfo, fold_name
+from attrs import evolve, field, frozen
+from nanocoder import Mode, Risk, SessionInfo, fold_name, named_paths
 
 from nanocoder_policy_rules import addresses, paths, runners
 from nanocoder_policy_rules.shell import Simple, compile_once
@@ -116,8 +116,16 @@ class Rule:
                 return False
         return not self.plugin or fnmatchcase(tool.plugin, self.plugin)
 
+    @cached_property
+    def holds_always(self) -> bool:
+        """Tell whether the rule applies in every session, for ever."""
+        conditions = (self.agent, self.modes, self.folder, self.expires)
+        return self.interactive is None and not any(conditions)
+
     def holds(self, session: SessionInfo, mode: Mode) -> bool:
         """Tell whether this rule applies in *session*, now."""
+        if self.holds_always:
+            return True
         if not self.is_for(session.agent) or (self.modes and mode not in self.modes):
             return False
         if self.interactive not in (None, session.interactive):
@@ -203,6 +211,14 @@ def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
     return any(
         each.fullmatch(fold_path(path)) for place in places for path in place for each in globs
     )
+
+
+def with_path(rule: Rule) -> Rule:
+    """Return a rule about a path alone, by the name of its argument, with that pattern."""
+    only = next(iter(rule.arguments.items())) if len(rule.arguments) == 1 else None
+    if only is None or not named_paths({only[0]: "."}):
+        return rule
+    return evolve(rule, pattern=only[1])
 
 
 def fold_path(path: str) -> str:

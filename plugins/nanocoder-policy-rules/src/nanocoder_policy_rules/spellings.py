@@ -11,6 +11,7 @@ _ASSIGNMENTS = (
     r"(?<![\w$-])([A-Za-z_]\w*+)=(?:'([^']{0,64})'|\"([^\"$`]{0,64})\"|([\w./:~*-]{1,64}))"
 )
 _VARIABLES = r"\$(?:\{([A-Za-z_]\w*+)(?::?[-=+]([^}\s]{1,64}+)|[^}\s]{0,64}+)\}|([A-Za-z_]\w*+))"
+_LOOPS = r"\bfor\s++([A-Za-z_]\w*+)\s++in\s++([^;\n$`]{1,256})"
 _HERE = r"\$\(\s*pwd\s*\)|`\s*pwd\s*`"
 _ESCAPES = r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|0?([0-7]{1,3})|([ntrvf_]))"
 # A program gets another name by the shell, by git's options or environment, and by new files.
@@ -25,6 +26,9 @@ _GIT_SETTINGS = (
 _NEW_FILES = r"(?<![\w.-])(?:hash|ln|cp|mv|link|install)\s([^;&|\n]*+)"
 _PROGRAM = r"s?bin/|\$\(|`"
 _NAME = r"(?<![\w./-])(?:\./)?+[\w.-]++(?![/=])"
+_SEQUENCE = r"\{([^{}.,\s]{1,6})\.\.([^{}.,\s]{1,6})(?:\.\.-?\d{1,4})?\}"
+_OPEN_BRACES = r"\{[^{}\s;&|$]*(?:,|\.\.)[^{}\s;&|]*\}"
+_IN_QUOTES = r"'[^']*+'|\"(?:[^\"\\]|\\[\s\S])*+\"|\\[\s\S]"
 _LIST = r"\{([^{}]*+)\}"
 _KNOWN: Final = {"HOME": ("~",), "PWD": (".",), "IFS": (" ",)}
 _MAX_REPLACED: Final = 200
@@ -33,8 +37,8 @@ _MAX_NAME: Final = 64
 _MAX_WORD_CHARS: Final = 512
 
 
-def spellings(text: str) -> list[str]:
-    """Return *text* and its other readings."""
+def spellings(text: str, *, escapes: bool = True) -> list[str]:
+    """Return *text* and its other readings; without *escapes* those stay as they are."""
     readings = [text]
     changes: tuple[Callable[[str], str], ...] = (
         replace_variables,
@@ -43,6 +47,8 @@ def spellings(text: str) -> list[str]:
         _expand_braces,
     )
     for change in changes:
+        if change is _decode_escapes and not escapes:
+            continue
         readings.append(change(readings[-1]))
     return list(dict.fromkeys(readings))
 
@@ -59,6 +65,9 @@ def replace_variables(text: str) -> str:
     values = {name: list(value) for name, value in _KNOWN.items()}
     for name, *value in compile_once(_ASSIGNMENTS).findall(text):
         values.setdefault(name, []).append("".join(value))
+
+    for name, words in compile_once(_LOOPS).findall(text) if "for" in text else ():
+        values.setdefault(name, []).extend(words.split())
 
     def value_of(variable: re.Match[str]) -> str:
         assigned = values.get(variable[1] or variable[3], [variable[2] or variable[0]])
@@ -107,9 +116,34 @@ def _character(escape: re.Match[str]) -> str:
 
 def _expand_braces(text: str) -> str:
     """Replace `{a,b}c` by the words that it expands to."""
-    if "{" not in text or "," not in text:
+    if "{" not in text or ("," not in text and ".." not in text):
         return text
+    text = compile_once(_SEQUENCE).sub(_names_between, text)
     return "".join(map(_expand_word, compile_once(r"([\s;&|]+)").split(text)))
+
+
+def leaves_braces(text: str) -> bool:
+    """Tell whether *text* has braces that stand for more names than are written out."""
+    if "{" not in text:
+        return False
+    return (
+        compile_once(_OPEN_BRACES).search(compile_once(_IN_QUOTES).sub("", _expand_braces(text)))
+        is not None
+    )
+
+
+def _names_between(sequence: re.Match[str]) -> str:
+    """Return `{a,b,c}` for `{a..c}`; what is too long stays."""
+    first, last = sequence[1], sequence[2]
+    is_number = first.lstrip("-").isdigit() and last.lstrip("-").isdigit()
+    if not is_number and (len(first) > 1 or len(last) > 1):
+        return sequence[0]
+    low, high = sorted((int(first), int(last)) if is_number else (ord(first), ord(last)))
+    if high - low >= _MAX_WORDS:
+        return sequence[0]
+    width = max(len(first), len(last)) if is_number and "0" in (first[0], last[0]) else 0
+    names = [str(each).zfill(width) if is_number else chr(each) for each in range(low, high + 1)]
+    return f"{{{','.join(names)},{names[0]}}}"  # a list needs a comma
 
 
 def _expand_word(word: str) -> str:

@@ -1,6 +1,7 @@
 """The messages of a session as the model may read them."""
 
 from collections.abc import Sequence
+from operator import is_, is_not
 from typing import Final
 
 from attrs import evolve
@@ -21,12 +22,22 @@ class RedactedMessages:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._redacted: dict[int, tuple[Message, Message]] = {}
+        self._before: list[Message] = []
+        self._after: list[Message] = []
+        self._has_secrets = False
 
     def redacted(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return *messages* without secrets, the very same sequence if there are none."""
-        redacted = [self._message(message) for message in messages]
-        is_same = all(new is old for new, old in zip(redacted, messages, strict=True))
-        return messages if is_same else redacted
+        count = len(self._before)
+        if len(messages) < count or not all(map(is_, self._before, messages)):
+            # A compaction or a rewind put other messages in the place of some.
+            self._before, self._after, self._has_secrets, count = [], [], False, 0
+        new = messages[count:]
+        redacted = [self._message(message) for message in new]
+        self._before += new
+        self._after += redacted
+        self._has_secrets = self._has_secrets or any(map(is_not, new, redacted))
+        return list(self._after) if self._has_secrets else messages
 
     def _message(self, message: Message) -> Message:
         if message.role not in SPOKEN_TO_THE_MODEL:

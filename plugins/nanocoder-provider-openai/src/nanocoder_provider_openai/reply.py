@@ -70,8 +70,13 @@ class ChatReply(Reply):
         chunks = decode_objects([event.data for event in events]) if is_plain else None
         if chunks is None:
             return super().feed(events)
-        for chunk in chunks:
-            self._take_chunk(chunk)
+        texts = None if self._finish else _texts_of(chunks)
+        if texts:
+            self._begun = True
+            self._deltas.add(TextDelta, texts)
+        else:
+            for chunk in chunks:
+                self._take_chunk(chunk)
         return self._deltas.take()
 
     def _take(self, event: SseEvent) -> None:
@@ -117,6 +122,27 @@ class ChatReply(Reply):
             for piece in calls:
                 if isinstance(piece, dict):
                     self._calls.add(piece)
+
+
+def _texts_of(chunks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the joined text of chunks that have nothing but text, as most do; else nothing."""
+    texts = []
+    for chunk in chunks:
+        try:
+            choice = chunk["choices"][0]
+            delta = choice["delta"]
+            text = delta["content"]
+            has_more = choice.get("finish_reason") or chunk.get("usage") or chunk.get("error")
+        except (LookupError, TypeError, AttributeError):
+            return ""
+        if has_more or type(text) is not str or (len(delta) > 1 and not _is_only_text(delta)):
+            return ""
+        texts.append(text)
+    return "".join(texts)
+
+
+def _is_only_text(delta: Mapping[str, Any]) -> bool:
+    return not any(value for name, value in delta.items() if name not in {"content", "role"})
 
 
 class CallTable:

@@ -22,6 +22,7 @@ from nanocoder_tool_bash.watchdog import watchdog
 
 SHELL: Final = "/bin/sh"
 SHELLS: Final = ("/bin/bash", SHELL)
+END_OF_SANDBOX: Final = "--"
 # The command starts after its watchdog knows it, so that it ends even if we are killed at once.
 WAIT_FOR_GO: Final = 'read -r go && exec "$@" </dev/null'
 
@@ -53,7 +54,7 @@ class Command:
         guard()
         brand = new_brand()
         self._started = time.monotonic()
-        self._sandbox = "" if argv[0] in SHELLS else Path(argv[0]).name
+        self._sandbox = _programs_of_sandbox(argv)
         self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
         self._family = Family(brand, self._process.pid)
         watchdog().add(self._process.pid)
@@ -85,7 +86,7 @@ class Command:
         finally:
             cancel_pipe.close()
         # The process of a sandbox that reaps the others ends a moment after the command.
-        leftovers = [name for name in self._family.end() if name != self._sandbox]
+        leftovers = [name for name in self._family.end() if name not in self._sandbox]
         for capture in captures:
             capture.drain()
         self._live.finish()
@@ -102,6 +103,12 @@ class Command:
             return self._process.wait(KILLED_S)
         except subprocess.TimeoutExpired:
             return -signal.SIGKILL
+
+
+def _programs_of_sandbox(argv: list[str]) -> set[str]:
+    """Return the names of the programs that start the command, which it has not left running."""
+    words = argv[: argv.index(END_OF_SANDBOX)] if END_OF_SANDBOX in argv else argv[:1]
+    return {Path(word).name for word in words if word.startswith("/") and word not in SHELLS}
 
 
 def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":

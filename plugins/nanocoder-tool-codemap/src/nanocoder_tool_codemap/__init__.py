@@ -13,6 +13,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 if TYPE_CHECKING:
     from nanocoder_tool_codemap.index import Index
@@ -69,7 +70,7 @@ def code_map(
     budget = Budget((ctx.settings or Settings()).max_tokens)
     budget.extend(OPERATIONS[operation](inquiry), COUNTED[operation])
     return ToolResult(
-        "\n".join(filter(None, [budget.text() or "Nothing found", code.left_out.note()])),
+        "\n".join(filter(None, [budget.text() or "Nothing found", left_out_note(code.left_out)])),
         title=f"{operation} {target}",
         data={"lines": budget.lines},
         metadata={
@@ -77,7 +78,7 @@ def code_map(
             "target": target,
             "files": len(code.records),
             "parsed": code.parsed,
-            **code.left_out.metadata(),
+            **left_out_metadata(code.left_out),
             "truncated": budget.left_out > 0,
         },
     )

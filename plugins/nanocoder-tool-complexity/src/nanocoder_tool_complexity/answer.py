@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 from nanocoder import ToolResult
+from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_complexity.measure import File, Function, Measures
 
@@ -57,7 +58,7 @@ def answer(measures: Measures) -> ToolResult:
             "files": len(files),
             "lines": lines,
             "tests": measures.tests,
-            **measures.left_out.metadata(),
+            **left_out_metadata(measures.left_out),
         },
     )
 
@@ -130,7 +131,7 @@ def _notes(measures: Measures) -> list[str]:
     notes = []
     if measures.tests:
         notes.append(f"[{_count_of(measures.tests, 'test file')} left out]")
-    if note := measures.left_out.note():
+    if note := left_out_note(measures.left_out):
         notes.append(note)
     if measures.skipped:
         notes.append(f"[{_count_of(measures.skipped, 'file')} could not be read]")

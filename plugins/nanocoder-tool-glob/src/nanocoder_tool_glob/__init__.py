@@ -11,6 +11,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_glob.settings import Settings
 
@@ -44,7 +45,7 @@ def glob(
         results = find(ctx, wider, path, settings)
         tried.append(wider)
     files, count = results.newest, results.count
-    note = results.left_out.note()
+    note = left_out_note(results.left_out)
     return ToolResult(
         "\n".join([_text(pattern, tried, results), *([note] if note else [])]),
         title=pattern,
@@ -55,7 +56,7 @@ def glob(
             "count": count,
             "truncated": len(files) < count or not results.is_complete,
             "summary": f"{count:,} path{'' if count == 1 else 's'}",
-            **results.left_out.metadata(),
+            **left_out_metadata(results.left_out),
             "retried_as": tried[-1] if tried and count else "",
         },
     )

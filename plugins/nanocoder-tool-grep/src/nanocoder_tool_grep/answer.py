@@ -3,6 +3,7 @@
 from typing import Any
 
 from nanocoder import ToolResult
+from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_grep.finding import Results
 from nanocoder_tool_grep.matching import MAX_LINE
@@ -35,7 +36,7 @@ def answer(query: Query, results: Results, *, hint: str, can_go_on: bool) -> Too
             "truncated": results.has_more or results.stopped,
             "engine": results.engine,
             "summary": f"{results.count:,} match{'' if results.count == 1 else 'es'}",
-            **skipped.left_out.metadata(path_filter(query)),
+            **left_out_metadata(skipped.left_out, path_filter(query)),
             **({"unreadable": unreadable} if unreadable else {}),
         },
     )
@@ -99,7 +100,7 @@ def _follows(before: Line, line: Line) -> bool:
 
 
 def _notes(query: Query, results: Results, unreadable: int, hint: str) -> list[str]:
-    notes = [results.skipped.left_out.note(path_filter(query))]
+    notes = [left_out_note(results.skipped.left_out, path_filter(query))]
     if unreadable:
         notes.append(f"[{_files(unreadable)} could not be read: the system refused]")
     if results.skipped.too_large:

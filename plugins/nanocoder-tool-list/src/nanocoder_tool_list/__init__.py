@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from attrs import frozen
 from nanocoder import Effect, Entry, LeftOut, Param, Tool, ToolContext, ToolResult, hookimpl, tool
 from nanocoder_kit_glob import SKIPPED
+from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 MAX_DEPTH = 20
 _MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}
@@ -50,7 +51,7 @@ def list_files(
         if len(entries) < settings.max_entries:
             entries.append(entry)
     return ToolResult(
-        "\n".join(filter(None, [_text(top, entries, count), left_out.note()])),
+        "\n".join(filter(None, [_text(top, entries, count), left_out_note(left_out)])),
         title=top,
         data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in entries]},
         metadata={
@@ -58,7 +59,7 @@ def list_files(
             "count": count,
             "truncated": len(entries) < count,
             "summary": f"{count:,} entr{'y' if count == 1 else 'ies'}",
-            **left_out.metadata(),
+            **left_out_metadata(left_out),
         },
     )
 

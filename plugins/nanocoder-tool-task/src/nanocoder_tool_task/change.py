@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import frozen
-
-from nanocoder_tool_task.git import git
+from nanocoder_kit_git import git
 
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 
@@ -75,7 +74,7 @@ def make_change(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
     patch = git(
         stage,
         *("diff", "--no-index", "--no-prefix", "--binary", "--no-renames", "--no-color"),
-        *("--no-ext-diff", "--no-textconv", "a", "b"),
+        *("a", "b"),
         workspace=repository,
         fine=(0, 1),
         variables={"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CEILING_DIRECTORIES": str(stage.parent)},

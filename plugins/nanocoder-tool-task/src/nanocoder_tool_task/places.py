@@ -11,9 +11,8 @@ from pathlib import Path
 
 from attrs import define
 from nanocoder import ToolError
+from nanocoder_kit_git import git
 from nanocoder_kit_process import SYSTEM_PATH, find_program
-
-from nanocoder_tool_task.git import git
 
 YOUNG_S = 60.0
 """A younger place without a lock may be one that another process is making now."""

@@ -20,11 +20,12 @@ from nanocoder import (
     escape_path,
     unescape_path,
 )
+from nanocoder_kit_git import git
 
 from nanocoder_tool_task import places
 from nanocoder_tool_task.change import Change, Version, make_change
-from nanocoder_tool_task.git import find_top, git
 from nanocoder_tool_task.places import Place
+from nanocoder_tool_task.repositories import find_top
 
 MAX_FILES = 50_000
 MAX_BYTES = 1_000_000_000

@@ -1,5 +1,7 @@
 """The question whether a call may run. Each answer that is not a clear yes is a no."""
 
+import os
+import pwd
 import signal
 import sys
 import time
@@ -184,7 +186,16 @@ class _OpenRequest:
         **consent: Any,
     ) -> ApprovalAnswer:
         request = self.request
+        consent["actor"] = login_name()
         return ApprovalAnswer(request.id, request.digest, approved, reason, arguments, **consent)
+
+
+def login_name() -> str:
+    """Return the name of the account that answers: the system's, which no variable can change."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # an account without an entry, as in many containers
+        return f"uid {os.getuid()}"
 
 
 def ask(

@@ -8,17 +8,7 @@ from argparse import Namespace
 from typing import Any, Final
 
 from attrs import field, frozen
-from nanocoder import (
-    ApprovalAnswer,
-    ApprovalRequest,
-    Argument,
-    Cancel,
-    Command,
-    Host,
-    Question,
-    SessionInfo,
-    hookimpl,
-)
+from nanocoder import Argument, Command, Host, hookimpl
 
 OUTPUT: Final = "web"
 MODES: Final = ("plan", "ask", "edits", "auto")
@@ -67,28 +57,6 @@ def nanocoder_commands() -> list[Command[Host]]:
             outside_calls=True,
         )
     ]
-
-
-@hookimpl(rank=10)
-def nanocoder_approve(
-    request: ApprovalRequest, session: SessionInfo, cancelled: Cancel
-) -> ApprovalAnswer | None:
-    """Ask the browsers that show the session; return None in any other session."""
-    if session.output != OUTPUT:
-        return None
-    from nanocoder_ui_web.questions import questions_of  # most sessions are elsewhere
-
-    return questions_of().approve(request, session, cancelled)
-
-
-@hookimpl(rank=10)
-def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -> str | None:
-    """Put a tool's question to the browsers; return None in any other session."""
-    if session.output != OUTPUT:
-        return None
-    from nanocoder_ui_web.questions import questions_of  # most sessions are elsewhere
-
-    return questions_of().ask(question, cancelled)
 
 
 def _run_web(arguments: Namespace, host: Host) -> int:

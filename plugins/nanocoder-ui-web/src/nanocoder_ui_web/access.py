@@ -8,6 +8,8 @@ a cookie, so neither another page nor another server on the same machine can use
 import hmac
 import secrets
 import threading
+import time
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -29,6 +31,8 @@ HEADERS: Final = {
 }
 BEARER: Final = "Bearer "
 MAX_BODY_BYTES: Final = 4_194_304
+LINK_S: Final = 600.0
+"""How long a link can be used that was not used yet."""
 
 
 class Access:
@@ -37,26 +41,26 @@ class Access:
     Its methods may be called from any thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._lock = threading.Lock()
-        self._tokens: set[str] = set()
+        self._tokens: dict[str, float] = {}
         self._keys: set[str] = set()
 
     def invite(self) -> str:
         """Return a new token for one browser."""
         token = secrets.token_urlsafe(32)
         with self._lock:
-            self._tokens.add(token)
+            self._tokens[token] = self._now() + LINK_S
         return token
 
     def exchange(self, token: str) -> str | None:
-        """Return the key for a token that was not used before."""
+        """Return the key for a token that was not used before, and is not too old."""
         key = secrets.token_urlsafe(32)
         with self._lock:
             unused = _among(token, self._tokens)
-            if unused is None:
+            if unused is None or self._tokens.pop(unused) < self._now():
                 return None
-            self._tokens.discard(unused)
             self._keys.add(key)
         return key
 
@@ -66,7 +70,7 @@ class Access:
             return _among(key, self._keys) is not None
 
 
-def _among(text: str, secret_texts: set[str]) -> str | None:
+def _among(text: str, secret_texts: Iterable[str]) -> str | None:
     # The time of a comparison must not tell how much of it fits.
     data = text.encode("utf-8", "replace")
     return next((each for each in secret_texts if hmac.compare_digest(each.encode(), data)), None)

@@ -14,14 +14,16 @@ from nanocoder_ui_web.access import Access
 from nanocoder_ui_web.app import make_app
 from nanocoder_ui_web.conversation import Conversation
 from nanocoder_ui_web.feed import Feed
-from nanocoder_ui_web.questions import Questions, set_current
+from nanocoder_ui_web.questions import Answers, Questions
 
 ADDRESS: Final = "127.0.0.1"
+ANSWERS: Final = "ui-web-answers"
 LAST_PORT: Final = 65_535
 MAX_CONNECTIONS: Final = 64
 LEAVE_S: Final = 5
 SHOWN: Final = """{link}
-Open this link in a browser of this machine. It works once; "Second browser" makes another one.
+Open this link in a browser of this machine. It works once, in the next ten minutes.
+"Second browser" makes another one.
 Ctrl-C stops what runs, and leaves when nothing does."""
 
 
@@ -33,10 +35,10 @@ def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
     listener = listen(port if arguments.port is None else arguments.port)
     with listener, host.signals:
         resume = arguments.resume or ""
+        feed, access = Feed(), Access()
+        questions = Questions(feed)
+        host.plugins.add(Answers(questions), ANSWERS)
         with host.session(interactive=True, output=output, resume=resume) as session:
-            feed, access = Feed(), Access()
-            questions = Questions(feed)
-            set_current(questions)
             conversation = Conversation(host, session, feed)
             app = make_app(conversation, questions, feed, access)
             with host.signals.obeyed_by(conversation.obey), Served(app, listener, feed):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import define
-from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, SessionInfo
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, SessionInfo, hookimpl
 
 from nanocoder_ui_web.entries import approval_entry, question_entry
 from nanocoder_ui_web.feed import Feed
@@ -96,14 +96,20 @@ def _outcome(answer: Mapping[str, Any] | None) -> str:
     return "approved" if answer["approved"] is True else "refused"
 
 
-_current: list[Questions] = []
+class Answers:
+    """The plugin that asks the browsers of one session; it is added before the session opens."""
 
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
-def set_current(questions: Questions) -> None:
-    """Make *questions* those of the process: it serves one session at a time."""
-    _current[:] = [questions]
+    @hookimpl(rank=10)
+    def nanocoder_approve(
+        self, request: ApprovalRequest, session: SessionInfo, cancelled: Cancel
+    ) -> ApprovalAnswer | None:
+        """Ask the browsers whether a call may run."""
+        return self._questions.approve(request, session, cancelled)
 
-
-def questions_of() -> Questions:
-    """Return the questions of the session that is served."""
-    return _current[0]
+    @hookimpl(rank=10)
+    def nanocoder_ask(self, question: Question, cancelled: Cancel) -> str | None:
+        """Put a tool's question to the browsers."""
+        return self._questions.ask(question, cancelled)

@@ -120,13 +120,6 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         OUTPUT,
         Argument("--dialect", "as this dialect offers them", metavar="D", default=""),
     ),
-    _command(
-        "models",
-        "list the models you can use",
-        "models:models",
-        Argument("provider", "list the models of this provider", count="?", default=""),
-        OUTPUT,
-    ),
     Command("plugins", "list, install, create and check plugins"),
     _command(
         "plugins list",
@@ -170,6 +163,11 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
+SHORT: Final = frozenset(("doctor",))
+"""The commands of which the core has a short form, for when no plugin that works has a full one.
+
+Both take the same arguments.
+"""
 
 DESCRIPTION: Final = "A coding agent for the terminal in which every capability is a plugin."
 EPILOG: Final = """Without a command, starts an interactive session here.

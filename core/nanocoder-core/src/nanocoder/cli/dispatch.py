@@ -16,6 +16,7 @@ from nanocoder.cli.commands import (
     DEFAULTS,
     DIRECTORY,
     HELP,
+    SHORT,
     SILENT,
     Commands,
     Parser,
@@ -62,7 +63,8 @@ def command_of(words: Sequence[str]) -> "partial[int]":
             command = _match_of_plugins(named, _host(words))
         values.command = command.name
         _read(values, command, named[len(command.name.split()) :])
-    return partial(_start, values)
+        return partial(_start, values, command)
+    return partial(_start, values, COMMANDS[values.command])
 
 
 def _host(words: Sequence[str]) -> Host:
@@ -123,14 +125,20 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
     _refuse_idle_options(command, values)
 
 
-def _start(values: Namespace) -> int:
-    """Run a command with what was parsed for it; returns its exit code."""
-    host, name = Host.of(values), values.command
-    command = COMMANDS.get(name)
-    if command is None:
-        offer = host.plugins.offered("commands", name)
-        command = offer and offer[1]
-    if command is None or command.run is None:
+def _start(values: Namespace, command: Command[Any]) -> int:
+    """Run a command with what was parsed for it; returns its exit code.
+
+    One that a plugin offers is loaded now; a short one of the core is left where that fails.
+    """
+    host, name, offer = Host.of(values), command.name, None
+    if command.run is None or name in SHORT:
+        try:
+            offer = host.plugins.offered("commands", name)
+        except NanocoderError:
+            if command.run is None:  # a short form needs no plugin, and says what is wrong
+                raise
+    command = offer[1] if offer else command
+    if command.run is None:
         why = host.plugins.why_missing(name, "commands")
         raise UsageError(f"the command {name!r} is gone: {why}")
     if command.outside_calls and os.environ.get(CALL):

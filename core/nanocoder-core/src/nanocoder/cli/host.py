@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder.cli import output
-from nanocoder.cli.commands import COMMANDS
+from nanocoder.cli.commands import COMMANDS, SHORT
 from nanocoder.config.config import Config
 from nanocoder.config.places import state_dir, user_config_dir
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
@@ -106,15 +106,16 @@ class Host:
     def commands(self) -> tuple[Mapping[str, Command[Any]], NanocoderError | None]:
         """Return every command by its name, the core's first, without importing a plugin.
 
-        Where plugins cannot be listed, the core's commands are all there are, and the reason stands
-        beside them.
+        A plugin's command takes the place of a short one of the core. Where plugins cannot be
+        listed, the core's commands are all there are, and the reason stands beside them.
         """
         try:
             offers = [offer for _, offer in self.plugins.offers("commands")]
         except NanocoderError as error:
             return COMMANDS, error
         declared = {offer["name"]: _declared(offer) for offer in offers}
-        return {**COMMANDS, **declared, **COMMANDS}, None
+        own = {name: command for name, command in COMMANDS.items() if name not in SHORT}
+        return {**COMMANDS, **declared, **own}, None
 
     def parser(self, note: "Note") -> ArgumentParser:
         """Return the parser of every command; *note* gets each of its arguments."""

@@ -160,18 +160,16 @@ def plugins(arguments: Namespace, host: Host) -> int:
     installed = host.plugins
     names = sorted({name.removeprefix(PREFIX) for name in arguments.names} or installed.entries)
     _refuse_unknown(names, installed)
-    entries = [installed.entries[name] for name in names]
+    rows = [_data(installed.entries[name], installed.set_aside.get(name, "")) for name in names]
     if arguments.output == "json":
-        print_json([_data(entry, installed.set_aside.get(entry.name, "")) for entry in entries])
-        return 0
-    if arguments.names:
-        for entry in entries:
-            _print_plugin(entry, installed.set_aside.get(entry.name, ""))
-        return 0
-    rows = [_row(entry, installed.set_aside.get(entry.name, "")) for entry in entries]
-    print_table(("plugin", "version", "package", "offers"), rows)
-    if not rows:
-        print_line(f"No plugin is installed. {TO_ADD}")
+        print_json(rows)
+    elif arguments.names:
+        for row in rows:
+            _print_plugin(row)
+    else:
+        print_table(("plugin", "version", "package", "offers"), [_row(row) for row in rows])
+        if not rows:
+            print_line(f"No plugin is installed. {TO_ADD}")
     return 0
 
 
@@ -185,27 +183,26 @@ def _refuse_unknown(names: Sequence[str], plugins: Plugins) -> None:
             raise UsageError(problem)
 
 
-def _print_plugin(entry: Entry, problem: str) -> None:
+def _print_plugin(row: Mapping[str, Any]) -> None:
     """Print all that one plugin is and offers."""
-    print_line(f"{entry.name} {entry.version} ({entry.distribution})")
-    if problem:
-        print_line(f"  set aside: {problem}")
-    for line in _offers(entry):
+    print_line(f"{row['name']} {row['version']} ({row['package']})")
+    if row["set_aside"]:
+        print_line(f"  set aside: {row['set_aside']}")
+    for line in _offers(row):
         print_line(f"  {line}")
-    print_line(f"  hooks: {', '.join(entry.hooks) or 'none'}")
-    if entry.is_policy:
+    print_line(f"  hooks: {', '.join(row['hooks']) or 'none'}")
+    if row["policy"]:
         print_line("  policy: yes; nanocoder does not start without it")
 
 
-def _row(entry: Entry, problem: str) -> tuple[str, ...]:
-    offers = [*_offers(entry), *(["policy"] if entry.is_policy else [])]
-    cell = f"set aside: {problem}" if problem else "; ".join(offers or entry.hooks)
-    return entry.name, entry.version, entry.distribution, cell
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    offers = [*_offers(row), *(["policy"] if row["policy"] else [])]
+    problem = row["set_aside"] and f"set aside: {row['set_aside']}"
+    return row["name"], row["version"], row["package"], problem or "; ".join(offers or row["hooks"])
 
 
-def _offers(entry: Entry) -> list[str]:
-    names = {what: ", ".join(offer["name"] for offer in entry.offers(what)) for what in OFFERED}
-    return [f"{what}: {listed}" for what, listed in names.items() if listed]
+def _offers(row: Mapping[str, Any]) -> list[str]:
+    return [f"{what}: {', '.join(row[what])}" for what in OFFERED if row[what]]
 
 
 def _data(entry: Entry, problem: str) -> dict[str, Any]:

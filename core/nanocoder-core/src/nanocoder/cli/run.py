@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import did_you_mean, for_terminal, one_line, parse_json
+from nanocoder_schema import brief, did_you_mean, for_terminal, one_line, parse_json
 
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, complain, print_json, print_line, print_table
@@ -19,7 +19,6 @@ from nanocoder.hooks.contributions import Display
 from nanocoder.session.installed import find_offer
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
-from nanocoder.text import brief
 from nanocoder.tools.outcome import verdict_data
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event, ToolCall, Verdict
@@ -245,9 +244,9 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
-        session.approvals.session = evolve(session.info, agent=arguments.agent)
         explained = ToolCall("explained", tool.name, values)
-        judged, verdict, votes, rewritten_by = session.approvals.judge(explained, tool)
+        info = evolve(session.info, agent=arguments.agent)
+        judged, verdict, votes, rewritten_by = session.approvals.judge(explained, tool, info)
         rows = [_verdict_row(host, each) for each in votes]
     changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
     if arguments.output == "json":

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import Attribute
 from nanocoder_files import writable_by_others
+from nanocoder_schema import without_password
 
 from nanocoder.config.document import (
     ConfigFile,
@@ -28,12 +29,12 @@ from nanocoder.config.settings import (
     check_minimum,
     checked,
     from_text,
+    is_plain,
     keys_of,
     variable_of,
 )
 from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
-from nanocoder.text import without_password
 
 T = TypeVar("T")
 
@@ -46,9 +47,9 @@ class Config:
 
     *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
     *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
-    folder is trusted, so that its file counts in full. *refusal* says why no session may open in
-    this folder, *warning* what a person should know before one does. *tables* has the classes of
-    the core's tables.
+    folder is trusted, so that its file counts in full, and *trusted_folder* is that folder.
+    *refusal* says why no session may open in this folder, *warning* what a person should know
+    before one does. *tables* has the classes of the core's tables.
     """
 
     tables: Final = TABLES
@@ -64,6 +65,7 @@ class Config:
         self._settings: dict[str, Any] = {}
         self._again: Callable[..., Config] | None = None
         self.trusted = trusted
+        self.trusted_folder: Path | None = None
         self.refusal = ""
         self.warning = ""
         self._tables: dict[tuple[str, ...], Any] = {
@@ -113,6 +115,7 @@ class Config:
         config = cls(layers, tuple(notices), trusted=trusted)
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
+        config.trusted_folder = cwd if trusted else None
         config._again = partial(again, environment=environment, managed_dir=managed_dir)
         return config
 
@@ -302,9 +305,8 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
 def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
     variables = list(map(variable_of, keys_of(CoreSettings)))
-    ours = [name for name in environment if name.startswith("NANOCODER_")]
-    unknown = sorted({*ours}.difference(variables))
-    if not unknown:
+    ours = (name for name in environment if name.startswith("NANOCODER_"))
+    if not (unknown := sorted({*ours}.difference(variables))):
         return []
     from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
 
@@ -314,10 +316,13 @@ def _odd_variables(environment: Mapping[str, str]) -> list[str]:
 
 def _checker(cls: type) -> Check:
     """Return a check of one field's value, by itself: so each problem is told with its own line."""
-    # cattrs is behind this import; a start without plugin tables does not need it.
-    from nanocoder_schema import structure
 
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
+        if is_plain(attribute, value):
+            return tuple(value) if isinstance(value, list) else value
+        # cattrs is behind this import; plain tables do not need it.
+        from nanocoder_schema import structure
+
         key = attribute.alias or attribute.name
         try:
             checked_value = getattr(structure(cls, {key: value}), attribute.name)

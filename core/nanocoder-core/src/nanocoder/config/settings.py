@@ -164,6 +164,7 @@ EXPECTED: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
         "a list of texts",
         lambda value: isinstance(value, list | tuple) and all(isinstance(i, str) for i in value),
     ),
+    dict[str, Any]: ("a table", lambda value: isinstance(value, dict)),
     dict[str, str]: (
         "a table of texts",
         lambda value: isinstance(value, dict) and all(isinstance(i, str) for i in value.values()),
@@ -195,6 +196,12 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
                 raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
     check_minimum(attribute, value, expected)
     return tuple(value) if isinstance(value, list) else value
+
+
+def is_plain(attribute: "Attribute[Any]", value: object) -> bool:
+    """Tell whether *value* surely fits a field of a simple type that checks nothing by itself."""
+    is_free = not (attribute.validator or attribute.converter or _is_number(value))
+    return is_free and attribute.type in EXPECTED and EXPECTED[attribute.type][1](value)
 
 
 def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a number") -> None:

@@ -223,6 +223,13 @@ class OpenSandbox(Protocol):
         Raises: ToolError.
         """
 
+    def changes(self) -> Sequence[str]:
+        """Undo what programs inside left that others outside would act by; a line for each.
+
+        Called after each call of the session once a program was wrapped, from any thread. Raises:
+        ToolError, and the call's result is withheld.
+        """
+
 
 @lazy_frozen
 class Sandbox(Value):

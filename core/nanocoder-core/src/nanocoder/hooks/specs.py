@@ -14,9 +14,9 @@ failing plugin does:
 * tell: there are no answers; a failing plugin is reported
 
 A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
-`select_provider`, 30 for `before_request` and `after_execute`. A late one has failed, and is set
-aside unless it is a policy. Its code continues, because Python cannot end a thread; and nothing
-else can run while a single operation holds the interpreter, such as an endless regular expression.
+`select_provider`, 30 for `before_request` and `after_execute`. A plugin that is late once or fails
+five times in a session is set aside, unless it is a policy. Late code continues: Python cannot end
+a thread, nor run anything beside one operation that holds it, like an endless regular expression.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
 
 F = TypeVar("F", bound=Callable[..., Any])
+Open = Callable[[str], Any]  # a resource of the plugin, by its name
 
 PROJECT: Final = "nanocoder"
 
@@ -126,7 +127,7 @@ def nanocoder_commands() -> "list[Command[Any]]":  # type: ignore[empty-body]
     """Offer commands of the command line.
 
     Called: when the plugin is described; a command's `run` when somebody types it.
-    Results: all are offered; the core's own names win, and two of one name are refused.
+    Results: all are offered; the core's names win but for `doctor`; two of one name are refused.
     Raises: the plugin offers no command and is reported.
     Example: `return [Command("greet", "say hello", run_greet, (Argument("name", "to whom"),))]`
     """
@@ -145,16 +146,16 @@ def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
 
 @hookspec
 def nanocoder_tools(  # type: ignore[empty-body]
-    tools: "Mapping[str, Tool[..., Any]]", settings: Any
+    tools: "Mapping[str, Tool[..., Any]]", settings: Any, trusted_folder: Any
 ) -> "list[Tool[..., Any]]":
-    """Offer tools, or wrap those of others.
+    """Offer tools, wrap those of others, or make some that depend on the configuration.
 
     An implementation without arguments offers tools. One that takes *tools* gets all tools on offer
     by name, and returns those that it replaces: each keeps its name, has at least the same effects
-    and at least the same risk. It runs only if the configuration has a table for its plugin.
+    and risk. It may add tools that it owns (`tool.owned(plugin, version)`); *trusted_folder* is the
+    session's directory if it is trusted. It runs only if its plugin has a table of settings.
 
-    Called: when the plugin is described, and at the first call of one of its tools; with *tools*,
-    when a session needs its tools and the configuration was read.
+    Called: when the plugin is described, and at its first call; with *tools*, in each session.
     Results: all are offered; of two with one name, the plugin that came first keeps the tool unless
     `[tools.owner]` says which one wins.
     Raises: the plugin offers no tool and is reported; with *tools*, nanocoder does not start.
@@ -238,14 +239,13 @@ def nanocoder_select_provider(
 
 
 @hookspec
-def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any) -> None:
+def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any, resource: Open) -> None:
     """Observe an event.
 
     `session.started` is the first event of a session, `session.finished` the last. Events of a
     sub-agent come between them, with its own *session*, which has a `parent`.
 
-    Called: for every event, in order, from one thread at a time; text arrives in pieces as large as
-    the network's.
+    Called: for every event, in order, one at a time; pieces of a reply are joined for 0.1 s.
     Results: none.
     Raises: is reported once per plugin; the session goes on.
     Example: `if event.kind == "call.finished": log(event.data)`
@@ -289,7 +289,7 @@ def nanocoder_compact(
 
 @hookspec
 def nanocoder_before_request(
-    request: "Request", session: "SessionInfo", settings: Any, resource: Callable[[str], Any]
+    request: "Request", session: "SessionInfo", settings: Any, resource: Open
 ) -> "Request | None":
     """See, or replace, what is about to be sent to the model.
 
@@ -320,7 +320,7 @@ def nanocoder_readable(
 
 @hookspec
 def nanocoder_before_execute(
-    call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: Any
+    call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: Any, resource: Open
 ) -> "Verdict | None":
     """Judge one call before it runs.
 
@@ -388,7 +388,7 @@ def nanocoder_after_execute(
     tool: "Tool[..., Any]",
     session: "SessionInfo",
     settings: Any,
-    resource: Callable[[str], Any],
+    resource: Open,
 ) -> "ToolResult | None":
     """See, or replace, a result before the model reads it: redact, clip, annotate.
 

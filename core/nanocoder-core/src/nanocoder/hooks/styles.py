@@ -11,12 +11,19 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from attrs import evolve
-from nanocoder_schema import Shown, canonical_json, copy_arguments, json_problem, lazy_frozen
+from nanocoder_schema import (
+    Shown,
+    canonical_json,
+    copy_arguments,
+    json_problem,
+    lazy_frozen,
+    wrong_field,
+)
 
-from nanocoder.deadline import LateError, run_with_deadline
+from nanocoder.cancel import LateError, run_with_deadline
 from nanocoder.errors import BadArguments, NanocoderError, PluginError
 from nanocoder.tools.tool import ANY_TOOL, Tool
-from nanocoder.values import Decision, Risk, ToolCall, Verdict, wrong_field
+from nanocoder.values import Decision, Risk, ToolCall, Verdict
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]

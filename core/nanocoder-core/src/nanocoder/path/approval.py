@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import copy_arguments
+from nanocoder_schema import copy_arguments, wrong_field
 
-from nanocoder.cancel import Cancel
-from nanocoder.deadline import run_with_deadline
+from nanocoder.cancel import Cancel, run_with_deadline
 from nanocoder.errors import (
     ApprovalNeeded,
     Cancelled,
@@ -22,10 +21,9 @@ from nanocoder.errors import (
     ToolError,
 )
 from nanocoder.hooks import styles
-from nanocoder.path.in_flight import InFlight, consent_key, digest_of, scope_of_always
+from nanocoder.path.in_flight import CallSession, InFlight, consent_key, digest_of, scope_of_always
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
 from nanocoder.path.worker import Ask, Emitted, Steps
-from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import request_data, verdict_data
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
@@ -39,13 +37,8 @@ from nanocoder.values import (
     ToolCall,
     ToolResult,
     Verdict,
-    wrong_field,
 )
 
-Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
-Asker = Callable[[Question], str | None]
-
-APPROVAL_TIMEOUT_S = 300.0
 SCOPES = ("session", "project", "user")
 """Where rules that a person grants count; the policy that offered them keeps the last two."""
 MAX_QUESTIONS = 10
@@ -53,40 +46,34 @@ MAX_QUESTIONS = 10
 
 
 class Approvals:
-    """Judges calls and asks for approval; one for each session.
+    """Judges the calls of one session and asks for approval."""
 
-    Approvals that hold for the session ("always") are *remembered* as long as it lives.
-    """
-
-    def __init__(
-        self,
-        plugins: Plugins,
-        session: SessionInfo,
-        approve: Approver | None = None,
-        ask: Asker | None = None,
-        remembered: set[tuple[str, ...]] | None = None,
-        approval_timeout_s: float = APPROVAL_TIMEOUT_S,
-    ) -> None:
-        """Judge for *session*; what is *remembered* may be shared with another one."""
-        self.session = session
-        self._plugins = plugins
-        self._approve = approve
-        self._ask_person = ask
+    def __init__(self, session: CallSession) -> None:
+        self._session = session
+        self._plugins = session.plugins
         self._sequence = itertools.count(1)
-        self._timeout_s = approval_timeout_s
         self._previews = Previews()
         self.dry_run_rows: list[dict[str, str]] = []
-        self.remembered: set[tuple[str, ...]] = set() if remembered is None else remembered
+        # A question at a terminal waits as long as it takes, unless the configuration sets a limit.
+        is_default = session.config.where("approval_timeout_s").layer == "default"
+        waits = session.info.interactive and session.approve is None and is_default
+        self._timeout_s = 0.0 if waits else session.config.core.approval_timeout_s
 
     def start_dry_run(self) -> list[dict[str, str]] | None:
         """Return the list that the calls of a new dry run are added to; None of any other run."""
         self.dry_run_rows = []
-        return self.dry_run_rows if self.session.dry_run else None
+        return self.dry_run_rows if self._session.info.dry_run else None
 
-    def judge(self, call: ToolCall, tool: Tool[..., Any]) -> styles.Judgement:
-        """Return the verdict of all policies on *call*; without any, all but safe reading asks."""
+    def judge(
+        self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo | None = None
+    ) -> styles.Judgement:
+        """Return the verdict of all policies on *call*, as if in *session* if it is given.
+
+        Without any policy, all but safe reading asks.
+        """
         policies = self._plugins.implementations("nanocoder_before_execute")
-        context = {"tool": tool, "session": self.session, "settings": self._plugins.settings}
+        context = {**self._session.hook_context(), "tool": tool}
+        context["session"] = session or self._session.info
         return styles.judge_call(policies, self._plugins.report, context, call)
 
     def authorize(self, flight: InFlight) -> Steps:
@@ -111,7 +98,7 @@ class Approvals:
                 yield flight.change("call.rewritten", f"the policy {plugin!r}", new, plugin=plugin)
             if flight.verdict.sandbox:
                 self._require_sandbox(flight)
-            is_shown = self.session.dry_run and not is_performed(flight.tool, flight.call.arguments)
+            is_shown = self._session.info.dry_run and not is_performed(flight.tool, flight.call)
             if not is_shown and self._is_agreed(flight, answered):
                 return
             preview = self._preview(flight)
@@ -152,16 +139,18 @@ class Approvals:
         flight.is_agreed = (
             (flight.is_covered and not verdict.asks_inside_composed)
             or is_same
-            or consent_key(verdict, flight.call, flight.tool) in self.remembered
-            or (flight.call.name, *verdict.grants) in self.remembered
+            or consent_key(verdict, flight.call, flight.tool) in self._session.remembered_consent
+            or (flight.call.name, *verdict.grants) in self._session.remembered_consent
         )
         return flight.is_agreed
 
     def _preview(self, flight: InFlight) -> Preview:
+        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
+        call = evolve(flight.call, arguments=copy_arguments(flight.call.arguments))
         preview = self._previews.preview(
             self._plugins.implementations("nanocoder_render"),
             self._plugins.report,
-            {**self._hook_arguments(flight.call, flight.tool), "result": None},
+            {**self._session.hook_context(), "call": call, "tool": flight.tool, "result": None},
             flight.cancel,
         )
         flight.snapshot = preview.snapshot or flight.snapshot
@@ -182,7 +171,7 @@ class Approvals:
     def _require_sandbox(self, flight: InFlight) -> None:
         """Raise ToolError for a call that is allowed in a sandbox only and would run outside."""
         effects, problem = flight.tool.effects, ""
-        if Effect.EXECUTE in effects and not self.session.find_sandbox():
+        if Effect.EXECUTE in effects and not self._session.info.find_sandbox():
             problem = "this session has none (`sandbox` in the configuration)"
         elif not effects or (Effect.NETWORK in effects and Effect.EXECUTE not in effects):
             problem = "it works in nanocoder's own process"
@@ -245,18 +234,18 @@ class Approvals:
         if answer.scope and not _is_offered(answer, verdict):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
-            self.remembered.add((flight.call.name, *verdict.grants))
+            self._session.remembered_consent.add((flight.call.name, *verdict.grants))
         if answer.always and verdict.persons == 1:
             # Consent covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
             call = evolve(flight.call, arguments=copy_arguments(arguments))
-            self.remembered.add(consent_key(verdict, call, flight.tool))
+            self._session.remembered_consent.add(consent_key(verdict, call, flight.tool))
         return answer
 
     def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:
         """Return later calls of the turn that would ask as things are now, with their requests."""
-        group = list[tuple[InFlight, ApprovalRequest]]()
-        if flight.verdict.persons > 1 or not (self._approve or self.session.interactive):
+        group, session = list[tuple[InFlight, ApprovalRequest]](), self._session
+        if flight.verdict.persons > 1 or not (session.approve or session.info.interactive):
             return group
         for later, trial in flight.foresee():
             later.foresee = tuple
@@ -296,23 +285,19 @@ class Approvals:
 
         An answer that comes after the request's time does not count: a text says so.
         """
-        arguments: dict[str, Any] = {
-            "session": self.session,
-            "settings": self._plugins.settings,
-            "cancelled": cancel,
-        }
-        report = self._plugins.report
+        session, report = self._session, self._plugins.report
+        arguments = {**session.hook_context(), "cancelled": cancel}
         if isinstance(request, Question):
-            if self._ask_person is None and not self.session.interactive:
+            if session.ask is None and not session.info.interactive:
                 return None
-            hooks = self._implementations("nanocoder_ask", "question", self._ask_person)
+            hooks = self._implementations("nanocoder_ask", "question", session.ask)
             return styles.choose(hooks, report, {**arguments, "question": request}, str)
-        hooks = self._implementations("nanocoder_approve", "request", self._approve)
+        hooks = self._implementations("nanocoder_approve", "request", session.approve)
         arguments["request"] = request
         choose = partial(styles.choose, hooks, report, arguments, ApprovalAnswer)
         limit_s, began = request.timeout_s, time.monotonic()
         # A screen needs this thread for its signals and keeps the time itself.
-        is_screen = self._approve is None or not limit_s
+        is_screen = session.approve is None or not limit_s
         try:
             answer = choose() if is_screen else run_with_deadline(choose, limit_s, cancel)
         except Cancelled:
@@ -348,22 +333,13 @@ class Approvals:
             plugin=f"{tool.plugin} {tool.version}".strip(),
             reason=reason,
             preview=preview,
-            cwd=str(self.session.cwd),
+            cwd=str(self._session.info.cwd),
             steps=tool.composed_of,
             timeout_s=self._timeout_s,
             always=scope_of_always(verdict, call, tool),
             grants=verdict.grants,
             approved_by=tuple(flight.actors),
         )
-
-    def _hook_arguments(self, call: ToolCall, tool: Tool[..., Any]) -> dict[str, Any]:
-        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
-        return {
-            "call": evolve(call, arguments=copy_arguments(call.arguments)),
-            "tool": tool,
-            "session": self.session,
-            "settings": self._plugins.settings,
-        }
 
 
 def _call_back(callback: Callable[[Any], Any], argument: str, **named: Any) -> Any:

@@ -1,29 +1,84 @@
-"""One call in flight: what each step of the path has found out about it, and what it changes."""
+"""One call in flight: its session, what each step of the path found out, and what it changes."""
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import Factory, evolve, field
-from nanocoder_schema import Shown, canonical_json, copy_arguments, lazy_define
+from nanocoder_schema import Shown, canonical_json, clip, copy_arguments, lazy_define
 
 from nanocoder.cancel import Cancel
+from nanocoder.config.config import Config
 from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.path.worker import Worker
-from nanocoder.text import clip
+from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import result_data, result_of_error, status_of
-from nanocoder.tools.tool import ANY_TOOL, Tool
-from nanocoder.values import Effect, Event, Risk, ToolCall, ToolResult, Verdict
+from nanocoder.tools.queue import Admission
+from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
+from nanocoder.values import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Effect,
+    Event,
+    Question,
+    Risk,
+    ToolCall,
+    ToolResult,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from nanocoder_files import Restored, Rollback, Snapshot, Workspace
 
-    from nanocoder.values import ApprovalAnswer, ApprovalRequest
-
 RESTORED_CHARS = 2_000
 """How much the model reads about the files that were restored."""
+
+Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
+Asker = Callable[[Question], str | None]
+
+
+class CallSession(Protocol):
+    """What calls need of their session.
+
+    *approve* and *ask* put a request to its person in place of the plugins. *remembered_consent* is
+    what a person agreed to for the session ("always"); a sub-agent's session may share it.
+    """
+
+    plugins: Plugins
+    config: Config
+    info: SessionInfo
+    admission: Admission
+    approve: Approver | None
+    ask: Asker | None
+    remembered_consent: set[tuple[str, ...]]
+
+    @property
+    def tools(self) -> Mapping[str, Tool[..., Any]]:
+        """The tools that may be called, by name."""
+
+    def tool_infos(self) -> tuple[ToolInfo, ...]:
+        """Return what the tools may know of each other."""
+
+    def hook_context(self) -> dict[str, Any]:
+        """Return the arguments that every hook may take."""
+
+    def open_workspace(self) -> "Workspace":
+        """Return the workspace, opened before the first call."""
+
+    def resource(self, plugin: str, name: str) -> Any:
+        """Return what a plugin keeps open for the session."""
+
+    def keep_output(self, name: str, data: bytes) -> str:
+        """Keep a full output; return its path, or nothing."""
+
+    def wrap(self, argv: list[str], ports: Sequence[int]) -> list[str]:
+        """Return *argv* as the session's sandbox runs it."""
+
+    def sandbox_changes(self) -> Sequence[str]:
+        """Return a line for each change that the sandbox has undone; raises ToolError."""
 
 
 @lazy_define

@@ -14,33 +14,31 @@ import time
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attrs import evolve, field
-from nanocoder_schema import Shown, copy_arguments, lazy_define, normalise
+from attrs import evolve
+from nanocoder_schema import copy_arguments, normalise
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.styles import problem_of
 from nanocoder.path.approval import Approvals
-from nanocoder.path.in_flight import InFlight
+from nanocoder.path.in_flight import CallSession, InFlight
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry
-from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import (
     add_note,
+    add_undone,
     call_data,
     changed_note,
     limit_output,
     refuse_unsound,
     result_of_error,
 )
-from nanocoder.tools.queue import Admission, Slot
-from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext, ToolInfo
+from nanocoder.tools.queue import Slot
+from nanocoder.tools.session_info import ChildSession
+from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext
 from nanocoder.values import Event, ToolCall, ToolResult
-
-if TYPE_CHECKING:
-    from nanocoder_files import Workspace
 
 CLOSE_GRACE_S = 6.0
 """How long the end of a session waits for calls that were left behind.
@@ -53,31 +51,16 @@ MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
 
 
-@lazy_define
-class Executor(Shown):
-    """Runs calls for one session; *workspace* is asked for at the first of them.
+class Executor:
+    """Runs the calls of one session; *child* opens a session inside it for a call."""
 
-    *tools* returns those that may be called, *infos* what they may know of each other.
-    *call_timeout_s* is the limit, in seconds, of tools that set none (0: no limit). With *keep_tmp*
-    the private directories of calls stay. *is_inner* says that a call of another session, with
-    which it shares *admission*, waits for this one.
-    """
-
-    _plugins: Plugins
-    _workspace: "Callable[[], Workspace]"
-    _approvals: Approvals
-    _session_id: str
-    _tools: Callable[[], Mapping[str, Tool[..., Any]]]
-    _infos: Callable[[], tuple[ToolInfo, ...]]
-    _resource: Callable[[str, str], Any]
-    _artifact: Callable[[str, bytes], str]
-    _wrap: Callable[[list[str], Sequence[int]], list[str]]
-    _child: Callable[..., Any]
-    _call_timeout_s: float
-    _keep_tmp: bool
-    _admission: Admission
-    _is_inner: bool
-    _left_behind: list[threading.Thread] = field(factory=list, init=False)
+    def __init__(
+        self, session: CallSession, approvals: Approvals, child: Callable[..., ChildSession]
+    ) -> None:
+        self._session = session
+        self._approvals = approvals
+        self._child = child
+        self._left_behind: list[threading.Thread] = []
 
     def turn(
         self, calls: Sequence[ToolCall], cancel: Cancel
@@ -137,7 +120,7 @@ class Executor(Shown):
                 yield flight, trial
 
     def _only_reads(self, call: ToolCall) -> bool:
-        tool = self._tools().get(call.name)
+        tool = self._session.tools.get(call.name)
         return tool is None or tool.certainly_reads(call.arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
@@ -153,7 +136,7 @@ class Executor(Shown):
 
         def work() -> None:
             # A call that only waits for its steps needs a thread beside theirs.
-            most = max(MIN_TURN_THREADS, 2 * self._admission.limit.most)
+            most = max(MIN_TURN_THREADS, 2 * self._session.admission.limit.most)
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
@@ -181,14 +164,14 @@ class Executor(Shown):
         flight.enter("bootstrap")
         yield flight.event("call.received", **call_data(call))
         flight.cancel.check()
-        self._workspace()
+        self._session.open_workspace()
         flight.enter("input")
         if call.error:
             raise BadArguments([call.error])
         # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
         form = {"name": call.name, "arguments": call.arguments}
         name, arguments = normalise(form, self._parameter_names) if call.name else ("", {})
-        flight.tool = self._plugins.tool(name, self._tools()).real()
+        flight.tool = self._session.plugins.tool(name, self._session.tools).real()
         flight.ignored = flight.tool.signature.empty_options(arguments)
         yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
         if flight.depth > MAX_DEPTH:
@@ -198,7 +181,7 @@ class Executor(Shown):
         flight.call = evolve(call, name=name, arguments=copy_arguments(judged))
 
     def _parameter_names(self, name: str) -> Sequence[str]:
-        tool = self._tools().get(name)
+        tool = self._session.tools.get(name)
         return () if tool is None else tuple(tool.parameters.get("properties", ()))
 
     def perform(self, flight: InFlight) -> Steps:
@@ -215,7 +198,7 @@ class Executor(Shown):
                 flight.queued_s = slot.wait(flight.cancel)
                 yield flight.event("call.started", **call_data(call), effects=sorted(tool.effects))
                 with self._running(flight, slot) as handler:
-                    limit = self._call_timeout_s
+                    limit = self._session.config.core.call_timeout_s
                     flight.result = yield from flight.worker.events(
                         handler,
                         limit if tool.timeout_s is None else tool.timeout_s,
@@ -240,45 +223,47 @@ class Executor(Shown):
     # The parts of it
 
     def _slot(self, flight: InFlight) -> Slot:
-        is_step = flight.parent is not None or self._is_inner
-        session, admission = self._approvals.session, self._admission
-        return admission.slot(flight.tool, flight.call.arguments, is_step=is_step, session=session)
+        # A call of a session inside another one has a call there that waits for it.
+        info = self._session.info
+        is_step = flight.parent is not None or bool(info.parent)
+        arguments = flight.call.arguments
+        return self._session.admission.slot(flight.tool, arguments, is_step=is_step, session=info)
 
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
         """Yield what runs the handler; afterwards clean up behind it."""
-        flight.begin(self._session_id, self._workspace)
+        flight.begin(self._session.info.id, self._session.open_workspace)
         try:
             yield partial(flight.tool.invoke, self._context(flight), flight.arguments)
         finally:
-            flight.running_beside = self._admission.running_beside(slot)
-            flight.end(keep_tmp=self._keep_tmp)
+            flight.running_beside = self._session.admission.running_beside(slot)
+            flight.end(keep_tmp=self._session.config.core.keep_tmp)
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)
 
     def _context(self, flight: InFlight) -> ToolContext:
-        tool, call, worker = flight.tool, flight.call, flight.worker
-        workspace = flight.workspace(self._workspace)
+        tool, call, worker, session = flight.tool, flight.call, flight.worker, self._session
+        workspace = flight.workspace(session.open_workspace)
         return ToolContext(
-            session_id=self._session_id,
+            session_id=session.info.id,
             message_id=call.id,
             workspace=workspace,
             working_directory=workspace.root,
             cancelled=flight.cancel,
-            settings=self._plugins.settings(tool.plugin) if tool.plugin else None,
-            session=self._approvals.session,
+            settings=session.plugins.settings(tool.plugin) if tool.plugin else None,
+            session=session.info,
             state=flight.state,
-            timeout_s=self._call_timeout_s,
+            timeout_s=session.config.core.call_timeout_s,
             call=partial(self._call_step, flight, itertools.count(1)),
-            resource=partial(self._resource, tool.plugin),
+            resource=partial(session.resource, tool.plugin),
             progress=lambda text, **data: worker.emit(
                 flight.event("call.progress", text=text, **data)
             ),
             make_tmp=flight.make_tmp_dir,
-            wrap=self._wrap,
-            tools=self._infos,
+            wrap=session.wrap,
+            tools=session.tool_infos,
             child=partial(self._child, flight),
-            artifact=self._artifact,
+            artifact=session.keep_output,
             ask=lambda question: worker.run_steps(inquiry(evolve(question, call_id=call.id))),
         )
 
@@ -286,7 +271,7 @@ class Executor(Shown):
         self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
         """Take a step of a composed call down the whole path, on the thread of its handler."""
-        flight.tool.check_step(name, self._tools().get(name))
+        flight.tool.check_step(name, self._session.tools.get(name))
         step_id = f"{flight.call.id}.{next(numbers)}"
         call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
         step = InFlight(call, Cancel(flight.cancel), parent=flight)
@@ -300,28 +285,25 @@ class Executor(Shown):
         result = flight.outcome
         if flight.changed_by:
             result = add_note(result, changed_note(flight.call, flight.changed_by))
+        if undone := self._session.sandbox_changes():
+            result = add_undone(result, undone)
         result = self._after_execute(flight, result)
-        result = limit_output(flight.call, result, self._artifact)
+        result = limit_output(flight.call, result, self._session.keep_output)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
 
     def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:
         """Pass a result through the `after_execute` chain; one that fails withholds it."""
-        arguments = {
-            "call": flight.call,
-            "tool": flight.tool,
-            "session": self._approvals.session,
-            "settings": self._plugins.settings,
-            "resource": partial(partial, self._resource),
-        }
+        plugins = self._session.plugins
+        arguments = {**self._session.hook_context(), "call": flight.call, "tool": flight.tool}
         try:
-            for hook in self._plugins.implementations("nanocoder_after_execute"):
+            for hook in plugins.implementations("nanocoder_after_execute"):
                 arguments["result"] = result
                 after = styles.chain([hook], arguments, "result", ToolResult, refuse_unsound)
                 # A secret that was taken out of the text is still in the data.
                 is_stale = after.output != result.output and after.data is result.data
                 result = evolve(after, data=None) if is_stale else after
         except PluginError as error:
-            self._plugins.report(error)
+            plugins.report(error)
             raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
         return result
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from nanocoder.cancel import Cancel
-from nanocoder.deadline import LateError, run_with_deadline
+from nanocoder_schema import clip
+
+from nanocoder.cancel import Cancel, LateError, run_with_deadline
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.styles import Implementation, Report
-from nanocoder.text import clip
 from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder.values import ToolCall
 
 if TYPE_CHECKING:
     from nanocoder_files import Snapshot
@@ -28,10 +29,10 @@ DRY_RUN_RESULT: Final = (
 )
 
 
-def is_performed(tool: Tool[..., Any], arguments: Mapping[str, Any]) -> bool:
+def is_performed(tool: Tool[..., Any], call: ToolCall) -> bool:
     """Tell whether a dry run performs a call: it reads, or does nothing but call other tools."""
     only_calls = tool.only_reads is None and ANY_TOOL in tool.composed_of
-    return only_calls or tool.certainly_reads(arguments)
+    return only_calls or tool.certainly_reads(call.arguments)
 
 
 class Preview(NamedTuple):

@@ -9,12 +9,11 @@ itself and the libraries made for it. `nanocoder plugins lock` writes it, `plugi
 and `[plugins] strict = true` loads only what it names.
 """
 
-import itertools
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,8 +89,8 @@ def find_plugins(sites: Iterable[str]) -> list[Installed]:
         if _has_our_group(distribution):
             owner = _identified(site, folder, stamp, distribution)
             plugins.setdefault(owner.distribution, _entry_points(owner, distribution))
-    entry_points = itertools.chain.from_iterable(plugins.values())
-    return sorted(entry_points, key=lambda plugin: (plugin.name, plugin.distribution))
+    installed = [plugin for entry_points in plugins.values() for plugin in entry_points]
+    return sorted(installed, key=lambda plugin: (plugin.name, plugin.distribution))
 
 
 def find_libraries(sites: Iterable[str]) -> list[Installed]:
@@ -115,22 +114,6 @@ def modules_of(installed: Installed) -> set[str]:
             for folder in text_of(os.path.join(installed.site, path)).splitlines():
                 names |= _packages_in(folder)
     return {name for name in names if name.replace(".", "_").isidentifier()}
-
-
-def start_files() -> Iterator[str]:
-    """Yield a line for each file by which a plugin runs code in every start of Python.
-
-    Few people look there.
-    """
-    plugins = {plugin.distribution: plugin for plugin in find_plugins(site_paths())}
-    for name, plugin in sorted(plugins.items()):
-        for file in _files(plugin):
-            text = text_of(os.path.join(plugin.site, file)) if file.endswith(".pth") else ""
-            if re.search(r"^import[ \t]", text, re.MULTILINE):
-                yield (
-                    f"{name} contains {file}, which runs code whenever Python starts, with or"
-                    " without nanocoder; review it"
-                )
 
 
 def requirements_of(installed: Installed) -> set[str]:
@@ -221,6 +204,13 @@ def _packages_in(folder: str) -> set[str]:
         return set()
 
 
+def parts_of(package: str) -> list[str]:
+    """Return the modules of an imported package, which may import them when it is called."""
+    folders = filter(os.path.isdir, getattr(sys.modules.get(package), "__path__", ()))
+    names = [name for folder in folders for name in os.listdir(folder)]
+    return [f"{package}.{name[:-3]}" for name in names if name.endswith(".py") and name[0] != "_"]
+
+
 def text_of(path: str) -> str:
     """Return the text of a file, "" where it cannot be read."""
     try:
@@ -267,15 +257,11 @@ class Locked(Value):
     record: str
 
 
-def locked_now(distributions: Iterable[Installed]) -> dict[str, Locked]:
-    """Return what is installed at this moment, ready to be locked."""
-    return {installed.name: _locked(installed) for installed in distributions}
-
-
-def installed_now() -> dict[str, Locked]:
+def installed_now(sites: Sequence[str] | None = None) -> dict[str, Locked]:
     """Return all that a lock names: every plugin, and every library that plugins share."""
-    sites = site_paths()
-    return {**locked_now(find_libraries(sites)), **locked_now(find_plugins(sites))}
+    sites = site_paths() if sites is None else sites
+    installed = [*find_libraries(sites), *find_plugins(sites)]
+    return {plugin.name: _locked(plugin) for plugin in installed}
 
 
 def refused_by(path: Path) -> dict[str, str]:
@@ -311,20 +297,14 @@ def read_lock(path: Path) -> dict[str, Locked]:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != LOCK_FORMAT:
-            raise ConfigError(
-                f"the plugin lock {path} has another format;"
-                " rewrite it with: nanocoder plugins lock"
-            )
-        return {name: Locked(**fields) for name, fields in data["plugins"].items()}
+        problem = f"the plugin lock {path} has another format; rewrite it with"
+        if data["format"] == LOCK_FORMAT:
+            return {name: Locked(**fields) for name, fields in data["plugins"].items()}
     except OSError as error:
-        raise ConfigError(
-            f"there is no plugin lock {path} ({error.strerror}); write one: nanocoder plugins lock"
-        ) from error
+        problem = f"there is no plugin lock {path} ({error.strerror}); write one"
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"the plugin lock {path} is damaged ({error}); rewrite it with: nanocoder plugins lock"
-        ) from error
+        problem = f"the plugin lock {path} is damaged ({error}); rewrite it with"
+    raise ConfigError(f"{problem}: nanocoder plugins lock")
 
 
 def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pluggy
 from attrs import asdict
-from nanocoder_schema import canonical_json, did_you_mean, for_model_schema
+from nanocoder_schema import canonical_json, count_tokens, did_you_mean, for_model_schema
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
@@ -19,12 +19,12 @@ from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
 from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
-from nanocoder.text import count_tokens
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
 API_VERSION = 1
 MARK = f"{PROJECT}_impl"
+NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
 
@@ -60,46 +60,35 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     Refused: coroutine hooks, unknown hooks and arguments, wrappers around a judge or a chain, a
     plugin without hooks.
     """
-    for hook, function in _marked(plugin):
-        _refuse_unfit(name, hook, function)
+    hookimpls: dict[str, pluggy.HookImpl] = {}
     try:
         manager.register(plugin, name)
+        for caller in manager.get_hookcallers(plugin) or []:
+            own = (each for each in caller.get_hookimpls() if each.plugin is plugin)
+            hookimpls.update((caller.name, implementation) for implementation in own)
         manager.check_pending()
+        problem = "" if hookimpls else NO_HOOK
     except (pluggy.PluginValidationError, ValueError) as error:
+        problem = " ".join(str(error).split())
+    # Our reasons say more than those of pluggy, which names no hook that is nearly the same.
+    problem = next(filter(None, map(_why_unfit, hookimpls, hookimpls.values())), problem)
+    if problem:
         if manager.has_plugin(name):
             manager.unregister(name=name)
-        raise PluginError(name, " ".join(str(error).split())) from error
-    callers = manager.get_hookcallers(plugin) or []
-    hookimpls = {
-        caller.name: implementation
-        for caller in callers
-        for implementation in caller.get_hookimpls()
-        if implementation.plugin is plugin
-    }
-    if not hookimpls:
-        manager.unregister(name=name)
-        raise PluginError(name, "implements no hook; mark its functions with @nanocoder.hookimpl")
+        raise PluginError(name, problem)
     return hookimpls
 
 
-def _marked(plugin: object) -> list[tuple[str, Callable[..., Any]]]:
-    marked = []
-    for attribute in dir(plugin):
-        value = inspect.getattr_static(plugin, attribute, None)
-        function = getattr(plugin, attribute, None) if inspect.isroutine(value) else None
-        if function is not None and getattr(function, MARK, None):
-            marked.append((getattr(function, MARK).get("specname") or attribute, function))
-    return marked
-
-
-def _refuse_unfit(name: str, hook: str, function: Callable[..., Any]) -> None:
+def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
+    """Say what is wrong with an implementation; "" if nothing is."""
+    function = implementation.function
     if hook not in STYLES:
-        raise PluginError(name, f"there is no hook {hook!r}{did_you_mean(hook, STYLES)}")
+        return f"there is no hook {hook!r}{did_you_mean(hook, STYLES)}"
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise PluginError(name, f"{hook} is `async def`; hooks are plain functions")
-    options = getattr(function, MARK)
-    if hook in GATES and (options.get("wrapper") or options.get("hookwrapper")):
-        raise PluginError(name, f"{hook} may not be wrapped: a wrapper could overrule the others")
+        return f"{hook} is `async def`; hooks are plain functions"
+    if hook in GATES and (implementation.wrapper or implementation.hookwrapper):
+        return f"{hook} may not be wrapped: a wrapper could overrule the others"
+    return ""
 
 
 def describe(plugin: object, name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.manifest import Entry
 from nanocoder.tools.tool import MAX_DEPTH, Tool
-from nanocoder.values import Effect, Risk
+from nanocoder.values import Effect, Risk, manifest_of
 
 TOOLS = "nanocoder_tools"
 Offer = tuple[Entry, Mapping[str, Any]]
@@ -55,7 +55,17 @@ def stub(
 
     manifest = {**offer, "name": name, "plugin": entry.name, "version": entry.version}
     signature = Signature.of_function(_not_loaded)
-    return Tool(handler=_not_loaded, signature=signature, load=cache(load), **manifest)
+    real = cache(lambda: _unchanged(manifest, load()))
+    return Tool(handler=_not_loaded, signature=signature, load=real, **manifest)
+
+
+def _unchanged(described: Mapping[str, Any], real: Tool[..., Any]) -> Tool[..., Any]:
+    """Return *real*; raises PluginError if it is not *described* so: policies went by that."""
+    changed = [key for key, value in manifest_of(real).items() if described[key] != value]
+    if changed:
+        problem = f"tool {real.name!r} has another {changed[0]} now than when it was described"
+        raise PluginError(real.plugin, f"{problem}; restart nanocoder to see and judge it anew")
+    return real
 
 
 def _not_loaded(**_: Any) -> Any:
@@ -63,15 +73,18 @@ def _not_loaded(**_: Any) -> Any:
 
 
 def wrapped_by(
-    implementation: Implementation, tools: Mapping[str, Tool[..., Any]], settings_of: Any
+    implementation: Implementation, context: Mapping[str, Any]
 ) -> dict[str, Tool[..., Any]]:
-    """Return *tools* with those that a plugin wraps replaced; raises PluginError."""
+    """Return the tools of *context* with those that a plugin wraps or adds; raises PluginError."""
     from nanocoder.plugins.introspect import offered  # few sessions wrap a tool
 
-    plugin = implementation.plugin
-    value = attempt(implementation, {"tools": tools, "settings": settings_of})
-    wrapped = {tool.name: tool for tool in offered(plugin, TOOLS, value, Tool)}
-    for name, tool in wrapped.items():
+    plugin, tools = implementation.plugin, context["tools"]
+    value = offered(plugin, TOOLS, attempt(implementation, context), Tool)
+    wrapped = {tool.name: tool for tool in value}
+    others = {
+        name: tool for name, tool in wrapped.items() if name in tools or tool.plugin != plugin
+    }
+    for name, tool in others.items():
         if problem := _why_weaker(tool, tools.get(name)):
             raise PluginError(plugin, f"{TOOLS} may not replace {name!r}: {problem}")
     return {**tools, **wrapped}
@@ -95,24 +108,11 @@ def unsound(steps: Steps) -> dict[str, str]:
         for name in steps
         if (circle := _way_back(name, steps))
     }
-    straight = {
-        name: [step for step in own if step in steps and step not in problems]
-        for name, own in steps.items()
-        if name not in problems
-    }
-    depth = dict.fromkeys(straight, 0)
-    for _ in range(MAX_DEPTH + 1):  # each round sees one level more
-        depth = {
-            name: 1 + max((depth[step] for step in own), default=-1)
-            for name, own in straight.items()
-        }
-    for name, levels in depth.items():
-        if levels > MAX_DEPTH:
-            problems[name] = (
-                f"tool {name!r} nests deeper than {MAX_DEPTH} levels of composed_of;"
-                " let it call the innermost tools directly"
-            )
-    return problems
+    deep = steps.keys() - problems
+    for _ in range(MAX_DEPTH + 1):  # each round leaves those that have one level more
+        deep = {name for name in deep if not deep.isdisjoint(steps[name])}
+    limit = f"nests deeper than {MAX_DEPTH} levels of composed_of; let it call the innermost tools"
+    return problems | {name: f"tool {name!r} {limit} directly" for name in steps if name in deep}
 
 
 def _way_back(start: str, steps: Steps) -> list[str]:

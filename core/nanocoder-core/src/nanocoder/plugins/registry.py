@@ -1,8 +1,8 @@
 """The plugins of one process: what they offer, loaded when first needed, each guarded."""
 
-import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from nanocoder_schema import did_you_mean
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import STYLES
 from nanocoder.hooks.styles import Implementation, attempt, problem_of
-from nanocoder.plugins.discovery import site_paths
+from nanocoder.plugins.discovery import parts_of, site_paths
 from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.tools.tool import Tool
@@ -23,13 +23,15 @@ from nanocoder.values import EMPTY
 SettingsOf = Callable[[str, type], Any]
 
 DISABLED = "plugins.disable names it"
+MAX_FAILURES = 5
+"""How often a plugin may fail in a session before it is set aside."""
 
 
 class Plugins:
     """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
 
     A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
-    works.
+    works. *failed* has those of them that were too late, or failed too often, in this session.
     """
 
     def __init__(
@@ -38,6 +40,8 @@ class Plugins:
         self.entries: dict[str, Entry] = dict(entries or {})
         self.fresh = tuple(fresh)
         self.set_aside: dict[str, str] = {}
+        self.failed: dict[str, str] = {}
+        self._failures: Counter[str] = Counter()
         self.reports: list[PluginError] = []
         self.owners: Mapping[str, str] = {}
         self.names: Mapping[str, str] = {}
@@ -45,6 +49,7 @@ class Plugins:
         self._removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
         self._wrapping: Collection[str] | None = None
+        self._trusted_folder: Path | None = None
         self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
@@ -109,6 +114,7 @@ class Plugins:
         names: Mapping[str, str] | None = None,
         hidden: Iterable[str] = (),
         wrapping: Collection[str] | None = None,
+        trusted_folder: Path | None = None,
     ) -> None:
         """Apply the configuration; only the plugins in *wrapping* (None: all) wrap tools."""
         self._settings_of = settings_of
@@ -116,6 +122,7 @@ class Plugins:
         self.names = names or {}
         self._hidden = frozenset(hidden)
         self._wrapping = wrapping
+        self._trusted_folder = trusted_folder
         for name in disabled:
             if name in self.entries:
                 self._removed[name] = (self.entries.pop(name), DISABLED)
@@ -227,7 +234,10 @@ class Plugins:
     def _wrapped_by(self, name: str, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
         implementation = self._implementation(name, TOOLS)
         self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
-        return wrapped_by(implementation, tools, self.settings) if implementation else tools
+        if implementation is not None:
+            context = {"settings": self.settings, "trusted_folder": self._trusted_folder}
+            tools = wrapped_by(implementation, {"tools": tools, **context})
+        return {name: tool for name, tool in tools.items() if name not in self._hidden}
 
     def tool(
         self, name: str, offered: Mapping[str, Tool[..., Any]] | None = None
@@ -254,7 +264,7 @@ class Plugins:
         if not owners:
             return []
         policies = [entry.module for entry in self.entries.values() if entry.is_policy]
-        judging = [module for policy in policies for module in _parts_of(policy)]
+        judging = [module for policy in policies for module in parts_of(policy)]
         waiting = [self.entries[owner].module for owner in sorted(owners)]
         return ["nanocoder_schema.check", "nanocoder_files.workspace", *judging, *waiting]
 
@@ -284,8 +294,11 @@ class Plugins:
         """Note a plugin's failure; a repeated one is dropped."""
         entry = self.entries.get(error.plugin)
         # A policy may not be left out: it denies each time it is late.
-        if error.is_late and entry is not None and not entry.is_policy:
+        self._failures[error.plugin] += 1
+        is_spent = error.is_late or self._failures[error.plugin] >= MAX_FAILURES
+        if is_spent and entry is not None and not entry.is_policy:
             self.put_aside(error.plugin, error.problem)
+            self.failed[error.plugin] = error.problem
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 
@@ -381,10 +394,3 @@ class Plugins:
         self._implementations.clear()
         self._left_out.clear()
         self._tools = None
-
-
-def _parts_of(package: str) -> list[str]:
-    """Return the modules of an imported package, which may import them when it is called."""
-    folders = filter(os.path.isdir, getattr(sys.modules.get(package), "__path__", ()))
-    names = [name for folder in folders for name in os.listdir(folder)]
-    return [f"{package}.{name[:-3]}" for name in names if name.endswith(".py") and name[0] != "_"]

@@ -9,7 +9,7 @@ from nanocoder.config.config import Config
 from nanocoder.config.places import own_folders
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
-from nanocoder.path.approval import Approver, Asker
+from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import (
@@ -18,7 +18,7 @@ from nanocoder.session.installed import (
     open_store,
     refuse_misspelt,
 )
-from nanocoder.session.runtime import Runtime, kept_in
+from nanocoder.session.runtime import kept_in
 from nanocoder.session.session import Session
 from nanocoder.session.tool_list import ToolList
 from nanocoder.session.workspaces import (
@@ -96,7 +96,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         call_limit=CallLimit(config.core.concurrency),
     )
     name = config.core.dialect
-    runtime = Runtime(
+    return Session(
         plugins=plugins,
         config=config,
         workspace_opener=partial(open_workspace, root, journal, config, environment=environment),
@@ -110,7 +110,6 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
     )
-    return Session(runtime)
 
 
 def _checked_plugins(

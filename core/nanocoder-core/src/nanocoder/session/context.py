@@ -4,6 +4,8 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from nanocoder_schema import count_tokens
+
 from nanocoder.cancel import Cancel
 from nanocoder.errors import UsageError
 from nanocoder.hooks import styles
@@ -11,7 +13,6 @@ from nanocoder.provider import Request, ToolDefinition
 from nanocoder.session.conversation import message_tokens
 from nanocoder.session.reply import Reply
 from nanocoder.session.runtime import Runtime
-from nanocoder.text import count_tokens
 from nanocoder.values import Event, Message, Usage
 
 COMPACT_AT = 0.8

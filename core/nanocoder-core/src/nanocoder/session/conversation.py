@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any, get_args
 
 from attrs import AttrsInstance, evolve, fields, has
+from nanocoder_schema import count_tokens
 
-from nanocoder.text import count_tokens
 from nanocoder.values import Attachment, Event, Message, ToolCall, ToolResult
 
 ATTACHMENT_TOKENS = 1_500

@@ -1,5 +1,6 @@
 """The installed plugins with a configuration applied to them, and whether the two agree."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
 from nanocoder.config.config import Config
-from nanocoder.config.places import cache_dir, user_config_dir
+from nanocoder.config.places import cache_dir, state_dir, user_config_dir
 from nanocoder.errors import ConfigError, PersonError, PluginError, UsageError
 from nanocoder.hooks.contributions import Sessions
 from nanocoder.hooks.styles import problem_of
@@ -39,23 +40,33 @@ def configure(plugins: Plugins, config: Config) -> None:
         names=config.tool_rename,
         hidden=config.disabled_tools,
         wrapping=config.plugins_with_settings,
+        trusted_folder=config.trusted_folder,
     )
 
 
 def _refused(
     config: Config, cache: Path | None, environment: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return why strict mode sets plugins aside, before anything of them runs.
+    """Return why plugins are set aside before anything of them runs: by strict mode, or before.
 
     Raises ConfigError without a lock.
     """
+    refused = {} if config.refusal else _quarantined(environment)
     if not config.strict:
-        return {}
+        return refused
     from nanocoder.plugins.discovery import refused_by
 
     # A compiled file can hold anything, so none that was installed is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
-    return refused_by(user_config_dir(environment) / "plugins.lock")
+    return {**refused, **refused_by(user_config_dir(environment) / "plugins.lock")}
+
+
+def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return why plugins that failed in an earlier session stay out; a plugin keeps the list."""
+    with suppress(ConfigError, OSError, ValueError, AttributeError):
+        rows = json.loads((state_dir(environment) / "quarantine.json").read_bytes()).items()
+        return {name: f"{why} (nanocoder plugins restore {name})" for name, why in rows}
+    return {}
 
 
 def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str, Any]:
@@ -85,13 +96,12 @@ def open_store(
     name = config.core.store
     plugin, store = find_offer(plugins, "stores", "session store", name)
     try:
-        sessions: Sessions = store.open(environment, plugins.settings(plugin), warn)
+        return store.open(environment, plugins.settings(plugin), warn)  # type: ignore[no-any-return]
     except PersonError:
         raise
     except Exception as error:
         problem = f"its store {name!r} cannot be opened: {problem_of(error)}"
         raise PluginError(plugin, problem) from error
-    return sessions
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:

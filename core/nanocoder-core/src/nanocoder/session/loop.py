@@ -8,8 +8,7 @@ from typing import Any
 from attrs import evolve, field
 from nanocoder_schema import Shown, lazy_define
 
-from nanocoder.cancel import Cancel
-from nanocoder.deadline import preload
+from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
@@ -22,7 +21,7 @@ from nanocoder.session.report import Report, usage_data
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
 from nanocoder.tools.outcome import not_run
-from nanocoder.values import Event, Message, StopReason, ToolCall, Usage
+from nanocoder.values import Event, Message, StopReason, ToolCall
 
 TIME_IS_OVER = "stopped at the limit of {:g} s (max_seconds, --max-seconds)"
 LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
@@ -72,7 +71,7 @@ class Run(Shown):
         clock = self._start_clock()
         try:
             self.report.end((yield from self._turns()))
-            limit = self.runtime.spent_limit(Usage())
+            limit = self.runtime.spent_limit()
             if limit and self.report.stop_reason is StopReason.DONE:
                 yield Event("notice", {"text": f"the answer is complete; more would be {limit}"})
         except Cancelled:
@@ -136,7 +135,7 @@ class Run(Shown):
         finished = (yield from self._ask(self.report.turns)).finished
         if finished.calls:
             yield conversation.add_results(not_run(finished.calls, "the turn limit is reached"))
-        turns = f"{limit} turn{'' if limit == 1 else 's'}"
+        turns = "1 turn" if limit == 1 else f"{limit} turns"
         reason = f"stopped at the limit of {turns} (max_turns, --max-turns)"
         return self.report.stopped(StopReason.TURN_LIMIT, reason)
 
@@ -154,14 +153,14 @@ class Run(Shown):
         may, why = self._affordable(len(calls))
         ran = yield from self.executor.turn(calls[:may], self.cancel)
         results = [*ran, *not_run(calls[may:], why)]
-        self.report.note(calls, results, tool_list.tools())
-        self.children.settle(self.report)
+        self.report.note(calls, results, self.runtime.tools)
+        self.runtime.settle()
         rendered = tool_list.rendered(model_calls, results)
         recorded = [call.id for call in calls[:may]] if tool_list.dialect is None else ()
         yield conversation.add_results(rendered, recorded)
         if self.cancel.is_set():
             return StopReason.INTERRUPTED
-        limit = self.runtime.spent_limit(Usage())
+        limit = self.runtime.spent_limit()
         return self.report.stopped(StopReason.BUDGET, limit) if limit else None
 
     def _affordable(self, calls: int) -> tuple[int, str]:
@@ -213,7 +212,7 @@ class Run(Shown):
         yield from self.context.make_room()
         request, self.report.turns = self._request(), turn
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
-        tools = runtime.tool_list.tools().values() if turn == 1 else ()
+        tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
             reply = yield from self._reply(request)
         finished = reply.finished
@@ -256,7 +255,7 @@ class Run(Shown):
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        readers = [tool for tool in self.runtime.tool_list.tools().values() if tool.reads_one_path]
+        readers = [tool for tool in self.runtime.tools.values() if tool.reads_one_path]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
         judgements = map(self.runtime.approvals.judge, calls, readers)
         if readers and all(each.is_plain_allow for each in judgements):

@@ -111,15 +111,15 @@ def usable(
     if not (offer["default_model"] or offer["probe"]):
         return None
     probed = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
-    if not (probed or any(environment.get(variable) for variable in offer["key_variables"])):
+    if not (probed or key_source(offer["key_variables"], environment)):
         return None
     return Chosen(offer["name"], probed if isinstance(probed, str) else offer["default_model"])
 
 
-def key_source(variables: Sequence[str]) -> str:
+def key_source(variables: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
     """Return which of *variables* leads to a key now: itself, or by a file that it names."""
     files = [f"{variable}_FILE" for variable in variables]
-    return next(filter(os.environ.get, (*variables, *files)), "")
+    return next(filter(environment.get, (*variables, *files)), "")
 
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Mode
@@ -51,29 +51,18 @@ def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
 def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
     """Return a request as a small model gets it.
 
-    That is with the files that it names, and in plan mode with what it would forget otherwise.
-    """
-    return with_named_files(text, read) + (PLAN_LAST if mode is Mode.PLAN else "")
-
-
-def named_files(text: str) -> Iterator[str]:
-    """Yield what looks like a file's path in a request, each once."""
-    paths: set[str] = set()
-    for word in _WORD.finditer(text):
-        match = _PATH.match(word.group()) if len(word.group()) <= PATH_CHARS else None
-        path = match.group().removeprefix("./") if match is not None else ""
-        if path and path not in paths and not path.startswith(("/", "..")):
-            paths.add(path)
-            yield path
-            if len(paths) == NAMED_FILES:
-                return
-
-
-def with_named_files(text: str, read: Callable[[str], str]) -> str:
-    """Return a request with the files that it names before it, whole when they are small.
-
-    The best single help for a small model. *read* returns a file's content, or nothing.
+    The files that it names stand before it, whole when they are small: the best single help for a
+    small model. *read* returns a file's content, or nothing. In plan mode what the model would
+    forget otherwise comes last.
     """
     files = ((path, read(path)) for path in named_files(text))
     parts = [f"The file {path} now reads:\n```\n{body}\n```\n\n" for path, body in files if body]
-    return "".join(parts) + text
+    return "".join([*parts, text, PLAN_LAST if mode is Mode.PLAN else ""])
+
+
+def named_files(text: str) -> list[str]:
+    """Return what looks like a file's path in a request, each once and the first few."""
+    words = (word.group() for word in _WORD.finditer(text))
+    matches = (_PATH.match(word) for word in words if len(word) <= PATH_CHARS)
+    paths = dict.fromkeys(match.group().removeprefix("./") for match in matches if match)
+    return [path for path in paths if not path.startswith(("/", ".."))][:NAMED_FILES]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
+from nanocoder_schema import REPETITION_CHARS, repeats_itself
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError
@@ -18,17 +19,16 @@ from nanocoder.provider import (
     TextDelta,
     ThinkingDelta,
 )
-from nanocoder.text import MAX_PERIOD_CHARS, REPEATS, repeats_itself
 from nanocoder.values import Event, ToolCall, Usage
 
 MAX_CHARS = 32 * 1024 * 1024
 """The limit for the text and the thinking of one reply; no model means to write so much."""
+TOO_LONG = f"the reply is longer than {MAX_CHARS:,} characters and was cut off"
 MAX_REPLIES = 3
 """How often a reply is asked for that breaks off after it began."""
 PAUSE_S = 1.0
 CHECK_CHARS = 1_000
 """After so many characters more the end of the text is looked at for repetition."""
-TAIL_CHARS = REPEATS * MAX_PERIOD_CHARS
 BROKEN_OFF = frozenset({"network", "overloaded", "protocol", "unavailable"})
 INTERRUPTED = "[interrupted here]"
 CONNECTION_LOST = "[the connection broke off here]"
@@ -127,23 +127,19 @@ class Reply:
             self.finished, self._is_finished, self._texts = _sound(piece), True, [piece.text]
         elif isinstance(piece, Notice):
             yield Event("notice", {"text": piece.text})
-        elif isinstance(piece, TextDelta):
-            self._watch(piece.text)
-            self._texts.append(piece.text)
-            yield Event("text", {"text": piece.text})
         else:
             self._watch(piece.text)
-            yield Event("thinking", {"text": piece.text})
+            if isinstance(piece, ThinkingDelta):
+                yield Event("thinking", {"text": piece.text})
+            else:
+                self._texts.append(piece.text)
+                yield Event("text", {"text": piece.text})
 
     def _watch(self, text: str) -> None:
         self._size += len(text)
         if self._size > MAX_CHARS:
-            raise ProviderError(
-                f"the reply is longer than {MAX_CHARS:,} characters and was cut off",
-                kind="protocol",
-                retry=False,
-            )
-        self._tail = (self._tail + text)[-TAIL_CHARS:]
+            raise ProviderError(TOO_LONG, kind="protocol", retry=False)
+        self._tail = (self._tail + text)[-REPETITION_CHARS:]
         self._unchecked += len(text)
         if self._unchecked >= CHECK_CHARS:
             self._unchecked = 0
@@ -189,7 +185,6 @@ def _sound_call(call: ToolCall, used_ids: set[str]) -> ToolCall:
         changes |= {"name": "", "error": call.error or problem}
     if not isinstance(call.id, str) or not call.id or call.id in used_ids:
         changes["id"] = f"call_{os.urandom(ID_BYTES).hex()}"
-    if changes:
-        call = evolve(call, **changes)
+    call = evolve(call, **changes)
     used_ids.add(call.id)
     return call

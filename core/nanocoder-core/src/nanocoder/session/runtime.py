@@ -1,10 +1,10 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 from nanocoder_files import Readable
@@ -12,55 +12,38 @@ from nanocoder_files import Readable
 from nanocoder.config.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Journal, Sessions
-from nanocoder.path.approval import Approvals, Approver, Asker
+from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions
+from nanocoder.path.approval import Approvals
+from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider
+from nanocoder.session import models
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.delivery import Delivery
 from nanocoder.session.installed import configure, refuse_misspelt
-from nanocoder.session.models import (
-    Chosen,
-    choose_model,
-    open_provider,
-    refuse_unknown_price,
-    selected_by_plugin,
-)
 from nanocoder.session.prompt import system_prompt
 from nanocoder.session.report import Report
 from nanocoder.session.tool_list import ToolList
 from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
+from nanocoder.tools.tool import Tool, ToolInfo
 from nanocoder.values import Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
 
-class Parent(Protocol):
-    """The session that a child session reports to."""
-
-    def release(self, child_id: str) -> None:
-        """Forget a child that was closed."""
-
-    def add_usage(self, usage: Usage) -> None:
-        """Count what a child has used."""
-
-    def add_changed_files(self, child: SessionInfo, paths: Iterable[str]) -> None:
-        """Note the files that a child has changed."""
-
-    def is_over_budget(self) -> bool:
-        """Tell whether the parent's own budget is used up."""
-
-
 @define(eq=False)
 class Runtime:
     """What one session works with; closed with the session.
 
+    The session of a sub-agent is a copy of its parent's, so both share every field that
+    `sub_sessions.py` does not replace.
+
     *max_calls* and *max_tokens* are what one run may use (0: no limit). *remembered_consent* is
     what a person answered with "always". *event_lock* is held while a plugin hears an event, so
-    that it hears one at a time, from child sessions, too. *report* is of the latest run.
+    that it hears one at a time, from child sessions, too. A child has a *parent*, which *on_close*
+    makes forget it. *report* is of the latest run.
     """
 
     plugins: Plugins
@@ -77,41 +60,38 @@ class Runtime:
     admission: Admission = field(factory=Admission)
     max_calls: int = 0
     max_tokens: int = 0
-    parent: Parent | None = None
+    parent: "Runtime | None" = None
+    on_close: Callable[[], None] = lambda: None
     remembered_consent: set[tuple[str, ...]] = field(factory=set)
     event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
     approvals: Approvals = field(init=False)
-    delivery: Delivery = field(init=False)
     report: Report = field(init=False)
     _readable: SessionReadable = field(init=False)
-    _chosen: Chosen | None = field(default=None, init=False)
-    _preferred: Chosen | None = field(default=None, init=False)
+    _chosen: models.Chosen | None = field(default=None, init=False)
+    _preferred: models.Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
     additions: Sequence[tuple[str, str]] = field(default=(), init=False)
     _system: tuple[Any, str] = field(default=((), ""), init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
     _resources: dict[tuple[str, str], Any] = field(factory=dict, init=False)
+    _sandbox: "OpenSandbox | None" = field(default=None, init=False)
     _resources_lock: threading.Lock = field(factory=threading.Lock, init=False)
     _workspace_lock: threading.Lock = field(factory=threading.Lock, init=False)
+    _inner_usage: Usage = field(factory=Usage, init=False)
+    _inner_files: list[str] = field(factory=list, init=False)
+    _inner_lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
         self.info = self._readable.session = evolve(
             self.info, readable=self._readable, find_sandbox=self.sandbox
         )
-        self.approvals = self._make_approvals()
-        self.delivery = Delivery(
-            self.plugins,
-            self.journal,
-            self.hook_context,
-            lambda: self.config.core.durability == "power",
-            self.event_lock,
-        )
+        self.approvals = Approvals(self)
         self.report = Report(session_id=self.info.id)
 
     def set_info(self, **changes: Any) -> None:
         """Change what policies, and everybody else, know of the session."""
-        self.info = self._readable.session = self.approvals.session = evolve(self.info, **changes)
+        self.info = self._readable.session = evolve(self.info, **changes)
 
     def hook_context(self) -> dict[str, Any]:
         """Return the arguments that every hook may take."""
@@ -119,10 +99,19 @@ class Runtime:
         return {"session": self.info, "settings": self.plugins.settings, "resource": resource}
 
     @property
-    def chosen(self) -> Chosen:
+    def tools(self) -> Mapping[str, Tool[..., Any]]:
+        """The tools on offer, by name."""
+        return self.tool_list.tools()
+
+    def tool_infos(self) -> tuple[ToolInfo, ...]:
+        """Return what the tools may know of each other."""
+        return self.tool_list.infos(self.info)
+
+    @property
+    def chosen(self) -> models.Chosen:
         """The provider and model; raises UsageError or ProviderError."""
         if self._chosen is None:
-            self._chosen = choose_model(
+            self._chosen = models.choose_model(
                 self.plugins, self.info.model, self.info, config=self.config
             )
         return self._chosen
@@ -138,8 +127,12 @@ class Runtime:
         return provider
 
     def set_model(self, model: str) -> None:
-        """Talk to another model; raises UsageError and changes nothing if there is none."""
-        self._open(choose_model(self.plugins, model, self.info))
+        """Talk to another model from the next turn on.
+
+        Raises UsageError and changes nothing if there is none.
+        """
+        self.config.refuse_change("model", model)
+        self._open(models.choose_model(self.plugins, model, self.info))
 
     def fall_back(self, failed: Sequence[str]) -> str:
         """Talk to the model that a plugin names in place of those that *failed*; return its name.
@@ -147,9 +140,9 @@ class Runtime:
         Empty when no plugin names one that opens. Raises: UsageError.
         """
         preferred, unusable = self._preferred or self.chosen, list(failed)
-        while model := selected_by_plugin(self.plugins, self.info, unusable):
+        while model := models.selected_by_plugin(self.plugins, self.info, unusable):
             with suppress(ProviderError):
-                self.set_model(model)
+                self._open(models.choose_model(self.plugins, model, self.info))
                 self._preferred = preferred
                 return model
             unusable.append(model)
@@ -160,9 +153,9 @@ class Runtime:
         if self._preferred is not None:
             self._open(self._preferred)
 
-    def _open(self, chosen: Chosen) -> Provider:
-        provider = open_provider(self.plugins, chosen)
-        refuse_unknown_price(self.config.core, provider, str(chosen))
+    def _open(self, chosen: models.Chosen) -> Provider:
+        provider = models.open_provider(self.plugins, chosen)
+        models.refuse_unknown_price(self.config.core, provider, str(chosen))
         if self._provider is not None:
             self._provider.close()
         self._chosen, self._provider, self._preferred = chosen, provider, None
@@ -188,32 +181,41 @@ class Runtime:
             return self._workspace
 
     def add_usage(self, usage: Usage) -> None:
-        """Count what a request used, for the latest run and for the sessions around this one."""
+        """Count what a request used, for the latest run and for the session around this one."""
         self.report.usage += usage
         if self.parent is not None:
-            self.parent.add_usage(usage)
+            self.parent.add_inner(usage)
 
-    def spent_limit(self, more: Usage) -> str:
-        """Return which limit the latest run, with *more*, has reached, or nothing."""
-        if self.parent is not None and self.parent.is_over_budget():
+    def add_inner(self, usage: Usage, files: Iterable[str] = ()) -> None:
+        """Count what a session inside this one used and changed; called on any thread."""
+        with self._inner_lock:
+            self._inner_usage += usage
+            self._inner_files += files
+
+    def settle(self) -> None:
+        """Add to the report what sessions inside this one used and changed since the last time.
+
+        The session around this one hears at once which files changed.
+        """
+        with self._inner_lock:
+            usage, self._inner_usage = self._inner_usage, Usage()
+            files, self._inner_files = self._inner_files, []
+        self.report.usage += usage
+        self.report.note_files(files)
+        if self.parent is not None and self.parent.info.cwd == self.info.cwd:
+            self.parent.add_inner(Usage(), self.report.files_changed)
+
+    def spent_limit(self) -> str:
+        """Return which limit the latest run has reached, or nothing."""
+        if self.parent is not None and self.parent.spent_limit():
             return "stopped: the parent session's budget is spent"
-        core, usage = self.config.core, self.report.usage + more
+        core, usage = self.config.core, self.report.usage + self._inner_usage
         tokens = usage.input_tokens + usage.output_tokens
         if core.max_cost_usd and (usage.cost or 0.0) >= core.max_cost_usd:
             return f"stopped at the limit of ${core.max_cost_usd:g} (max_cost_usd, --max-cost)"
         if core.max_tokens and tokens >= core.max_tokens:
             return f"stopped at the limit of {core.max_tokens:,} tokens (max_tokens, --max-tokens)"
         return ""
-
-    def _make_approvals(self) -> Approvals:
-        core, info = self.config.core, self.info
-        # A question at a terminal waits as long as it takes, unless the configuration sets a limit.
-        is_default = self.config.where("approval_timeout_s").layer == "default"
-        waits = info.interactive and self.approve is None and is_default
-        limit_s = 0.0 if waits else core.approval_timeout_s
-        return Approvals(
-            self.plugins, info, self.approve, self.ask, self.remembered_consent, limit_s
-        )
 
     def resource(self, plugin: str, name: str) -> Any:
         """Return the session's resource, opening it at first use.
@@ -238,9 +240,15 @@ class Runtime:
 
     def wrap(self, argv: list[str], ports: Sequence[int]) -> list[str]:
         """Return *argv* as the session's sandbox runs it; raises ToolError."""
-        name, inside = self.config.core.sandbox, self.sandbox()
-        offer = self.plugins.offered("sandboxes", name) if inside else None
-        return self.resource(offer[0], name).wrap(argv, ports) if offer else argv
+        offer = self.plugins.offered("sandboxes", self.config.core.sandbox)
+        if not self.sandbox() or offer is None:
+            return argv
+        self._sandbox = self.resource(offer[0], offer[1].name)
+        return self._sandbox.wrap(argv, ports)
+
+    def sandbox_changes(self) -> Sequence[str]:
+        """Return a line for each change that the sandbox, once it was used, has undone."""
+        return self._sandbox.changes() if self._sandbox else ()
 
     def sandbox(self) -> str:
         """Return what processes run in, "" for nothing; raises ToolError (sandbox_unavailable)."""
@@ -282,8 +290,7 @@ class Runtime:
             self.journal.close()
         if self._workspace is not None:
             self._workspace.close()
-        if self.parent is not None:
-            self.parent.release(self.info.id)
+        self.on_close()
 
 
 def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:

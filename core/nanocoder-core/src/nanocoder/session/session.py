@@ -1,59 +1,50 @@
 """One session, from its first event to its last, as a program works with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+from attrs import evolve
+
 from nanocoder.cancel import Cancel
-from nanocoder.config.config import Config
+from nanocoder.errors import PluginError
+from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.provider import Provider
 from nanocoder.session.context import Context, Shortened
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Events, Run
-from nanocoder.session.models import Chosen
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
 from nanocoder.session.sub_sessions import SubSessions
-from nanocoder.tools.session_info import SessionInfo
-from nanocoder.tools.tool import Tool
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
 
+_RECORDED = """
+message notice session.changed session.finished telemetry.failed transcript.compacted run.started
+run.steered run.finished call.started call.returned call.approved call.edited call.denied
+call.restored call.rewritten
+"""
+RECORDED = frozenset(_RECORDED.split())
+"""Events that the journal keeps; a result is kept as `call.finished`."""
+PIECES = frozenset(("text", "thinking"))
+PIECES_S = 0.1
+"""For so long pieces of a reply are gathered for listeners: each call of one takes a thread."""
 
-class Session:
+
+class Session(Runtime):
     """One conversation in one directory. Made by `open_session`; use it as a context manager.
 
     `run` and `call` yield events as they happen; `report` is what the latest run came to, `result`
     what the latest `call` did.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self.plugins = runtime.plugins
-        self.journal = runtime.journal
-        self.approvals = runtime.approvals
-        self.open_workspace = runtime.open_workspace
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         self.result: ToolResult | None = None
-        self._sub_sessions = SubSessions(runtime)
-        core = runtime.config.core
-        self.executor = Executor(
-            plugins=runtime.plugins,
-            workspace=runtime.open_workspace,
-            approvals=runtime.approvals,
-            session_id=self.id,
-            resource=runtime.resource,
-            artifact=runtime.keep_output,
-            wrap=runtime.wrap,
-            child=partial(self._sub_sessions.open, Session),
-            tools=runtime.tool_list.tools,
-            infos=lambda: runtime.tool_list.infos(self.info),
-            call_timeout_s=core.call_timeout_s,
-            keep_tmp=core.keep_tmp,
-            admission=runtime.admission,
-            is_inner=runtime.parent is not None,
-        )
-        self.context = Context(runtime)
+        self.context = Context(self)
+        self._sub_sessions = SubSessions(self)
+        self.executor = Executor(self, self.approvals, self._sub_sessions.open)
+        self._delivery = Delivery(self)
         self._run: Run | None = None
         self._cancel = Cancel()
         self._signal = 0
@@ -70,73 +61,28 @@ class Session:
         return f"<Session {self.info.id} in {self.info.cwd}: mode {self.info.mode}, {model}>"
 
     @property
-    def info(self) -> SessionInfo:
-        """What plugins know of the session."""
-        return self._runtime.info
-
-    @property
     def id(self) -> str:
         """The session's id, by which it can be resumed."""
         return self.info.id
 
     @property
-    def config(self) -> Config:
-        """The configuration that holds now."""
-        return self._runtime.config
-
-    @property
     def messages(self) -> Sequence[Message]:
         """The transcript so far."""
-        return tuple(self._runtime.conversation.messages)
-
-    @property
-    def tools(self) -> Mapping[str, Tool[..., Any]]:
-        """The tools on offer, by name."""
-        return self._runtime.tool_list.tools()
-
-    @property
-    def chosen(self) -> Chosen:
-        """The provider and model; raises UsageError or ProviderError."""
-        return self._runtime.chosen
+        return tuple(self.conversation.messages)
 
     @property
     def provider(self) -> Provider:
         """The provider, opened at first use; raises UsageError or ProviderError."""
-        return self._runtime.open_provider()
-
-    @property
-    def system(self) -> str:
-        """The system prompt; the same text until the mode changes."""
-        return self._runtime.system
-
-    @property
-    def report(self) -> Report:
-        """The outcome of the latest run so far."""
-        return self._runtime.report
+        return self.open_provider()
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much nanocoder may do without asking, from the next call on.
 
         Raises UsageError for a mode that an administrator has ruled out.
         """
-        self._runtime.config.refuse_change("mode", mode)
-        self._runtime.set_info(mode=mode)
+        self.config.refuse_change("mode", mode)
+        self.set_info(mode=mode)
         self._sub_sessions.tighten(mode)
-
-    def set_model(self, model: str) -> None:
-        """Talk to another model from the next turn on.
-
-        Raises UsageError and changes nothing if there is none.
-        """
-        self._runtime.config.refuse_change("model", model)
-        self._runtime.set_model(model)
-
-    def reload(self) -> None:
-        """Read the configuration again: the next call is judged by its rules.
-
-        Raises: ConfigError or PluginError, and the rules stay as they were.
-        """
-        self._runtime.reload()
 
     def run(
         self, prompt: str, *, attachments: Sequence[Attachment] = (), typed: str | None = None
@@ -147,7 +93,7 @@ class Session:
         or ProviderError when there is no model to ask. Later errors are in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
-        return self._runtime.delivery.deliver_all(self._prompted(message))
+        return self._delivery.deliver_all(self._prompted(message))
 
     def call(
         self, name: str, arguments: Mapping[str, Any], *, typed: bool = False
@@ -158,16 +104,16 @@ class Session:
         """
         call_id = f"call-{len(self.report.tool_calls) + 1}"
         call = ToolCall(call_id, name, dict(arguments), typed=typed)
-        return self._runtime.delivery.deliver_all(self._called(call))
+        return self._delivery.deliver_all(self._called(call))
 
     def compact(self, focus: str = "", prepared: Shortened | None = None) -> Iterator[Event]:
         """Shorten the transcript now, keeping what *focus* names, or take what was *prepared*."""
         self._next_cancel()
-        return self._runtime.delivery.deliver_all(self.context.shorten("asked", focus, prepared))
+        return self._delivery.deliver_all(self.context.shorten("asked", focus, prepared))
 
     def restore(self) -> Iterator[Event]:
         """Put back what the latest compaction replaced; raises UsageError when there was none."""
-        return self._runtime.delivery.deliver_all(self.context.restore())
+        return self._delivery.deliver_all(self.context.restore())
 
     def reread(self) -> None:
         """Go on with the messages that the journal has now, after a plugin changed which these are.
@@ -175,8 +121,8 @@ class Session:
         Raises: UsageError when the journal cannot be read.
         """
         if self.journal is not None and not self.journal.problem:
-            self._runtime.conversation = Conversation(self.journal.messages())
-            self.context = Context(self._runtime)
+            self.conversation = Conversation(self.journal.messages())
+            self.context = Context(self)
 
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.
@@ -191,7 +137,7 @@ class Session:
 
     def expect_answer(self, schema: Mapping[str, Any] | None) -> None:
         """Ask for answers that fit a JSON Schema, where the provider can; nothing checks them."""
-        self._runtime.set_info(answer_schema=schema)
+        self.set_info(answer_schema=schema)
 
     def steer(self, text: str) -> None:
         """Send *text* with the next request of the run that is working; from any thread.
@@ -207,18 +153,18 @@ class Session:
         if self._closed:
             return
         self._closed = True
-        self._sub_sessions.close(self.report)
+        self._sub_sessions.close()
         if self._started:
-            self._runtime.delivery.deliver(Event("session.finished", self.report.data()))
+            data = {**self.report.data(), "failed_plugins": {**self.plugins.failed}}
+            self._delivery.deliver(Event("session.finished", data))
         self.executor.close()
-        self._runtime.close()
+        super().close()
 
     def _prompted(self, message: Message) -> Events:
-        runtime = self._runtime
-        runtime.open_provider()  # without a model there is no run
-        runtime.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
-        parts = (self.executor, self.context, self._sub_sessions, runtime.report)
-        self._run = Run(runtime, *parts, self._next_cancel(), self._signal)
+        self.open_provider()  # without a model there is no run
+        self.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
+        parts = (self.executor, self.context, self._sub_sessions, self.report)
+        self._run = Run(self, *parts, self._next_cancel(), self._signal)
         yield from self._begin()
         yield from self._run.work_on(message)
 
@@ -227,7 +173,7 @@ class Session:
         yield from self._begin()
         self.result = yield from self.executor.path(call, cancel)
         self.report.note([call], [self.result], self.tools)
-        self._sub_sessions.settle(self.report)
+        self.settle()
 
     def _next_cancel(self) -> Cancel:
         if self._started:
@@ -236,14 +182,85 @@ class Session:
         return self._cancel
 
     def _begin(self) -> Events:
-        info, runtime = self.info, self._runtime
+        info = self.info
         if not self._started:
             self._started = True
-            resumed = bool(runtime.conversation.messages)
+            resumed = bool(self.conversation.messages)
             facts = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
             yield Event("session.started", {**facts, "mode": str(info.mode), "resumed": resumed})
-            for line in () if runtime.parent else start_notices(self.config, self.plugins):
+            for line in () if self.parent else start_notices(self.config, self.plugins):
                 yield Event("notice", {"text": line})
         if info.model != self._announced:  # a resumed session goes on with its last model
             self._announced = info.model
             yield Event("session.changed", {"model": info.model})
+
+
+class Delivery:
+    """Takes each event of one session to its journal, and then to each plugin that listens."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._failed: set[str] = set()
+        self._pieces: list[Event] = []
+
+    def deliver_all(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Deliver each event before the next step is taken, and yield it."""
+        for event in events:
+            failures = self.deliver(event)
+            yield event
+            for failure in failures:
+                self.deliver(failure)
+                yield failure
+
+    def deliver(self, event: Event) -> Iterable[Event]:
+        """Journal one event, then tell each plugin that listens.
+
+        A failing listener never affects the run: an event says so when it fails for the first time.
+        """
+        self._record(event)
+        errors: list[PluginError] = []
+        runtime, journal = self._runtime, self._runtime.journal
+        with runtime.event_lock:
+            listeners = runtime.plugins.implementations("nanocoder_event")
+            for due in self._due(event):
+                styles.tell(listeners, errors.append, {"event": due, **runtime.hook_context()})
+        problem = journal.problem if journal is not None else ""
+        return list(self._failures(event, errors, problem)) if errors or problem else ()
+
+    def _due(self, event: Event) -> Iterator[Event]:
+        """Yield what listeners hear now that *event* came: pieces of one kind are joined."""
+        first = self._pieces[0] if self._pieces else event
+        if first.kind != event.kind or event.at - first.at > PIECES_S:
+            pieces, self._pieces = self._pieces, []
+            yield evolve(first, data={"text": "".join(piece.data["text"] for piece in pieces)})
+        if event.kind in PIECES:
+            self._pieces.append(event)
+        else:
+            yield event
+
+    def _failures(
+        self, event: Event, errors: Iterable[PluginError], journal_problem: str
+    ) -> Iterator[Event]:
+        rows = [("journal", "", journal_problem)] if journal_problem else []
+        for error in errors:
+            self._runtime.plugins.report(error)
+            rows.append(("hook", error.plugin, str(error)))
+        for part, plugin, message in rows:
+            if (plugin or message) not in self._failed:
+                self._failed.add(plugin or message)
+                data = {"part": part, "plugin": plugin, "message": message}
+                yield Event("telemetry.failed", data, event.call_id)
+
+    def _record(self, event: Event) -> None:
+        journal = self._runtime.journal
+        if journal is None or event.kind not in RECORDED:
+            return
+        kind, data = event.kind, event.data
+        if kind == "call.returned":
+            kind, failed = "call.finished", data["status"] != "ok"
+            data = {"result": {**data, "is_error": failed, "call_id": event.call_id}}
+        if event.call_id:
+            data = {**data, "call_id": event.call_id}
+        # With "power", the record is on the disk before the call changes anything.
+        is_durable = self._runtime.config.core.durability == "power"
+        journal.append(kind, data, sync=is_durable and kind in {"call.started", "run.finished"})

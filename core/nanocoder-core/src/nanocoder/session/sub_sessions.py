@@ -7,7 +7,7 @@ its own.
 
 import itertools
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,17 @@ from attrs import evolve
 from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.hooks.contributions import Journal
-from nanocoder.path.approval import Approver, Asker
-from nanocoder.path.in_flight import InFlight
+from nanocoder.path.in_flight import Approver, Asker, InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
-from nanocoder.session.report import Report
+from nanocoder.session.conversation import Conversation
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.tool_list import Has, ToolList
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool
-from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question, Usage
+from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
@@ -46,73 +45,23 @@ class SubSessions:
         self._stop_listening: dict[str, Callable[[], None]] = {}
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
-        self._usage = Usage()
-        self._files: list[str] = []
         self._is_closed = False
 
-    def open(
-        self,
-        make_session: Callable[[Runtime], ChildSession],
-        caller: InFlight,
-        *,
-        background: bool = False,
-        **options: Any,
-    ) -> ChildSession:
+    def open(self, caller: InFlight, *, background: bool = False, **options: Any) -> ChildSession:
         """Open a child session; *options* are those of `ToolContext.child`.
 
         In the foreground it is interrupted with the call that opened it.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
         self._check_may_open(caller.tool)
-        runtime = self._build_runtime(caller, background=background, **options)
-        child_id, cancel = runtime.info.id, caller.cancel
-        try:
-            child = make_session(runtime)
-        except BaseException:
-            runtime.close()
-            raise
+        child, cancel = self._make(caller, background=background, **options), caller.cancel
         with self._changed:
-            self._open[child_id] = child
+            self._open[child.id] = child
         if self._is_closed:
             child.interrupt(ENDED)
         if not background:
-            self._stop_listening[child_id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
+            self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
         return child
-
-    def release(self, child_id: str) -> None:
-        """Forget a child that was closed."""
-        self._stop_listening.pop(child_id, lambda: None)()
-        with self._changed:
-            self._open.pop(child_id, None)
-            self._changed.notify_all()
-
-    def add_usage(self, usage: Usage) -> None:
-        """Count what a child has used."""
-        with self._changed:
-            self._usage += usage
-
-    def add_changed_files(self, child: SessionInfo, paths: Iterable[str]) -> None:
-        """Note the files that a child has changed, if it works in this session's directory."""
-        if child.cwd == self._runtime.info.cwd:
-            with self._changed:
-                self._files += [path for path in paths if path not in self._files]
-
-    def is_over_budget(self) -> bool:
-        """Tell whether this session's own budget is used up."""
-        return bool(self._runtime.spent_limit(self._usage))
-
-    def settle(self, report: Report) -> None:
-        """Add to *report* what the children have used and changed since the last time.
-
-        A parent session hears at once which files changed.
-        """
-        with self._changed:
-            report.usage += self._usage
-            self._usage = Usage()
-            files, self._files = self._files, []
-        report.note_files(files)
-        if self._runtime.parent is not None:
-            self._runtime.parent.add_changed_files(self._runtime.info, report.files_changed)
 
     def tighten(self, mode: Mode) -> None:
         """Set the mode of every child that is in a looser one to *mode*."""
@@ -125,14 +74,21 @@ class SubSessions:
         for child in self._children():
             child.interrupt(reason)
 
-    def close(self, report: Report) -> None:
+    def close(self) -> None:
         """Interrupt all, wait a little until they have closed, and add up their totals."""
         with self._changed:
             self._is_closed = True
         self.interrupt(ENDED)
         with self._changed:
             self._changed.wait_for(lambda: not self._open, CLOSE_GRACE_S)
-        self.settle(report)
+        self._runtime.settle()
+
+    def _release(self, child_id: str) -> None:
+        """Forget a child that was closed."""
+        self._stop_listening.pop(child_id, lambda: None)()
+        with self._changed:
+            self._open.pop(child_id, None)
+            self._changed.notify_all()
 
     def _children(self) -> list[ChildSession]:
         with self._changed:
@@ -151,7 +107,7 @@ class SubSessions:
                 error_class="nested_session",
             )
 
-    def _build_runtime(  # noqa: PLR0913 - these are the options of ToolContext.child, by name
+    def _make(  # noqa: PLR0913 - these are the options of ToolContext.child, by name
         self,
         caller: InFlight,
         *,
@@ -165,7 +121,7 @@ class SubSessions:
         max_turns: int = 0,
         max_calls: int = 0,
         max_tokens: int = 0,
-    ) -> Runtime:
+    ) -> ChildSession:
         ours, parent = self._runtime, self._runtime.info
         root = parent.cwd if cwd is None else existing_directory(cwd)
         is_same = root == parent.cwd
@@ -182,27 +138,26 @@ class SubSessions:
         )
         info, journal = self._start(info, caller)
         approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
-        return Runtime(
-            plugins=ours.plugins,
-            tool_list=ToolList(ours.plugins, has=tools),
-            config=ours.config,
+        own: dict[str, Any] = {}
+        if not is_same:  # otherwise it has one row of backups, and one list of changes to undo
+            opener = partial(open_workspace, root, journal, ours.config, ours=True)
+            own = {"workspace_opener": opener, "remembered_consent": set()}
+        child: Any = evolve(  # of the parent's class, with all that is not named here
+            ours,
             info=info,
-            # The same files: one row of backups, and one list of changes to undo.
-            workspace_opener=ours.workspace_opener
-            if is_same
-            else partial(open_workspace, root, journal, ours.config, ours=True),
-            sessions=ours.sessions,
+            tool_list=ToolList(ours.plugins, has=tools),
+            conversation=Conversation(),
             journal=journal,
             approve=approve,
             ask=ask,
             max_turns=max_turns or ours.max_turns,
             max_calls=max_calls,
             max_tokens=max_tokens,
-            admission=ours.admission,
-            parent=self,
-            remembered_consent=ours.remembered_consent if is_same else set(),
-            event_lock=ours.event_lock,
+            parent=ours,
+            on_close=partial(self._release, info.id),
+            **own,
         )
+        return child  # type: ignore[no-any-return]
 
     def _start(self, info: SessionInfo, caller: InFlight) -> tuple[SessionInfo, Journal | None]:
         """Give a session its place, its id and, beside the parent's own, its journal."""

@@ -2,16 +2,16 @@
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanocoder_files import PathFilter, Readable
+from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
 
 from nanocoder.config.config import Config
 from nanocoder.config.places import own_folders, state_dir
-from nanocoder.errors import ConfigError, PluginError, ToolError, UsageError
+from nanocoder.errors import ConfigError, PluginError, UsageError
 from nanocoder.hooks.styles import Implementation, attempt, problem_of, wrong_type
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
     from nanocoder.hooks.contributions import Journal
+
+OWN_PLACES = "nanocoder keeps its settings, sessions and caches there"
+"""Other sessions' journals hold what their policies kept to them."""
 
 
 def existing_directory(cwd: str | os.PathLike[str]) -> Path:
@@ -71,20 +74,11 @@ def restore_interrupted_changes(
     The temporary file of a killed write is removed.
     """
     folder = change_logs_dir(environment)
-    if folder is None or not folder.is_dir():
-        return
-    from nanocoder_files import discard_orphaned_logs, recover  # mostly there is nothing
+    if folder is not None and folder.is_dir():
+        from nanocoder_files import recover_all  # mostly there is nothing
 
-    try:
-        lines = recover(folder, root)
-        if folder.is_dir():
-            discard_orphaned_logs(folder, own_folders(environment))
-    except (OSError, ToolError) as error:
-        lines = [
-            f"{folder}: unfinished changes of an earlier session could not be checked: {error}"
-        ]
-    for line in lines:
-        warn(line)
+        for line in recover_all(folder, root, own_folders(environment)):
+            warn(line)
 
 
 def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
@@ -119,22 +113,12 @@ class SessionReadable(Readable):
             return readable
         context = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
         filters = [(policy.plugin, self._filter(policy, context)) for policy in policies]
-        own = OwnFolders(self.session)
-        readable = Readable([("nanocoder", own), *filters] if own.are_inside else filters)
+        resolve = self.session.resolve
+        folders = [resolve(str(folder)).path for folder in self.session.own_folders]
+        own = OwnFolders(folders, lambda path: resolve(path).is_private, OWN_PLACES)
+        readable = Readable([("nanocoder", own), *filters] if own.inside else filters)
         self._current = (asked_with, readable)
         return readable
-
-    def refuses(self, path: str) -> str:
-        """Say why *path* may not be read by anybody; see `Readable`."""
-        return self.now().refuses(path)
-
-    def asks(self, path: str) -> str:
-        """Say why a person has to agree before *path* is read; see `Readable`."""
-        return self.now().asks(path)
-
-    def left_out(self, folder: str, names: Any, *, asks: bool) -> set[str]:
-        """Return those of the *names* that a search leaves out; see `Readable`."""
-        return self.now().left_out(folder, names, asks=asks)
 
     def _filter(self, policy: Implementation, context: dict[str, Any]) -> PathFilter:
         try:
@@ -147,42 +131,5 @@ class SessionReadable(Readable):
             self._plugins.report(error)
             cause = error.__cause__
             problem = error.problem if cause is None else problem_of(cause)
-            return _Closed(f"policy {policy.plugin!r} failed: {problem}")
+            return Closed(f"policy {policy.plugin!r} failed: {problem}")
         return value
-
-
-class OwnFolders(PathFilter):
-    """Refuses where nanocoder keeps settings, sessions and caches, should it be in the workspace.
-
-    Other sessions' journals hold what their policies kept to them.
-    """
-
-    def __init__(self, session: SessionInfo) -> None:
-        self._session = session
-        folders = [session.resolve(str(folder)).path for folder in session.own_folders]
-        self._inside = {path.casefold() for path in folders if not path.startswith("/")}
-
-    @property
-    def are_inside(self) -> bool:
-        """Tell whether there is anything to refuse."""
-        return bool(self._inside)
-
-    def refuses(self, path: str) -> str:
-        """Say so of one of the folders, and of what lies there."""
-        is_private = self._session.resolve(path).is_private
-        return "nanocoder keeps its settings, sessions and caches there" if is_private else ""
-
-    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
-        """Return the names of the folders themselves: all below them is refused with them."""
-        prefix = f"{folder}/" if folder else ""
-        return [name for name in names if (prefix + name).casefold() in self._inside]
-
-
-class _Closed(PathFilter):
-    """Refuses every path, for *reason*."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def refuses(self, path: str) -> str:  # noqa: ARG002 - every path
-        return self._reason

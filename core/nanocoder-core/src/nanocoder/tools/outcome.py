@@ -1,14 +1,21 @@
 """The outcome of a call as data: for the journal, for scripts, and for the model."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import canonical_json, for_model, json_problem
+from nanocoder_schema import (
+    OutputLimit,
+    canonical_json,
+    clip,
+    clip_output,
+    for_model,
+    json_problem,
+    wrong_field,
+)
 
 from nanocoder.errors import NanocoderError
-from nanocoder.text import OutputLimit, clip, clip_output
-from nanocoder.values import ApprovalRequest, Attachment, ToolCall, ToolResult, Verdict, wrong_field
+from nanocoder.values import ApprovalRequest, Attachment, ToolCall, ToolResult, Verdict
 
 FORBIDDEN = frozenset(
     (
@@ -111,6 +118,13 @@ def changed_note(call: ToolCall, who: str) -> str:
     """Tell the model *who* changed its call: the transcript holds what it had asked for."""
     arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
     return f"[{who} changed the arguments to {arguments}]"
+
+
+def add_undone(result: ToolResult, lines: Sequence[str]) -> ToolResult:
+    """Say at the end, which is always shown, what a program left that the sandbox has undone."""
+    note = "\n  ".join(("[the sandbox did not let this take effect outside:", *lines)) + "]"
+    metadata = {"note": note, **result.metadata, "undone": list(lines)}
+    return evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
 
 
 def add_note(result: ToolResult, note: str) -> ToolResult:

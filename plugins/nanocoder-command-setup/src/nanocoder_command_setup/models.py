@@ -5,17 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import asdict, evolve
+from nanocoder import (
+    Chosen,
+    Host,
+    ModelInfo,
+    PersonError,
+    SessionInfo,
+    choose_model,
+    find_offer,
+    key_source,
+    open_provider,
+)
 
-from nanocoder.cli.host import Host
-from nanocoder.cli.output import print_json, print_line, print_table
-from nanocoder.errors import PersonError
-from nanocoder.provider import ModelInfo
-from nanocoder.session.installed import find_offer
-from nanocoder.session.models import Chosen, choose_model, key_source, open_provider
-from nanocoder.tools.session_info import SessionInfo
 
-
-def models(arguments: Namespace, host: Host) -> int:
+def run(arguments: Namespace, host: Host) -> int:
     """List the providers, or with a provider's name the models that it offers."""
     if arguments.provider:
         return _models_of(host, arguments.provider, arguments.output)
@@ -24,10 +27,10 @@ def models(arguments: Namespace, host: Host) -> int:
     rows = [_provider_row(offer, entry.name, default_model) for entry, offer in offers]
     if arguments.output == "json":
         names = ("provider", "default", "plugin", "status", "needs")
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        host.print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
-    print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
-    print_line(f"\n{advice}")
+    host.print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
+    host.print_line(f"\n{advice}")
     return 0
 
 
@@ -66,10 +69,10 @@ def _models_of(host: Host, name: str, form: str) -> int:
     finally:
         provider.close()
     if form == "json":
-        print_json([asdict(model) for model in offered])
+        host.print_json([asdict(model) for model in offered])
     else:
         head = ("model", "context", "$/M in", "$/M out", "abilities", "description")
-        print_table(head, [_model_row(model) for model in offered])
+        host.print_table(head, [_model_row(model) for model in offered])
     return 0
 
 

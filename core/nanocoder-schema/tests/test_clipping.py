@@ -3,7 +3,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder.text import OutputLimit, clip, clip_output, count_tokens
+from nanocoder_schema.clipping import OutputLimit, clip, clip_output, count_tokens
 
 LIMIT = OutputLimit(40, 40, 4, 4)
 

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from nanocoder_schema import one_line
+from nanocoder_schema.text import one_line
 
 VALUE_COLUMNS = 60
 REPEATED_CHARS = 2_000
 """So much of the end of a text must be repetition; less may be a table or a banner."""
 MAX_PERIOD_CHARS = 2_000
 REPEATS = 3
+REPETITION_CHARS = REPEATS * MAX_PERIOD_CHARS
+"""So much of the end of a text shows that it repeats itself, however long the passage is."""
 END_CHARS = 32
 SLACK = 1 / 20
 """How much longer an output may be than the shown part: a small cut is not worth its note."""
@@ -184,7 +186,7 @@ def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
 
     The passage may have up to 2,000 characters. The work is bounded, however long the text is.
     """
-    tail = text[-max(least, REPEATS * MAX_PERIOD_CHARS) :]
+    tail = text[-max(least, REPETITION_CHARS) :]
     # A passage that repeats brings the very end of the text again, one period before it. Most texts
     # have no such place, which one search tells.
     end = tail[-min(END_CHARS, least // 2) :]

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from nanocoder_files import glob_expression
+from nanocoder_kit_glob.expressions import glob_expression
 
 
 def matches(tokens, text):

@@ -1,0 +1,23 @@
+"""What the source of a plugin uses without a word in its manifest is named."""
+
+from nanocoder_command_author.check import undeclared
+from nanocoder_kit_capabilities import Package
+
+
+def test_each_use_beyond_the_declaration_is_named(tmp_path):
+    folder = tmp_path / "acme_run"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import subprocess\nopen('x')\n")
+    package = Package("acme-run", "1", ("acme-run",), (folder,), ())
+    assert undeclared(package) == [], "a plugin that declares nothing promises nothing"
+    manifest = folder / "nanocoder-plugin.toml"
+    manifest.write_text('api = 1\ncapabilities = ["fs.read"]\n')
+    [line] = undeclared(package)
+    assert line == (
+        "acme-run: acme_run/__init__.py:1 uses the module subprocess (exec),"
+        " and nanocoder-plugin.toml does not declare it"
+    )
+    manifest.write_text('api = 1\ncapabilities = ["fs.read", "exec"]\n')
+    assert undeclared(package) == []
+    manifest.write_text("api = 1\n")
+    assert "capabilities is missing" in undeclared(package)[0]

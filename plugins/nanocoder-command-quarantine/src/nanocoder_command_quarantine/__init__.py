@@ -1,0 +1,51 @@
+"""Keeps plugins that failed too often out of the next sessions, and finds what breaks a command."""
+
+from argparse import Namespace
+from typing import Final
+
+from nanocoder import Argument, Command, Event, Host, hookimpl
+
+NAME: Final = "command-quarantine"
+
+
+@hookimpl
+def nanocoder_event(event: Event) -> None:
+    """Note the plugins that were set aside in a session for what they did."""
+    failed = event.data.get("failed_plugins") if event.kind == "session.finished" else None
+    if failed:
+        from nanocoder_command_quarantine.quarantine import add  # most sessions need it not
+
+        add({name: why for name, why in failed.items() if name != NAME})
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer two actions of the group `plugins`."""
+    return [
+        Command(
+            "plugins restore",
+            "load plugins again that were set aside because they failed",
+            _restore,
+            (Argument("names", "which (default: list them)", count="*", metavar="NAME"),),
+            outside_calls=True,
+        ),
+        Command(
+            "plugins bisect",
+            "find the plugin that breaks a command of nanocoder",
+            _bisect,
+            (Argument("words", "the command (default: tools)", count="...", metavar="COMMAND"),),
+            outside_calls=True,
+        ),
+    ]
+
+
+def _restore(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_quarantine.quarantine import restore
+
+    return restore(arguments, host)
+
+
+def _bisect(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_quarantine.bisect import run
+
+    return run(arguments, host)

@@ -1,0 +1,227 @@
+"""Shows packages before any of them is installed or run, and asks for the person's consent."""
+
+import tomllib
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+from nanocoder import Host, UsageError, counted, one_line
+from nanocoder_kit_capabilities import (
+    Capabilities,
+    ManifestError,
+    Package,
+    outline,
+    runs_at_start,
+    scan,
+)
+from nanocoder_kit_capabilities.capabilities import sentence_of
+
+GROUP: Final = "nanocoder"
+SET: Final = "nanocoder-set-"
+NEEDS_PERSON: Final = 3
+MAX_USES: Final = 3
+"""How many places in the source are named for a package that does not declare what it does."""
+LINE_COLUMNS: Final = 300
+NOT_HELD: Final = (
+    "Plugins run inside nanocoder with your rights: what they declare is shown and checked, and"
+    " only a process of its own in a sandbox holds a plugin to it."
+)
+NOT_CONFIRMED: Final = (
+    "nothing was installed: nobody can be asked here; read the lines above and repeat the command"
+    " with --yes"
+)
+
+
+@frozen
+class Proposal:
+    """A package as it would be installed, and the one that is installed now, if there is any.
+
+    *building* says what builds it, "" for a wheel. *is_named* tells that the person named it, and
+    *may_be_plugin* that only building it tells whether it has a plugin.
+    """
+
+    package: Package
+    now: Package | None
+    building: str = ""
+    is_named: bool = False
+    may_be_plugin: bool = False
+
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether a person named it although it is neither a plugin nor a set of them."""
+        is_set = normal(self.package.distribution).startswith(SET)
+        return self.is_named and not (self.package.plugins or self.may_be_plugin or is_set)
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether it is a library that adds nothing but modules."""
+        package = self.package
+        parts = package.plugins or package.start_files or package.scripts
+        return not (parts or self.is_named or self.building)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it declares; what its source uses, where it declares nothing."""
+        return capabilities_of(self.package)
+
+    @property
+    def is_more(self) -> bool:
+        """Tell whether a person has to agree: it is new, or wants more than before."""
+        if self.now is None or self.building:
+            return True
+        hooks, tools = (_parts(self.package, kind) for kind in ("hooks", "tools"))
+        return bool(
+            self.capabilities.beyond(capabilities_of(self.now))
+            or hooks - _parts(self.now, "hooks")
+            or tools - _parts(self.now, "tools")
+            or set(self.package.start_files) - set(self.now.start_files)
+            or set(self.package.scripts) - set(self.now.scripts)
+        )
+
+
+def normal(name: str) -> str:
+    """Return the name of a package as indexes compare it."""
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def capabilities_of(package: Package) -> Capabilities:
+    """Return what a package declares, or else what its source uses; raises UsageError."""
+    try:
+        declared = package.capabilities
+    except ManifestError as error:
+        raise UsageError(f"{error}. Nothing was installed") from error
+    if declared is not None:
+        return declared
+    return Capabilities(frozenset(use.capability for each in package.folders for use in scan(each)))
+
+
+def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -> int:
+    """Show what would be installed and ask for consent; return 0 to go on, or the exit code.
+
+    Raises: UsageError for a package that is no plugin.
+    """
+    packages = list(proposals)
+    for line in _all_lines(packages):
+        host.print_line(one_line(line, LINE_COLUMNS))
+    if foreign := next((each.package.distribution for each in packages if each.is_foreign), ""):
+        problem = f"{foreign} is no plugin of nanocoder: nothing was installed"
+        if arguments.yes or host.is_interactive:
+            raise UsageError(f"{problem}; to install it anyway: pip install, at your own risk")
+        host.say(problem)
+        return NEEDS_PERSON
+    if not any(each.is_more for each in packages):
+        return 0
+    host.print_line(NOT_HELD)
+    if arguments.yes:
+        return 0
+    if not host.is_interactive:
+        host.say(NOT_CONFIRMED)
+        return NEEDS_PERSON
+    if host.agrees("Install this?"):
+        return 0
+    host.print_line("Nothing was installed.")
+    return 1
+
+
+def _all_lines(packages: list[Proposal]) -> Iterator[str]:
+    plain = [each for each in packages if each.is_plain]
+    for each in packages:
+        if each not in plain:
+            yield from lines_of(each)
+    if new := [each.package for each in plain if each.now is None]:
+        yield "and the libraries " + ", ".join(_named(package) for package in new)
+
+
+def _named(package: Package) -> str:
+    return f"{package.distribution} {package.version}"
+
+
+def lines_of(proposal: Proposal) -> Iterator[str]:
+    """Yield what a person should know of a package before it is installed."""
+    package, now = proposal.package, proposal.now
+    name = _named(package)
+    if now is not None and not proposal.is_more:
+        yield f"{name} (now {now.version}): wants no more than before"
+        return
+    yield name if now is None else f"{name} (now {now.version})"
+    more = proposal.capabilities.beyond(capabilities_of(now)) if now is not None else ()
+    for capability in sorted(proposal.capabilities.names):
+        yield f"  {'also ' if capability in more else ''}may {sentence_of(capability)}"
+    if not package.plugins:
+        yield f"  it is {'no plugin of nanocoder' if proposal.is_foreign else 'a library'}"
+    elif package.capabilities is None:
+        yield from _undeclared(package)
+    tools = [tool for folder in package.folders for tool in outline(folder).tools]
+    for tool in tools:
+        effects = ", ".join(tool.effects) or "no effect declared"
+        yield f"  tool {tool.name}: {tool.risk}, {effects}, about {counted(tool.tokens, 'token')}"
+    if len(tools) > 1:
+        yield f"  its tools cost about {sum(tool.tokens for tool in tools):,} tokens a request"
+    if hooks := sorted(_parts(package, "hooks")):
+        yield f"  hooks: {', '.join(hook.removeprefix('nanocoder_') for hook in hooks)}"
+    yield from _lines_of_programs(proposal)
+
+
+def _lines_of_programs(proposal: Proposal) -> Iterator[str]:
+    """Yield what of a package runs outside nanocoder, or already while it is installed."""
+    package = proposal.package
+    for file in package.start_files:
+        yield f"  {file} runs code whenever Python starts, with or without nanocoder"
+    if package.scripts:
+        yield f"  it adds the programs {', '.join(package.scripts)}"
+    if proposal.building:
+        yield "  it is a folder of sources: installing it runs its build program with your rights"
+        yield f"  its build program: {proposal.building}; libraries that it needs come unseen"
+
+
+def proposal_of_source(folder: Path) -> Proposal:
+    """Return the package that a folder of sources makes, as far as its files say it.
+
+    Raises: UsageError where its pyproject.toml cannot be read.
+    """
+    try:
+        document = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+        project, build = document["project"], document.get("build-system", {})
+        points: Mapping[str, str] = project.get("entry-points", {}).get(GROUP, {})
+        scripts = {*project.get("scripts", {}), *project.get("gui-scripts", {})}
+        name, version = str(project["name"]), str(project.get("version", ""))
+        modules = {point.partition(":")[0].replace(".", "/") for point in points.values()}
+        is_open = "entry-points" in project.get("dynamic", ())
+        program = str(build.get("build-backend", "setuptools"))
+        needs = [*map(str, build.get("requires", ())), *map(str, build.get("backend-path", ()))]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{folder}/pyproject.toml cannot be read: {error}") from error
+    places = [
+        folder / root / f"{module}{end}"
+        for module in sorted(modules)
+        for root in ("src", "")
+        for end in ("", ".py")
+    ]
+    starting = sorted(path.name for path in folder.rglob("*") if runs_at_start(folder, str(path)))
+    existing = tuple(place for place in places if place.exists())
+    parts = tuple(sorted(points)), existing, tuple(starting), tuple(sorted(scripts))
+    return Proposal(
+        Package(name, version, *parts),
+        None,
+        f"{program} ({', '.join(needs)})" if needs else program,
+        is_named=True,
+        may_be_plugin=is_open,
+    )
+
+
+def _undeclared(package: Package) -> Iterator[str]:
+    uses = [use for folder in package.folders for use in scan(folder)]
+    yield "  it declares nothing (nanocoder-plugin.toml); the lines above are from its source"
+    for use in uses[:MAX_USES]:
+        yield f"    {use}"
+    if len(uses) > MAX_USES:
+        yield f"    and {counted(len(uses) - MAX_USES, 'other place')}"
+
+
+def _parts(package: Package, kind: str) -> set[str]:
+    outlines = [outline(folder) for folder in package.folders]
+    if kind == "hooks":
+        return {hook for each in outlines for hook in each.hooks}
+    return {tool.name for each in outlines for tool in each.tools}

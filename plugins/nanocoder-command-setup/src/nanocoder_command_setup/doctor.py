@@ -1,0 +1,149 @@
+"""`nanocoder doctor`: what is wrong with this installation, and what to do about it."""
+
+import os
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from nanocoder import (
+    Host,
+    PersonError,
+    SessionInfo,
+    ToolError,
+    UsageError,
+    cache_dir,
+    choose_model,
+    core_checks,
+    find_offer,
+    key_source,
+    open_provider,
+    print_checks,
+    refuse_unknown_price,
+    state_dir,
+    user_config_dir,
+)
+
+Check = tuple[str, str, str]
+"""As the core has it: what was looked at, its status, and what a person should know."""
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Print the checks and return 1 when one of them failed. A missing model is no failure."""
+    return print_checks(list(_checks(host)), arguments.output)
+
+
+def _checks(host: Host) -> Iterator[Check]:
+    yield from core_checks(host)
+    try:
+        _ = host.config
+    except PersonError:
+        return  # the core's checks end with it
+    try:
+        yield from [*_choice_checks(host), *_model_checks(host), *_settings_checks(host)]
+    except PersonError as error:  # of two plugins with one offer
+        yield "plugins", "wrong", str(error)
+    yield from _search_path_checks(host)
+    yield from _home_checks()
+
+
+def _settings_checks(host: Host) -> Iterator[Check]:
+    """Yield what plugins say of their settings: a class may have `checks(trusted_folder)`."""
+    plugins = host.plugins
+    for name in sorted(host.config.plugins_with_settings & plugins.entries.keys()):
+        checks = getattr(plugins.settings(name), "checks", None)
+        if checks is not None:
+            yield from checks(host.config.trusted_folder)
+
+
+def _search_path_checks(host: Host) -> Iterator[Check]:
+    """Name the entries of PYTHONPATH by which a folder's files run before nanocoder does."""
+    variable = os.environ.get("PYTHONPATH")
+    if not variable:
+        return
+    root = os.path.realpath(host.cwd)
+    for entry in variable.split(os.pathsep):
+        real = os.path.realpath(entry)
+        what = "" if os.path.isabs(entry) else "the current directory, whichever that is"
+        if not what and os.path.commonpath([root, real]) == root:
+            what = f"{entry}, which is in this workspace"
+        if what:
+            detail = (
+                f"{entry!r} puts {what}, before Python's own modules: a sitecustomize.py there"
+                " runs before nanocoder; remove it from PYTHONPATH"
+            )
+            yield "PYTHONPATH", "wrong", detail
+
+
+def _choice_checks(host: Host) -> Iterator[Check]:
+    """Say what the configuration names and no plugin has: sessions, or calls, would end over it."""
+    core = host.config.core
+    for key, what, name in (
+        ("sandbox", "sandboxes", "" if core.sandbox == "none" else core.sandbox),
+        ("dialect", "dialects", core.dialect),
+        ("store", "stores", core.store),
+    ):
+        where = host.config.where(key)
+        if not name:
+            continue
+        try:
+            plugin, choice = find_offer(host.plugins, what, key, name)
+        except UsageError as error:
+            is_chosen = where.layer != "default"  # without a store, sessions stay in memory
+            status, begin = ("wrong", f"{where}: ") if is_chosen else ("note", "")
+            yield key, status, f"{begin}{error}"
+            continue
+        if key == "sandbox":
+            try:
+                inside = choice.in_force(host.plugins.settings(plugin))
+                yield key, "ok" if inside else "note", f"commands run in {inside or 'none'}"
+            except ToolError as error:
+                yield key, "wrong", f"{where}: {error}"
+
+
+def _model_checks(host: Host) -> Iterator[Check]:
+    core = host.config.core
+    try:
+        info = SessionInfo("doctor", host.cwd)
+        chosen = choose_model(host.plugins, core.model, info, config=host.config)
+    except PersonError as error:
+        hint = "no usable model yet; `nanocoder models` lists ways to get one"
+        yield ("model", "wrong", str(error)) if core.model else ("model", "note", hint)
+        return
+    try:
+        if core.max_cost_usd:  # no run could begin under a limit on money without a price
+            with closing(open_provider(host.plugins, chosen)) as provider:
+                refuse_unknown_price(core, provider, str(chosen))
+    except PersonError as error:
+        yield "model", "wrong", str(error)
+    else:
+        offers = {offer["name"]: offer for _, offer in host.plugins.offers("providers")}
+        key = key_source(offers[chosen.provider]["key_variables"])
+        yield "model", "ok", f"{chosen}, its key from {key}" if key else str(chosen)
+
+
+def _home_checks() -> Iterator[Check]:
+    for name, place, otherwise in (
+        ("sessions", state_dir, "sessions, backups and trust are not kept"),
+        ("cache", cache_dir, "every start examines all plugins again"),
+        ("settings", user_config_dir, "`nanocoder plugins lock` has nowhere to write"),
+    ):
+        try:
+            path = place()
+            _try_to_write(path)
+        except PersonError as error:
+            yield name, "note", f"{error}; {otherwise}"
+        except OSError as error:
+            problem = error.strerror or str(error)
+            yield name, "note", f"{path} cannot be written: {problem}; {otherwise}"
+        else:
+            if name == "sessions":
+                yield name, "ok", str(path)
+
+
+def _try_to_write(folder: Path) -> None:
+    """Make something in *folder*, or in what there is of it, and remove it; raises OSError."""
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    # Modes mean nothing on a file system that is read-only or has none.
+    os.rmdir(tempfile.mkdtemp(prefix=".nanocoder-", dir=existing))

@@ -1,0 +1,215 @@
+"""The words of a command that could name a path, as a shell and its programs read them.
+
+`Text` splits a command at every sign that could end a word, so that no program hides in it. A path
+may hold such signs: this reads words with spaces, options with a path, `~`, and what `/proc` has.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from nanocoder_policy_rules.operands import paths_in
+from nanocoder_policy_rules.shell import compile_once
+from nanocoder_policy_rules.spellings import replace_variables, spellings
+
+# A substitution in double quotes may hold more of them.
+_PARTS = (
+    r"(?P<end>[;&|\n(){}]+)|(?P<space>[\s<>]+)"
+    r"|(?P<word>(?:\\[\s\S]|'[^']*+'|\"(?:[^\"\\`$]|\\[\s\S]|`[^`]*+`|\$\([^()]*+\)|\$)*+\""
+    r"|\$\{[^{}\s]*+\}|[^\s;&|<>(){}\\'\"]|[\\'\"])+)"
+)
+_QUOTED = r"'([^']*+)'|\"((?:[^\"\\]|\\[\s\S])*+)\"|\\([\s\S])"
+_COMPUTED = (
+    r"\$\([^()]*+\)|`[^`]*+`|\$\{[^{}]*+\}|\$(?:[A-Za-z_]\w*+|[0-9@*#?!$-])|\$(?=\Z|[\s('\"])|`"
+)
+_ASSIGNMENT = r"[A-Za-z_]\w*+\+?=.*"
+_HOME_OF = r"~([A-Za-z_][\w.-]{0,31})?(/.*)?"
+_HERE_OR_BEFORE = r"~[+-](/.*)?"
+_OF_PROCESS = r"/proc/[^/]+/(?:task/[^/]+/)?(cwd|root)(/.*)?"
+_SPACED = r"\s"
+_LITERAL_DOLLAR: Final = "\1"
+MAX_WORDS: Final = 4_000
+
+WILD: Final = frozenset("*?[")
+_ANYTHING: Final = ("*", "?", "[!", "[^")
+# These look at the names of files, and not into them.
+_ONLY_NAMES: Final = frozenset(
+    (
+        *("ls", "rm", "rmdir", "mkdir", "chmod", "chown", "chgrp", "stat", "du", "echo", "printf"),
+        *("find", "test", "[", "[[", "touch", "realpath", "readlink", "basename", "dirname"),
+        *("git rm", "git ls-files", "git status", "git clean", "git check-ignore"),
+    )
+)
+# What these print or keep names no file until another program gets it.
+_PLAIN: Final = frozenset(
+    (
+        *("echo", "printf", "export", "local", "declare", "readonly", "return", "exit", "test"),
+        *("[", "[[", "kill", "sleep", "let", "set", "true", "false", ":", "case", "in", "shift"),
+        *("wait", "unset", "seq", "basename", "dirname"),
+    )
+)
+_MESSAGES_OF_GIT: Final = frozenset(("commit", "tag", "branch", "rev-parse", "config"))
+_LEADING: Final = frozenset(
+    ("do", "then", "else", "elif", "if", "while", "until", "!", "time", "sudo", "env", "command")
+)
+_SHELLS: Final = frozenset(("bash", "sh", "dash", "zsh", "ksh", "eval"))
+
+
+class Token(NamedTuple):
+    """A word without its quotes, with `*` for what is *computed*, and the *program* it is for."""
+
+    word: str
+    program: str
+    computed: bool
+
+
+def words_of(text: str, first: Iterable[str]) -> list[str]:
+    """Return *first*, words of a command, and all others that could name a path.
+
+    A list that is too long has one more word than `MAX_WORDS`.
+    """
+    words = dict.fromkeys(first)
+    for spelling in spellings(text) if compile_once(_SPACED).search(text) else ():
+        words.update((token.word, None) for token in tokens(spelling) if not token.computed)
+    for word in list(words):
+        words.update(dict.fromkeys(paths_in(word)))
+        words.update(dict.fromkeys(_spelled_out(word)))
+        if len(words) > MAX_WORDS:
+            break
+    words.pop("", None)
+    return list(words)[: MAX_WORDS + 1]
+
+
+def names_something(word: str) -> bool:
+    """Tell whether a name in *word* has a wildcard, and letters before it."""
+    wild = (part.lstrip(".") for part in word.split("/") if not WILD.isdisjoint(part))
+    return any(not part.startswith(_ANYTHING) for part in wild)
+
+
+def expand_home(word: str) -> str:
+    """Return *word* with the home directory for `~` and `~user` at its beginning."""
+    if match := compile_once(_HERE_OR_BEFORE).fullmatch(word):
+        return f".{match[1] or ''}"
+    return os.path.expanduser(word) if word[:1] == "~" else word
+
+
+def _spelled_out(word: str) -> Iterator[str]:
+    """Yield the path that `~` or a link in /proc stands for."""
+    for part in (word, word.rpartition("=")[2], word.rpartition(":")[2], word.lstrip("-@+<>")):
+        at_home = compile_once(_HOME_OF).fullmatch(part)
+        if at_home or compile_once(_HERE_OR_BEFORE).fullmatch(part):
+            yield expand_home(part)
+        # A process of the command has the directories of the command, not ours.
+        if match := compile_once(_OF_PROCESS).fullmatch(part):
+            rest = (match[2] or "").lstrip("/")
+            yield rest or "." if match[1] == "cwd" else f"/{rest}"
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the words of *text* in their order, quotes removed."""
+    program, words = "", 0
+    keeps_single = not any(shell in text for shell in _SHELLS)
+    for match in compile_once(_PARTS).finditer(text):
+        if match.lastgroup == "end":
+            program, words = "", 0
+        if match.lastgroup != "word":
+            continue
+        raw = match[0]
+        pattern = compile_once(_COMPUTED).sub("*", _unquote(raw, keeps_single=keeps_single))
+        word = pattern.replace(_LITERAL_DOLLAR, "$")
+        computed = pattern != _unquote(raw, keeps_single=keeps_single)
+        yield Token(word, program, computed)
+        if not words and not (word in _LEADING or compile_once(_ASSIGNMENT).fullmatch(word)):
+            program = word.rpartition("/")[2]
+        elif words == 1 and program == "git":
+            program = f"git {word}"
+        words = words + 1 if program else 0
+
+
+def commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the words of each command in *text*, and whether it reads from a pipe.
+
+    A group of commands after a pipe reads from it as a whole.
+    """
+    for reading in dict.fromkeys(spellings(text, escapes="$'" in text)):
+        keeps_single = not any(shell in reading for shell in _SHELLS)
+        words, is_piped, depth = list[str](), False, 0
+        for match in compile_once(_PARTS).finditer(reading):
+            if match.lastgroup == "word":
+                words.append(_word_of(match[0], keeps_single=keeps_single))
+            elif match.lastgroup == "end":
+                if words:
+                    yield words, is_piped
+                signs = match[0]
+                depth = max(0, depth + signs.count("{") + signs.count("(") - signs.count("}"))
+                depth = max(0, depth - signs.count(")"))
+                has_pipe = "|" in signs.replace("||", "")
+                is_piped = has_pipe or (is_piped and (not words or depth > 0))
+                words = []
+        if words:
+            yield words, is_piped
+
+
+def _word_of(raw: str, *, keeps_single: bool) -> str:
+    return _unquote(raw, keeps_single=keeps_single).replace(_LITERAL_DOLLAR, "$")
+
+
+def wild_words(text: str, words: Iterable[str]) -> Iterator[str]:
+    """Yield those of *words* with wildcards whose files a command of *text* may read.
+
+    `ls *` and `rm *` only name what is there.
+    """
+    wild = [word for word in words if not WILD.isdisjoint(word)]
+    users: dict[str, set[str]] = {}
+    for spelling in spellings(text) if wild else ():
+        for token in _nested_tokens(spelling):
+            users.setdefault(token.word, set()).add(token.program)
+    for word in wild:
+        is_nested = "/" in word and word not in users
+        if names_something(word) or is_nested or users.get(word, set()) - _ONLY_NAMES:
+            yield word
+
+
+def _nested_tokens(text: str) -> Iterator[Token]:
+    for token in tokens(text):
+        yield token
+        if compile_once(_SPACED).search(token.word):
+            yield from tokens(token.word)
+
+
+def computed_paths(text: str) -> Iterator[str]:
+    """Yield patterns for words of *text* that are known only when it runs, and may name a file."""
+    if "$" not in text and "`" not in text:
+        return
+    for token in tokens(replace_variables(text)):
+        if not token.computed or token.program in _PLAIN:
+            continue
+        if not token.program and compile_once(_ASSIGNMENT).fullmatch(token.word):
+            continue
+        git, _, subcommand = token.program.partition(" ")
+        if not (git == "git" and subcommand in _MESSAGES_OF_GIT):
+            yield token.word
+
+
+def could_be(pattern: str, names: Iterable[str]) -> bool:
+    """Tell whether the known letters in a word fit one of *names*, which are patterns, too."""
+    parts = [part for part in pattern.casefold().split("/") if set(part) - {"*"}]
+    wild = [part for part in parts if "*" in part]
+    samples = [name.replace("*", "") for name in names]
+    return any(fnmatchcase(sample, part) for part in wild for sample in samples)
+
+
+def _unquote(raw: str, *, keeps_single: bool) -> str:
+    def inside(quoted: re.Match[str]) -> str:
+        if quoted[1] is not None:
+            return quoted[1].replace("$", _LITERAL_DOLLAR) if keeps_single else quoted[1]
+        if quoted[2] is not None:
+            return compile_once(_QUOTED_ESCAPE).sub(r"\1", quoted[2])
+        return _LITERAL_DOLLAR if quoted[3] == "$" else quoted[3].strip("\n")
+
+    return compile_once(_QUOTED).sub(inside, raw)
+
+
+_QUOTED_ESCAPE: Final = r"\\([\"\\$`])"

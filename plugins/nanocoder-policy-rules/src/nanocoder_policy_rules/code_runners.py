@@ -1,0 +1,196 @@
+"""Commands that run code, or read names, that no rule can look into.
+
+A program that is started by its own name, with a file, does what that file says. Code in a word, in
+a pipe or in a setting is something else: it computes the names of files, so nothing shows them.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from nanocoder_policy_rules import candidates, git_words, reading_commands, runners
+from nanocoder_policy_rules.command_search import LEADING
+from nanocoder_policy_rules.shell import ASSIGNMENT, compile_once
+from nanocoder_policy_rules.spellings import leaves_braces
+from nanocoder_policy_rules.stream_programs import is_plain_awk, is_plain_sed
+
+SHELLS: Final = frozenset(
+    ("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "source", ".")
+)
+_LANGUAGE = r"python[\d.]*|pypy\d?|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|expect"
+_MAX_DEPTH: Final = 3
+_MOST_WORDS: Final = 200
+"""A command of more words that starts another one is not searched, but asked about."""
+_TOO_LONG: Final = "a command of so many words"
+_ALWAYS: Final = frozenset(
+    (
+        *("vi", "vim", "nvim", "view", "ex", "ed", "emacs", "gdb", "lldb", "busybox", "toybox"),
+        _TOO_LONG,
+        *("ssh", "m4", "dc", "script", "parallel", "xargs", "sqlite3"),
+    )
+)
+_AWKS: Final = frozenset(("awk", "gawk", "mawk", "nawk"))
+# These take what a pipe gives them for data.
+_TAKES_DATA: Final = reading_commands.PROGRAMS.keys() | {
+    *("tee", "jq", "yq", "xxd", "od", "hexdump", "base64", "gzip", "gunzip", "zcat", "rev", "fmt"),
+    *("paste", "join", "comm", "fold", "expand", "shuf", "split", "less", "more", "diff", "zstd"),
+    *("bzip2", "xz", "sha1sum", "strings", "iconv", "pbcopy", "xclip", "cat", "curl", "tar"),
+    *("while", "do", "read", "printf", "test", "[", "true", "openssl", "sponge", "ts"),
+}
+_HARMLESS_OPTIONS: Final = frozenset(
+    ("-u", "-B", "-O", "-OO", "-I", "-w", "-q", "-l", "-x", "-i", "-v", "-V", "-h", "--login")
+)
+_SHOWN: Final = frozenset(("--version", "--help", "-V", "-v", "-h", "--versions"))
+_CODE_MODULES: Final = frozenset(("timeit", "pdb", "code"))
+_FROM_INPUT = r"-|/dev/(?:stdin|fd/.*)|/proc/.*/fd/.*"
+_NAMES_FROM = r"--?files0?-from(?:=.*)?|--?file-list(?:=.*)?|--from-file(?:=.*)?|--pathspec-fr.*"
+_SPLIT = r"-[a-zA-Z0]*S.*|--s(?:p.*)?"
+_LISTS: Final = {
+    **dict.fromkeys(("tar", "bsdtar", "gtar"), r"-?[A-Za-z]*T.*|--files.*"),
+    **dict.fromkeys(("7z", "7za", "7zr", "rar"), r"@.+|-i[r0-9-]*@.+"),
+    **dict.fromkeys(("zip", "gcc", "cc", "g++", "clang", "ar", "ld", "javac"), r"-@|@.+"),
+    "curl": r"-[a-zA-Z]*K.*|--conf.*|--proto-d.*",
+    "wget": r"-[a-zA-Z]*i.*|--input.*",
+    "wc": r"--f.*",
+    "du": r"--files.*|--fi.*",
+    "sort": r"--fi.*|--comp.*",
+    "cpio": r".*",
+    "git": r"--stdin.*|--batch.*",
+}
+_RUNS_OPTIONS: Final = {
+    "make": r"-[a-zA-Z]*f-?|-[a-zA-Z]*E.*|--eval.*|--file=?-?|--makefile=?-?",
+    "rsync": r"-[a-zA-Z]*e.*|--rsh.*|--rsync-path.*",
+    "scp": r"-[a-zA-Z]*[So].*",
+    "rg": r"--pre(?:=.*)?",
+    "man": r"-[a-zA-Z]*[PH].*|--pager.*",
+}
+_FILE_URL = r"(?i).*\bfile:.*[%\[\]{}*?\\].*"
+_RUNS_FOUND: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_WRAPPERS: Final = frozenset(("flock", "ltrace", "script", "su", "catchsegv", "chrt", "xvfb-run"))
+_TEXT: Final = frozenset(("echo", "printf", "grep", "egrep", "fgrep", "rg"))
+
+
+def unknown_names(text: str) -> str:
+    """Say which part of *text* names files that no word shows, or ""."""
+    if leaves_braces(text):
+        return "its braces stand for too many names to check each"
+    for words, _ in _commands(text):
+        for name, rest in _started(words):
+            if name == _TOO_LONG:
+                return f"{name} could start any program"
+            if any(map(compile_once(_FILE_URL).fullmatch, rest)):
+                return "an address of a file has signs that stand for others"
+            if name == "env" and any(map(compile_once(_SPLIT).fullmatch, rest)):
+                return "env -S builds a command of its own"
+            pattern = f"{_NAMES_FROM}|{_LISTS.get(name, _NAMES_FROM)}"
+            if word := next(filter(compile_once(pattern).fullmatch, rest), ""):
+                return f"{name} {word} reads the names of files from elsewhere"
+    return ""
+
+
+def code_runner(text: str) -> str:
+    """Return the program of *text* that gets code no rule can look into, or ""."""
+    for words, is_piped in _commands(text):
+        started = list(_started(words))
+        if is_piped and started and not _takes_data(*started[0]):
+            return started[0][0]
+        for name, rest in started:
+            if _runs_code(name, rest):
+                return name
+    return ""
+
+
+def _commands(text: str, depth: int = 0) -> Iterator[tuple[list[str], bool]]:
+    for words, is_piped in candidates.commands_in(text):
+        yield words, is_piped
+        if depth == _MAX_DEPTH or words[0] in _TEXT or words[:2] == ["git", "commit"]:
+            continue
+        is_script = words[0] in _AWKS | {"sed"}
+        for word in () if is_script else words[1:]:
+            if " " in word or "|" in word or ";" in word:
+                yield from _commands(word, depth + 1)
+
+
+def _started(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the program, and those that a wrapper or `find` may start, with their arguments."""
+    names = [word.rpartition("/")[2] or word for word in words]
+    first = next(
+        (at for at, word in enumerate(words) if not compile_once(ASSIGNMENT).fullmatch(word)), -1
+    )
+    if first < 0:
+        return
+    yield names[first], words[first + 1 :]
+    if names[first] == "find":
+        starts = [at + 1 for at, word in enumerate(words[:-1]) if word in _RUNS_FOUND]
+    else:
+        starts = [first]
+    for start in starts if len(words) <= _MOST_WORDS else ():
+        if start > first:
+            yield names[start], words[start + 1 :]
+        if names[start] in LEADING or names[start] in _WRAPPERS:
+            for at in range(start + 1, len(words)):
+                yield names[at], words[at + 1 :]
+    is_starter = names[first] in LEADING or names[first] in _WRAPPERS
+    if len(words) > _MOST_WORDS and starts and (is_starter or names[first] == "find"):
+        yield _TOO_LONG, ()
+
+
+def _takes_data(name: str, rest: Sequence[str]) -> bool:
+    if name in _AWKS or name == "sed":
+        return True  # their code is in their words
+    if compile_once(_LANGUAGE).fullmatch(name):
+        return list(rest[:1]) == ["-m"] or any(word[:1] != "-" for word in rest[:1])
+    if name == "git":
+        return list(rest[:1]) in (["apply"], ["commit"])
+    return name in _TAKES_DATA
+
+
+def _runs_code(name: str, rest: Sequence[str]) -> bool:  # noqa: PLR0911
+    if name in _ALWAYS:
+        return not (rest and _SHOWN.issuperset(rest))
+    if name == "sed":
+        return not is_plain_sed(rest)
+    if name in _AWKS:
+        return not is_plain_awk(rest)
+    if name == "git":
+        return _git_runs(rest)
+    if name == "tar" and runners.risky_option(["tar", *rest], ("-P", "--absolute-names")):
+        return True
+    if name == "find":
+        return any(
+            word in _RUNS_FOUND and program.rpartition("/")[2] in SHELLS
+            for word, program in pairwise(rest)
+        )
+    if name in SHELLS or compile_once(_LANGUAGE).fullmatch(name):
+        return _runs_input(name, rest)
+    options = _RUNS_OPTIONS.get(name)
+    return options is not None and any(map(compile_once(options).fullmatch, rest))
+
+
+def _runs_input(name: str, rest: Sequence[str]) -> bool:  # noqa: PLR0911
+    """Tell whether an interpreter gets its program from a word, a pipe or nowhere that is known."""
+    is_shell = name in SHELLS
+    for at, word in enumerate(rest):
+        if compile_once(_FROM_INPUT).fullmatch(word):
+            return True
+        if word[:1] != "-":
+            return False  # a program in a file
+        if word == "-m" and not is_shell:
+            return at + 1 == len(rest) or rest[at + 1] in _CODE_MODULES
+        if word in _SHOWN:
+            return False
+        if is_shell and word[1:].isalpha() and "s" not in word:
+            if "c" in word:
+                return False  # the words of this code are searched
+        elif word not in _HARMLESS_OPTIONS:
+            return True
+    return True
+
+
+def _git_runs(rest: Sequence[str]) -> bool:
+    at = git_words.subcommand_at(["git", *rest])
+    if not at:
+        return bool(rest) and rest[-1] not in _SHOWN
+    words = rest[at - 1 :]
+    is_setting = words[0] == "config" and any("!" in word for word in words)
+    return is_setting or bool(git_words.running_option(words))

@@ -1,0 +1,80 @@
+"""The step of judging for commands that may read what is kept back, without naming it."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from nanocoder import Decision, Verdict
+
+from nanocoder_policy_rules import candidates, code_runners, descending
+from nanocoder_policy_rules.reach import HERE
+from nanocoder_policy_rules.shell import clip_line, compile_once
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules.case import Case
+
+_RULE: Final = "paths"
+_DEFAULT: Final = "default"
+_INTERPRETER = r"python[\d.]*|pypy\d?|perl|ruby|node|deno|bun|php|lua|osascript|tclsh"
+_CODE_OPTIONS: Final = frozenset(("-c", "-e", "-E", "-p", "-r", "-pe", "-ne", "--eval", "-"))
+_UNKNOWN_INPUT: Final = frozenset(("xargs", "parallel"))
+
+
+def ask_when_unproven(case: "Case") -> Verdict | None:
+    """Ask where a command may read what a rule or the list of secrets keeps back."""
+    if not case.started or case.is_safe:
+        return None
+    doubt = case.places.problem or _going_through(case) or _computed(case)
+    if not doubt:
+        return None
+    command = clip_line(case.started)
+    reason = f"`{command}` needs your approval: {doubt}"
+    return Verdict(Decision.ASK, reason, _RULE, _DEFAULT)
+
+
+def _going_through(case: "Case") -> str:
+    """Say what is kept back below a folder that the command goes through."""
+    for descent in descending.descents(case.text):
+        for folder in _folders(case, descent):
+            if case.is_masked(folder):
+                continue
+            if reason := case.reach.hidden_below(folder, hidden=descent.hidden):
+                return f"{descent.program} goes through {folder!r}, and {reason}"
+    return ""
+
+
+def _folders(case: "Case", descent: descending.Descent) -> Iterator[str]:
+    words = dict.fromkeys(candidates.expand_home(word) for word in descent.folders if word != "-")
+    places = {
+        case.reach.operand(os.path.join(directory, word) if directory != HERE else word)
+        for directory in (HERE, *case.places.directories)
+        for word in words
+    }
+    yield from sorted({place.place for place in places if os.path.isdir(place.place)})
+
+
+def _computed(case: "Case") -> str:
+    """Say which part of the command is known only when it runs, if that could be kept back."""
+    has_rules = case.keeps_paths
+    for pattern in candidates.computed_paths(case.started):
+        if has_rules or candidates.could_be(pattern, case.settings.all_secrets):
+            return "" if case.is_masked() else f"{pattern!r} is known only when it runs"
+    if case.is_masked():
+        return ""
+    if doubt := code_runners.unknown_names(case.started):
+        return doubt
+    return _running_code(case) if has_rules else ""
+
+
+def _running_code(case: "Case") -> str:
+    """Say which program gets code or names that no rule can look into."""
+    if not _UNKNOWN_INPUT.isdisjoint(case.text.words):
+        return "the files that it names are known only when it runs"
+    for segment in case.text.segments:
+        names = [word.rpartition("/")[2] for word in segment.words]
+        interpreter = next(filter(compile_once(_INTERPRETER).fullmatch, names), "")
+        if interpreter and (not _CODE_OPTIONS.isdisjoint(names) or "<<" in case.started):
+            return f"a rule keeps files back, and it cannot look into the code for {interpreter}"
+    if name := code_runners.code_runner(case.started):
+        return f"a rule keeps files back, and what {name} does with them is known only when it runs"
+    return ""

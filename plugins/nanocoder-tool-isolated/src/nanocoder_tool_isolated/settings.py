@@ -1,0 +1,34 @@
+"""The settings: what runs in a process, and what each of them may use."""
+
+import math
+from typing import Any, Final
+
+from attrs import field, frozen
+
+_ONLY_USER: Final = {"user_only": True}
+
+
+def _at_least_zero(_: object, attribute: Any, value: float) -> None:
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{attribute.name}: expected a number of at least 0")
+
+
+@frozen
+class Settings:
+    """The table [plugins.tool-isolated]; only your own configuration may set it.
+
+    *process*: installed plugins whose tools run in a process. *folders*: folders with a tools.toml,
+    each of which makes tools of a program. *sandbox*: whether such a process needs bubblewrap.
+    The rest are what each of them may use in a session: *timeout_s* seconds for a call, *output_kb*
+    kilobytes for its answer, *memory_mb* of memory, *calls* in all, and *failures* before it is set
+    aside for the session. 0: no limit.
+    """
+
+    process: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    folders: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    sandbox: bool = field(default=True, metadata=_ONLY_USER)
+    timeout_s: float = field(default=120.0, validator=_at_least_zero, metadata=_ONLY_USER)
+    output_kb: int = field(default=1_024, validator=_at_least_zero, metadata=_ONLY_USER)
+    memory_mb: int = field(default=2_048, validator=_at_least_zero, metadata=_ONLY_USER)
+    calls: int = field(default=1_000, validator=_at_least_zero, metadata=_ONLY_USER)
+    failures: int = field(default=3, validator=_at_least_zero, metadata=_ONLY_USER)

@@ -1,0 +1,69 @@
+"""Where the repository of a workspace is, and whether a worktree can be made of it."""
+
+import os
+from pathlib import Path
+
+from nanocoder import ToolError
+from nanocoder_kit_git import git
+
+
+def find_top(folder: Path) -> Path:
+    """Return the top of the repository that *folder* is in.
+
+    Raises: ToolError (no_repository) also when its settings name another work tree.
+    """
+    top = next(
+        (
+            folder_above
+            for folder_above in (folder, *folder.parents)
+            if (folder_above / ".git").exists()
+        ),
+        None,
+    )
+    if top is None:
+        raise ToolError(
+            f"{folder} is in no git repository, so there can be no worktree;"
+            " run `git init` and commit, or leave isolation out",
+            error_class="no_repository",
+        )
+    reported = git(top, "rev-parse", "--show-toplevel").removesuffix(b"\n")
+    if os.path.realpath(os.fsdecode(reported)) != os.path.realpath(top):
+        raise ToolError(
+            f"the settings of the repository {top} say that its files are elsewhere",
+            error_class="no_repository",
+        )
+    _refuse_outside(top, folder)
+    if not _has(top, "HEAD^{commit}"):
+        # In a new repository HEAD names nothing; in a damaged one it names a missing object.
+        state = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
+        raise ToolError(
+            f"the repository {top} {state}, so there can be no worktree; leave isolation out",
+            error_class="no_repository",
+        )
+    return top
+
+
+def _refuse_outside(top: Path, workspace: Path) -> None:
+    """Raise ToolError unless git's data for a worktree lies in *workspace*.
+
+    A `.git` that is a file, a link or has a `commondir` can name any other directory.
+    """
+    root = os.path.realpath(workspace)
+    for option in ("--git-dir", "--git-common-dir"):
+        reported = os.fsdecode(git(top, "rev-parse", option).removesuffix(b"\n"))
+        for place in (top / reported, top / reported / "worktrees"):
+            if os.path.commonpath([root, os.path.realpath(place)]) != root:
+                raise ToolError(
+                    f"the repository keeps its data in {os.path.realpath(place)}, outside the"
+                    " workspace, so there can be no worktree; start nanocoder at the top of the"
+                    " repository, or leave isolation out",
+                    error_class="no_repository",
+                )
+
+
+def _has(top: Path, revision: str) -> bool:
+    try:
+        git(top, "rev-parse", "--verify", "--quiet", revision)
+    except ToolError:
+        return False
+    return True
