@@ -1,0 +1,75 @@
+"""Servers of the Model Context Protocol as tools, under the same rules as all others.
+
+A session offers their tools from what a person reviewed; a server starts at its first call.
+"""
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Argument, Command, Host, Resource, Tool, hookimpl
+
+from nanocoder_mcp.settings import Settings
+
+DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+NAME: Final = Argument("name", "the server's name")
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.mcp]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_tools(
+    tools: Mapping[str, Tool[..., Any]], settings: Settings, trusted_folder: Path | None
+) -> list[Tool[..., Any]]:
+    """Offer the reviewed tools of the configured servers, without starting any."""
+    # Imported here, as below: without a server nothing of this is needed.
+    from nanocoder_mcp.offered import offered_tools
+
+    return offered_tools(tools, settings, trusted_folder)
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer the servers that run for a session."""
+    return [Resource("servers", _open_servers)]
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer the actions of the group `mcp`."""
+    json = Argument("--output", "text or json", choices=("text", "json"), default="text")
+    launch = Argument("launch", "-- COMMAND …, or an address", count="...", metavar="COMMAND|URL")
+    env = Argument("--env", "variables for the server, as one text", metavar="NAME=VALUE …")
+    header = Argument("--header", "a header for an address", metavar="NAME:VALUE")
+    yes = Argument("--yes", "accept what the server offers without a question", kind="flag")
+    rows: list[tuple[str, str, tuple[Argument, ...], bool]] = [
+        ("add", "add a server and accept its tools", (env, header, yes, NAME, launch), True),
+        ("list", "list the servers and what they offer", (json, DIRECTORY), False),
+        ("review", "show what a server offers now, and accept it", (yes, NAME, DIRECTORY), True),
+        ("test", "start a server and say what it answers", (json, NAME, DIRECTORY), False),
+        ("remove", "remove a server and what was accepted of it", (NAME, DIRECTORY), True),
+    ]
+    return [
+        Command(f"mcp {name}", text, _action(name), arguments, outside_calls=outside)
+        for name, text, arguments, outside in rows
+    ]
+
+
+def _action(name: str) -> Callable[[Namespace, Host], int]:
+    def run(arguments: Namespace, host: Host) -> int:
+        from nanocoder_mcp import commands
+
+        return int(getattr(commands, name)(arguments, host))
+
+    return run
+
+
+def _open_servers(session: Any, settings: Settings) -> Any:
+    from nanocoder_mcp.running import Servers
+
+    return Servers(session, settings)

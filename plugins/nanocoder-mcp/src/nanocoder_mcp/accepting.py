@@ -1,0 +1,30 @@
+"""Starting a server once to see what it offers, and keeping what a person accepted of that."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nanocoder import Cancel, SessionInfo
+
+from nanocoder_mcp import records
+from nanocoder_mcp.definitions import Listing, listing_of
+from nanocoder_mcp.records import Record, launch_digest
+from nanocoder_mcp.running import Servers
+from nanocoder_mcp.server import Server
+from nanocoder_mcp.settings import Settings
+
+
+def ask_server(cwd: Path, settings: Settings, server: Server) -> tuple[Listing, dict[str, Any]]:
+    """Start *server*, return what it offers, and end it; raises UsageError or ToolError."""
+    servers = Servers(SessionInfo("mcp", cwd), settings)
+    try:
+        raw_tools, info = servers.tools(server, Cancel())
+    finally:
+        servers.close()
+    return listing_of(server.name, raw_tools), info
+
+
+def accept(server: Server, listing: Listing, info: Mapping[str, Any]) -> None:
+    """Keep what a person accepted; raises ToolError."""
+    tools, digest = tuple(listing.tools), launch_digest(server)
+    records.write(server, Record(digest, tools, listing.left_out, info=info))

@@ -1,0 +1,215 @@
+"""The commands of `nanocoder mcp`: servers are added, listed, reviewed, tested and removed."""
+
+import time
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve
+from nanocoder import Host, ToolError, UsageError, counted, did_you_mean
+
+from nanocoder_mcp import records
+from nanocoder_mcp.accepting import accept, ask_server
+from nanocoder_mcp.config_file import added, removed, save
+from nanocoder_mcp.configured import Configured, configured
+from nanocoder_mcp.records import Record
+from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools
+from nanocoder_mcp.server import Server, server_of
+from nanocoder_mcp.settings import Settings
+from nanocoder_mcp.states import state_of
+
+PLUGIN: Final = "mcp"
+ADDRESSES: Final = ("http://", "https://")
+
+
+def add(arguments: Namespace, host: Host) -> int:
+    """Start a server, show what it offers, and keep it once the person agrees."""
+    name, table = arguments.name, _table_of(arguments)
+    settings = _settings(host)
+    if name in settings.servers:
+        raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
+    server = _checked(name, table)
+    listing, info = ask_server(host.cwd, settings, server)
+    for line in shown_tools(listing):
+        host.print_line(line)
+    if not _agrees(arguments, host, f"Add {name}: {server.starts_with}?"):
+        return 1
+    save(host, added(host, name, table))
+    accept(server, listing, info)
+    count = counted(len(listing.tools), "tool")
+    host.print_line(f"{name} is added with {count}; it starts at the first call of one of them.")
+    return 0
+
+
+def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the person types it
+    """List the servers with their state, without starting any."""
+    all_servers = _configured(host)
+    rows = [state_of(server) for server in all_servers.servers.values()]
+    if arguments.output == "json":
+        host.print_json({"servers": rows, "problems": all_servers.problems})
+        return 0
+    head = ("server", "state", "tools", "tokens", "from", "starts")
+    cells = [tuple(str(row[key]) for key in head) for row in rows]
+    if cells:
+        host.print_table(head, cells)
+    else:
+        host.print_line("No server is configured; nanocoder mcp add NAME -- COMMAND adds one.")
+    for row in rows:
+        if row["problem"]:
+            host.say(f"{row['server']}: {row['problem']}")
+    for problem in all_servers.problems:
+        host.say(problem)
+    return 0
+
+
+def review(arguments: Namespace, host: Host) -> int:
+    """Show how what a server offers differs from what was accepted, and accept it."""
+    server = _named(host, arguments.name)
+    record = records.read(server)
+    for line in shown_launch(server):
+        host.print_line(line)
+    if not record.agrees_to(server):
+        if server.folder is not None and not _agrees(arguments, host, "Start it to see its tools?"):
+            return 1
+        record = Record()
+    listing, info = ask_server(host.cwd, _settings(host), server)
+    lines = [*shown_changes(record, listing)]
+    if not lines and record.launch:
+        records.write(server, evolve(record, pending=None, problem=""))
+        host.print_line(f"{server.name} offers exactly what was accepted.")
+        return 0
+    for line in lines:
+        host.print_line(line)
+    if not _agrees(arguments, host, f"Accept this of {server.name}?"):
+        return 1
+    accept(server, listing, info)
+    _remember_table(host)
+    host.print_line(f"{counted(len(listing.tools), 'tool')} of {server.name} can be called now.")
+    return 0
+
+
+def test(arguments: Namespace, host: Host) -> int:
+    """Start a server and say what it answers; returns 1 where it does not work."""
+    server = _named(host, arguments.name)
+    record = records.read(server)
+    if server.folder is not None and not record.agrees_to(server):
+        raise UsageError(f"nobody agreed to start it yet; nanocoder mcp review {server.name}")
+    began = time.monotonic()
+    try:
+        listing, info = ask_server(host.cwd, _settings(host), server)
+    except ToolError as error:
+        records.note(server, str(error))
+        raise
+    records.note(server, "")
+    took = round(time.monotonic() - began, 2)
+    changes = dict(records.changes(record, tuple(listing.tools)))
+    report = {"server": server.name, **info, "seconds": took, "tools": len(listing.tools)}
+    report |= {"held_back": changes, "left_out": listing.left_out}
+    if arguments.output == "json":
+        host.print_json(report)
+        return 0
+    tools = counted(len(listing.tools), "tool")
+    revision = f"protocol {info['protocol']}"
+    host.print_line(
+        f"{server.name}: {info['name']} {info['version']}, {revision}, {tools}, {took} s"
+    )
+    for name, why in changes.items():
+        host.print_line(f"held back: {name} {why}; nanocoder mcp review {server.name}")
+    for name, why in listing.left_out.items():
+        host.print_line(f"left out: {name}: {why}")
+    return 0
+
+
+def remove(arguments: Namespace, host: Host) -> int:
+    """Remove a server of the person's own configuration, and what was accepted of it."""
+    server = _named(host, arguments.name)
+    records.forget(server)
+    if server.folder is not None:
+        path = server.folder / ".mcp.json"
+        host.print_line(f"What was accepted of {server.name} is forgotten; {path} still names it.")
+        return 0
+    save(host, removed(host, server.name))
+    host.print_line(f"{server.name} is removed.")
+    return 0
+
+
+def _table_of(arguments: Namespace) -> dict[str, Any]:
+    """Return the table of the server that the words describe; raises UsageError."""
+    words = _options_taken(arguments)
+    if not words:
+        raise UsageError("name what to start, after --, or an address")
+    if words[0].startswith(ADDRESSES):
+        headers = dict(_pair(text, ":") for text in filter(None, [arguments.header]))
+        return {"url": words[0], **({"headers": headers} if headers else {})}
+    env = dict(_pair(text, "=") for text in (arguments.env or "").split())
+    return {"command": words, **({"env": env} if env else {})}
+
+
+def _options_taken(arguments: Namespace) -> Sequence[str]:
+    """Return the words that start the server; options between it and the name are taken out."""
+    words = [*arguments.launch]
+    while words and words[0] != "--":
+        if words[0] == "--yes":
+            arguments.yes = True
+            del words[0]
+        elif words[0] in ("--env", "--header") and len(words) > 1:
+            setattr(arguments, words[0].removeprefix("--"), words[1])
+            del words[:2]
+        elif words[0].startswith("-"):
+            raise UsageError(f"unknown option {words[0]}; a command stands after --")
+        elif words[0].startswith(ADDRESSES):
+            words.append(words.pop(0))
+            if len(words) == 1:
+                return words
+        else:
+            return words
+    return words[1:]
+
+
+def _pair(text: str, sign: str) -> tuple[str, str]:
+    name, separator, value = text.partition(sign)
+    if not (name.strip() and separator):
+        raise UsageError(f"expected NAME{sign}VALUE, got {text!r:.60}")
+    return name.strip(), value.strip()
+
+
+def _checked(name: str, table: Mapping[str, Any], folder: Path | None = None) -> Server:
+    try:
+        return server_of(name, dict(table), folder)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _settings(host: Host) -> Settings:
+    settings: Settings = host.plugins.settings(PLUGIN)
+    return settings
+
+
+def _configured(host: Host) -> Configured:
+    return configured(_settings(host), host.config.trusted_folder)
+
+
+def _named(host: Host, name: str) -> Server:
+    """Return the server called *name*; raises UsageError."""
+    all_servers = _configured(host)
+    if name not in all_servers.servers:
+        hint = did_you_mean(name, all_servers.servers, "; nanocoder mcp list names them")
+        raise UsageError(f"there is no server {name!r}{hint}")
+    return all_servers.servers[name]
+
+
+def _remember_table(host: Host) -> None:
+    """Give the plugin a table where it has none: without it no session asks for its tools."""
+    if PLUGIN not in host.config.plugins_with_settings:
+        save(host, added(host, "", {}))
+        host.print_line(f"{host.config_path} has the table [plugins.mcp] now.")
+
+
+def _agrees(arguments: Namespace, host: Host, question: str) -> bool:
+    """Tell whether the person agrees; raises UsageError where nobody can be asked."""
+    if arguments.yes:
+        return True
+    if not host.is_interactive:
+        raise UsageError("nobody is here to accept it; read it and run this again with --yes")
+    return host.agrees(question)

@@ -1,0 +1,80 @@
+"""The servers in the person's configuration file: a table is added at its end, or taken out."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nanocoder import Config, ConfigError, ConfigFile, Host, read_user_file
+from nanocoder_files import replace_file
+
+TABLE: Final = ("plugins", "mcp", "servers")
+
+
+def added(host: Host, name: str, table: Mapping[str, Any]) -> ConfigFile:
+    """Return the file with the server *name*, or without a name with an empty table of the plugin.
+
+    Raises: ConfigError where only a person can add it.
+    """
+    document = _document(host)
+    key = (*TABLE, name) if name else TABLE[:2]
+    header = ".".join(map(_quoted, key))
+    pairs = "".join(f"{_quoted(each)} = {_toml(value)}\n" for each, value in table.items())
+    gap = "\n" if document.text.strip() else ""
+    text = f"{document.text.rstrip()}{gap and chr(10)}{gap}[{header}]\n{pairs}"
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        place = f"{document.path}:{document.line(TABLE)}: {'.'.join(TABLE)}"
+        raise ConfigError(f"{place} is written on one line; add {name!r} by hand") from None
+    return ConfigFile(document.path, text.encode())
+
+
+def removed(host: Host, name: str) -> ConfigFile:
+    """Return the file without the server *name*; raises ConfigError where only a person can."""
+    document = _document(host)
+    lines = document.text.splitlines(keepends=True)
+    key, out = (*TABLE, name), set[int]()
+    table: tuple[str, ...] = ()
+    for statement in document.statements:
+        table = statement.key if statement.is_header else table
+        full = table if statement.is_header else table + statement.key
+        if full[: len(key)] == key:
+            out.update(range(statement.first, statement.last + 1))
+    text = "".join(line for number, line in enumerate(lines, 1) if number not in out)
+    changed = ConfigFile(document.path, text.encode())
+    if not out or name in changed.data.get("plugins", {}).get("mcp", {}).get("servers", {}):
+        line = document.line(key)
+        raise ConfigError(f"{document.path}:{line}: {name!r} cannot be taken out; do it by hand")
+    return changed
+
+
+def save(host: Host, changed: ConfigFile) -> None:
+    """Write the file, unless it would be wrong; raises ConfigError and changes nothing then."""
+    try:
+        Config.of_user(changed).items(host.settings_classes())
+    except ConfigError as error:
+        raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
+    path = changed.path.resolve()  # people keep their dotfiles elsewhere
+    try:
+        replace_file(path, changed.text.encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+
+
+def _document(host: Host) -> ConfigFile:
+    return read_user_file(host.config_path) or ConfigFile(host.config_path, b"")
+
+
+def _quoted(name: str) -> str:
+    return (
+        name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else _toml(name)
+    )
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_quoted(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

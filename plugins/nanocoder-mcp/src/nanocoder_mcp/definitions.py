@@ -1,0 +1,155 @@
+"""What a server says of its tools, made harmless: names, texts and schemas that are fit to use."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from nanocoder import ToolError, count_tokens, for_model, for_terminal, one_line
+from nanocoder_schema import canonical_json, for_model_schema
+
+from nanocoder_mcp.raw_schema import refuse_unsafe
+
+MAX_TOOLS: Final = 200
+MAX_NAME_CHARS: Final = 64
+MAX_DESCRIPTION_CHARS: Final = 2_048
+MAX_TEXT_CHARS: Final = 1_024
+MAX_SCHEMA_CHARS: Final = 32_000
+MAX_DEPTH: Final = 24
+SHOWN_CHARS: Final = 60
+
+
+class Listing(NamedTuple):
+    """The tools of a server that can be offered, and why the others cannot, by their names."""
+
+    tools: list[dict[str, Any]]
+    left_out: dict[str, str]
+
+
+def listing_of(server: str, raw_tools: Sequence[Mapping[str, Any]]) -> Listing:
+    """Judge what the server called *server* lists; *raw_tools* are as they came, as JSON."""
+    tools: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    counts = Counter(tool_name(server, str(raw.get("name", ""))) for raw in raw_tools)
+    for raw in raw_tools:
+        name = str(raw.get("name", ""))
+        label = one_line(name, SHOWN_CHARS) or "(no name)"
+        if counts[tool_name(server, name)] > 1:
+            left_out[label] = "it has two tools of this name, which cannot be told apart"
+        elif len(tools) >= MAX_TOOLS:
+            left_out[label] = f"it has more than {MAX_TOOLS} tools"
+        else:
+            try:
+                tools.append(_definition(server, raw))
+            except ToolError as error:
+                left_out[label] = str(error)
+    return Listing(sorted(tools, key=lambda tool: str(tool["name"])), left_out)
+
+
+def tool_name(server: str, name: str) -> str:
+    """Return what the tool *name* of *server* is called here: letters, digits and _."""
+    prefix, own = (re.sub("[^a-z0-9]+", "_", each.lower()).strip("_") for each in (server, name))
+    # Many servers begin the names of their tools with their own.
+    full = f"mcp_{prefix}_{own.removeprefix(f'{prefix}_')}".strip("_")
+    if len(full) <= MAX_NAME_CHARS:
+        return full
+    mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{full[: MAX_NAME_CHARS - 7]}_{mark}"
+
+
+def digest_of(raw: Mapping[str, Any]) -> str:
+    """Return the digest of a definition as it came; any change of it changes the digest."""
+    return hashlib.sha256(canonical_json(dict(raw)).encode()).hexdigest()
+
+
+def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a tool; raises ToolError where it cannot be offered."""
+    name = raw.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ToolError("it has no name")
+    if for_terminal(name, keep_emoji=False) != name or "\n" in name or "\t" in name:
+        raise ToolError("its name has control or invisible characters")
+    if len(name) > 2 * MAX_NAME_CHARS:
+        raise ToolError(f"its name has more than {2 * MAX_NAME_CHARS} characters")
+    schema = _schema(raw.get("inputSchema"))
+    described = clean_text(str(raw.get("description") or ""), MAX_DESCRIPTION_CHARS)
+    description = f"The MCP server {server} says: {described or 'nothing about this tool.'}"
+    full = tool_name(server, name)
+    wire = {
+        "name": full,
+        "description": description,
+        "parameters": for_model_schema(schema),
+    }
+    return {
+        "name": full,
+        "original": name,
+        "description": description,
+        "schema": schema,
+        "annotations": _annotations(raw.get("annotations")),
+        "tokens": count_tokens(canonical_json(wire)),
+        "digest": digest_of(raw),
+    }
+
+
+def _schema(raw: object) -> dict[str, Any]:
+    """Return the schema of a tool's arguments, cleaned; raises ToolError."""
+    if not isinstance(raw, Mapping) or raw.get("type", "object") != "object":
+        raise ToolError("its arguments are not described by a JSON Schema of an object")
+    if _depth(raw) > MAX_DEPTH:
+        raise ToolError(f"its schema is nested deeper than {MAX_DEPTH} levels")
+    if len(canonical_json(dict(raw))) > MAX_SCHEMA_CHARS:
+        raise ToolError(f"its schema has more than {MAX_SCHEMA_CHARS:,} characters")
+    schema: dict[str, Any] = {"type": "object", "properties": {}, **_cleaned(raw)}
+    schema.pop("$schema", None)
+    if not isinstance(schema["properties"], dict):
+        raise ToolError("its schema is wrong: the properties are no object")
+    refuse_unsafe(schema)
+    return schema
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT_CHARS:
+            return clean_text(value, MAX_TEXT_CHARS)
+        return value if value.isprintable() else clean_text(value, MAX_TEXT_CHARS)
+    if isinstance(value, Mapping):
+        return {_key(key): _cleaned(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(inner) for inner in value]
+    return value
+
+
+def _key(key: object) -> str:
+    text = str(key)
+    if not text.isprintable() or len(text) > MAX_TEXT_CHARS:
+        raise ToolError("its schema has a name with control characters, or a very long one")
+    return text
+
+
+def _depth(value: Any, level: int = 0) -> int:
+    if level > MAX_DEPTH:
+        return level
+    inner = list(_inner(value))
+    return max((_depth(each, level + 1) for each in inner), default=level)
+
+
+def _inner(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value
+
+
+def _annotations(raw: object) -> dict[str, bool]:
+    """Return the hints of a server; they are only ever taken for a reason to be stricter."""
+    hints = raw if isinstance(raw, Mapping) else {}
+    return {key: value for key, value in hints.items() if isinstance(value, bool)}
+
+
+def clean_text(text: str, most: int) -> str:
+    """Return a stranger's *text* without what only deceives, of at most *most* characters."""
+    cut = text[:most]
+    letters = (each if each.isprintable() or each in "\n\t" else "" for each in for_model(cut))
+    clean = "".join(letters).strip()
+    return f"{clean} […]" if len(text) > most else clean

@@ -1,0 +1,87 @@
+"""The JSON Schemas of servers: judged without a connection, and in a time that has an end.
+
+jsonschema-rs reads them. Its retriever refuses every address, and its expressions take a time that
+grows with the text alone; what they cannot express is tried with a limit.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final, NoReturn
+
+from nanocoder import BadArguments, ToolError
+from nanocoder_schema import Signature
+
+MAX_PROBLEMS: Final = 8
+MAX_PROBLEM_CHARS: Final = 300
+BACKTRACKS: Final = 100_000
+
+
+class RawSignature(Signature):
+    """The arguments of a tool whose schema is not ours."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        super().__init__(lambda: object)
+        self._schema = schema
+
+    @cached_property
+    def json_schema(self) -> dict[str, Any]:
+        """The schema of the arguments."""
+        return dict(self._schema)
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """Return the arguments as the handler takes them, as one value; raises BadArguments."""
+        problems = [] if isinstance(arguments, Mapping) else ["expected an object"]
+        if not problems:
+            problems = _problems(self._validator, dict(arguments))
+        if problems:
+            raise BadArguments(problems)
+        return {"arguments": dict(arguments)}
+
+    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return nothing: only the server knows what an empty value means."""
+        del arguments
+        return ()
+
+    @cached_property
+    def _validator(self) -> Any:
+        return validator_of(self._schema)
+
+
+def refuse_unsafe(schema: Mapping[str, Any]) -> None:
+    """Raise ToolError for a schema that cannot be judged here."""
+    validator_of(schema)
+
+
+def validator_of(schema: Mapping[str, Any]) -> Any:
+    """Return a validator that never asks anybody else; raises ToolError."""
+    import jsonschema_rs  # a start judges nothing
+
+    linear = jsonschema_rs.RegexOptions()
+    limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKS)
+    problem = ""
+    for patterns in (linear, limited):
+        try:
+            return jsonschema_rs.validator_for(
+                dict(schema), retriever=_refuse, pattern_options=patterns
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            problem = " ".join(str(error).split())[:MAX_PROBLEM_CHARS]
+    raise ToolError(f"its schema cannot be used: {problem}")
+
+
+def _refuse(address: str) -> NoReturn:
+    raise ValueError(f"it refers to {address[:80]!r}; only references inside of it are followed")
+
+
+def _problems(validator: Any, arguments: dict[str, Any]) -> list[str]:
+    problems: list[str] = []
+    try:
+        for error in validator.iter_errors(arguments):
+            place = ".".join(map(str, error.instance_path))
+            text = " ".join(str(error.message).split())[:MAX_PROBLEM_CHARS]
+            problems.append(f"{place}: {text}" if place else text)
+            if len(problems) >= MAX_PROBLEMS:
+                break
+    except ValueError as error:  # an expression that reached its limit
+        problems.append(f"cannot be checked: {error!s:.200}")
+    return problems

@@ -1,0 +1,111 @@
+"""What a person accepted of each server, kept in nanocoder's own state.
+
+A record is bound to what runs: a server whose command or address changed has to be reviewed again.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import asdict, evolve, field, frozen
+from nanocoder import ConfigError, ToolError, state_dir
+from nanocoder_files import open_private, private_directory, replace_file
+from nanocoder_schema import canonical_json
+
+from nanocoder_mcp.server import Server
+
+FORMAT: Final = 1
+MAX_BYTES: Final = 16_777_216
+
+
+@frozen
+class Record:
+    """One server as it was reviewed: its *tools*, and why others are *left_out*.
+
+    *launch* is the digest of what was started then. *pending* is what it offered later and nobody
+    has seen yet, None where nothing changed. *resources* and *prompts* are its lists of those.
+    *problem* is what went wrong last, *at* when anything here changed, in seconds of the epoch.
+    """
+
+    launch: str = ""
+    tools: tuple[dict[str, Any], ...] = ()
+    left_out: Mapping[str, str] = field(factory=dict)
+    resources: tuple[dict[str, Any], ...] = ()
+    prompts: tuple[dict[str, Any], ...] = ()
+    info: Mapping[str, Any] = field(factory=dict)
+    pending: tuple[dict[str, Any], ...] | None = None
+    problem: str = ""
+    at: float = 0.0
+
+    def agrees_to(self, server: Server) -> bool:
+        """Tell whether *server* still starts the way it did when a person accepted it."""
+        return self.launch == launch_digest(server)
+
+    def tool(self, original: str) -> dict[str, Any] | None:
+        """Return the accepted definition of the server's tool *original*."""
+        return next((tool for tool in self.tools if tool["original"] == original), None)
+
+
+def launch_digest(server: Server) -> str:
+    """Return what binds a person's consent to what runs."""
+    folder = "" if server.folder is None else str(server.folder)
+    return hashlib.sha256(canonical_json([server.launch, folder]).encode()).hexdigest()
+
+
+def read(server: Server) -> Record:
+    """Return the record of *server*, an empty one if there is none that can be used."""
+    try:
+        with os.fdopen(open_private(_path(server)), "rb") as file:
+            data = json.loads(file.read(MAX_BYTES))
+        if data.pop("format") != FORMAT:
+            return Record()
+        lists = {
+            key: tuple(data[key] or ()) if key != "pending" or data[key] is not None else None
+            for key in ("tools", "resources", "prompts", "pending")
+        }
+        return Record(**{**data, **lists})
+    except (OSError, ConfigError, ValueError, KeyError, TypeError, AttributeError):
+        return Record()
+
+
+def write(server: Server, record: Record) -> None:
+    """Keep *record* of *server*; raises ToolError."""
+    path = _path(server)
+    data = {"format": FORMAT, **asdict(record), "at": time.time()}
+    try:
+        private_directory(path.parent)
+        replace_file(path, json.dumps(data).encode())
+    except OSError as error:
+        raise ToolError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def note(server: Server, problem: str) -> None:
+    """Keep what went wrong last with *server*, or that nothing did."""
+    record = read(server)
+    if record.launch and record.problem != problem:
+        write(server, evolve(record, problem=problem))
+
+
+def forget(server: Server) -> None:
+    """Remove the record of *server*."""
+    _path(server).unlink(missing_ok=True)
+
+
+def changes(record: Record, tools: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each tool of *tools* that was not accepted as it is now, and why."""
+    accepted = {tool["original"]: tool["digest"] for tool in record.tools}
+    for tool in tools:
+        before = accepted.get(tool["original"])
+        if before != tool["digest"]:
+            yield tool["original"], "is new" if before is None else "has changed"
+
+
+def _path(server: Server) -> Path:
+    folder = state_dir() / "mcp"
+    if server.folder is not None:
+        folder = folder / "projects" / hashlib.sha256(bytes(server.folder)).hexdigest()[:32]
+    return folder / f"{server.name}.json"

@@ -1,0 +1,132 @@
+"""What a server may ask of us in the middle of a call: a person answers, or nobody does.
+
+Only the call that runs can be asked about. Sampling is not offered: a server gets no model.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import mcp_types
+from nanocoder import Question, ToolContext, for_terminal, one_line
+
+ANSWER: Final = "answer"
+DECLINE: Final = "decline"
+FINISHED: Final = "done"
+SKIP: Final = "leave it empty"
+MESSAGE_CHARS: Final = 1_000
+LABEL_CHARS: Final = 200
+MAX_FIELDS: Final = 20
+Ask = Callable[[Question], str | None]
+
+
+class ServerRequests:
+    """The requests of one server, about the call that runs; its coroutines run on the loop."""
+
+    def __init__(self, server: str, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+        self._contexts: list[ToolContext] = []
+
+    @contextmanager
+    def during(self, ctx: ToolContext) -> Iterator[None]:
+        """Let the server ask about the call of *ctx* for as long as it runs."""
+        self._contexts.append(ctx)
+        try:
+            yield
+        finally:
+            self._contexts.remove(ctx)
+
+    async def list_roots(self, context: Any) -> mcp_types.ListRootsResult:
+        """Name the workspace, and nothing else."""
+        del context
+        root = {"uri": self._folder.as_uri(), "name": self._folder.name}
+        return mcp_types.ListRootsResult.model_validate({"roots": [root]})
+
+    async def elicit(self, context: Any, params: Any) -> mcp_types.ElicitResult:
+        """Put the server's question to the person."""
+        del context
+        if not self._contexts:
+            return mcp_types.ElicitResult(action="cancel")
+        ask = self._contexts[-1].ask
+        if params.mode == "url":
+            return await asyncio.to_thread(self._open_address, ask, params)
+        return await asyncio.to_thread(self._fill_form, ask, params)
+
+    def _open_address(self, ask: Ask, params: Any) -> mcp_types.ElicitResult:
+        text = (
+            f"{self._intro(params.message)}\nOpen this address yourself: {for_terminal(params.url)}"
+        )
+        answer = ask(Question(text, (FINISHED, DECLINE), custom=False))
+        action = {FINISHED: "accept", DECLINE: "decline"}.get(answer or "", "cancel")
+        return mcp_types.ElicitResult.model_validate({"action": action})
+
+    def _fill_form(self, ask: Ask, params: Any) -> mcp_types.ElicitResult:
+        schema = as_mapping(params.requested_schema)
+        fields = list(as_mapping(schema.get("properties")).items())[:MAX_FIELDS]
+        start = ask(Question(self._intro(params.message), (ANSWER, DECLINE), custom=False))
+        if start != ANSWER:
+            return mcp_types.ElicitResult(action="decline" if start == DECLINE else "cancel")
+        content: dict[str, Any] = {}
+        for name, field in fields:
+            is_filled, value = ask_field(ask, name, as_mapping(field))
+            if is_filled:
+                content[name] = value
+            elif name in schema.get("required", ()):
+                return mcp_types.ElicitResult(action="cancel")
+        return mcp_types.ElicitResult(action="accept", content=content)
+
+    def _intro(self, message: str) -> str:
+        return f"The MCP server {self._server} asks: {one_line(message, MESSAGE_CHARS)}"
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return *value* as a mapping, an empty one if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def ask_field(ask: Ask, name: str, field: Mapping[str, Any]) -> tuple[bool, Any]:
+    """Return whether the person filled the field, and with what; the default comes first."""
+    label = one_line(str(field.get("title") or name), LABEL_CHARS)
+    hint = one_line(str(field.get("description") or ""), LABEL_CHARS)
+    values = choices_of(field)
+    texts = {one_line(text, LABEL_CHARS): value for text, value in values.items()}
+    first = [SKIP]
+    if "default" in field:
+        default = next((text for text, value in texts.items() if value == field["default"]), None)
+        first = [default or one_line(str(field["default"]), LABEL_CHARS)]
+        texts = {first[0]: field["default"], **texts}
+    choices = tuple(dict.fromkeys([*first, *texts]))
+    question = Question(f"{label}: {hint}" if hint else label, choices, custom=not values)
+    answer = ask(question)
+    if answer is None or answer == SKIP:
+        return False, None
+    if answer in texts:
+        return True, texts[answer]
+    return typed_value(answer, str(field.get("type", "string")))
+
+
+def choices_of(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a field may have by the text that a person chooses."""
+    if field.get("type") == "boolean":
+        return {"yes": True, "no": False}
+    options = field.get("oneOf") or field.get("anyOf") or ()
+    titled = {str(each.get("title", each.get("const"))): each.get("const") for each in options}
+    names = field.get("enumNames") or field.get("enum") or ()
+    return titled or {
+        str(text): value for text, value in zip(names, field.get("enum") or (), strict=False)
+    }
+
+
+def typed_value(text: str, kind: str) -> tuple[bool, Any]:
+    """Return a person's own words as the type of a field; not filled where they do not fit."""
+    if kind == "array":
+        return True, [part.strip() for part in text.split(",") if part.strip()]
+    if kind not in {"number", "integer"}:
+        return True, text
+    try:
+        return True, int(text) if kind == "integer" else float(text)
+    except ValueError:
+        return False, None

@@ -1,0 +1,137 @@
+"""A server as it is configured: how it starts, or where it is, and what a person says of it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import field, frozen
+
+NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+KEYS: Final = (
+    *("command", "args", "env", "environment", "url", "headers"),
+    *("timeout_s", "read_only", "for_small_models"),
+)
+PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type")
+"""The keys that a project's file may set; the others are for the person alone."""
+REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
+
+
+@frozen
+class Server:
+    """One server: a *command* that speaks on its standard streams, or the *url* of one that runs.
+
+    *env* are variables for the command, *environment* names of ours that it gets, too. *timeout_s*
+    is the limit of one call in seconds (None: the session's). *read_only* names tools of which the
+    person says that they change nothing, *for_small_models* those that small models are offered.
+    *folder* is set for a server of a project's `.mcp.json`.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(factory=dict)
+    environment: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(factory=dict)
+    timeout_s: float | None = None
+    read_only: tuple[str, ...] = ()
+    for_small_models: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def launch(self) -> dict[str, Any]:
+        """What runs, as JSON: a person's consent is bound to all of it."""
+        return {
+            "command": list(self.command),
+            "url": self.url,
+            "env": dict(self.env),
+            "environment": list(self.environment),
+            "headers": dict(self.headers),
+        }
+
+    @property
+    def starts_with(self) -> str:
+        """The command or the address, as a person reads it."""
+        import shlex  # only people read it
+
+        return (self.url or shlex.join(self.command)).replace("\n", "\\n")
+
+
+def server_of(name: str, table: object, folder: Path | None = None) -> Server:
+    """Return the server that *table* describes; raises ValueError that says what is wrong."""
+    where = f"servers.{name}"
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name for a server; use letters, digits, - and _")
+    if not isinstance(table, dict):
+        problem = f"expected a table with a command or a url, got {table!r:.60}"
+        raise ValueError(f"{where}: {problem}")  # noqa: TRY004 - a value of a file
+    _refuse_keys(where, table, folder)
+    command = _texts(where, "command", table.get("command", ())) + _texts(
+        where, "args", table.get("args", ())
+    )
+    url = table.get("url", "")
+    if bool(command) == bool(url):
+        raise ValueError(f"{where}: expected either a command or a url")
+    if url and not (isinstance(url, str) and re.fullmatch(r"https?://[^\s/@]+(/\S*)?", url)):
+        raise ValueError(f"{where}: url: expected http:// or https:// and a host, got {url!r:.80}")
+    return Server(
+        name,
+        command,
+        str(url),
+        _pairs(where, "env", table),
+        _texts(where, "environment", table.get("environment", ())),
+        _pairs(where, "headers", table),
+        _seconds(where, table.get("timeout_s")),
+        _texts(where, "read_only", table.get("read_only", ())),
+        _texts(where, "for_small_models", table.get("for_small_models", ())),
+        folder,
+    )
+
+
+def _refuse_keys(where: str, table: Mapping[str, Any], folder: Path | None) -> None:
+    """Raise ValueError for a key or a reference to a variable that has no place in *table*."""
+    keys = KEYS if folder is None else PROJECT_KEYS
+    unknown = sorted(table.keys() - {*keys})
+    if unknown and folder is not None and unknown[0] in KEYS:
+        raise ValueError(
+            f"{where}: a project's file may not set {unknown[0]!r}; set it for a server of your own"
+        )
+    if unknown:
+        raise ValueError(f"{where}: unknown key {unknown[0]!r}; known here: {', '.join(keys)}")
+    if folder is None:
+        return
+    for key in ("env", "headers"):
+        for name, value in _pairs(where, key, table).items():
+            if reference := REFERENCE.search(value):
+                raise ValueError(
+                    f"{where}: {key}: {name} refers to {reference[0]}; a project's file gets no"
+                    " variables of yours, so add a server of your own that names it"
+                )
+
+
+def _texts(where: str, key: str, value: object) -> tuple[str, ...]:
+    """Return a list of texts; one text counts as a list of one."""
+    items = (value,) if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(_is_text(item) for item in items):
+        raise ValueError(f"{where}: {key}: expected a list of texts, got {value!r:.60}")
+    return tuple(map(str, items))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != "" and "\0" not in value
+
+
+def _pairs(where: str, key: str, table: Mapping[str, Any]) -> dict[str, str]:
+    pairs = table.get(key, {})
+    is_table = isinstance(pairs, dict) and all(isinstance(value, str) for value in pairs.values())
+    if not is_table or any("\0" in text or "\n" in text for pair in pairs.items() for text in pair):
+        raise ValueError(f"{where}: {key}: expected a table of texts, each on one line")
+    return dict(pairs)
+
+
+def _seconds(where: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise ValueError(f"{where}: timeout_s: expected a number of at least 0, got {value!r:.60}")
+    return float(value)

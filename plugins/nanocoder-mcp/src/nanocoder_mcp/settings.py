@@ -1,0 +1,51 @@
+"""The settings of mcp."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from nanocoder_mcp.server import server_of
+
+
+@frozen(eq=False, repr=False)
+class Settings:
+    """The keys of `[plugins.mcp]`; raises ValueError for a server that cannot be understood.
+
+    The types are plain, so that a start does not load what checks the others.
+    """
+
+    servers: dict[str, Any] = field(
+        factory=dict,
+        metadata={
+            "description": "Your servers by name, each with a command or a url.",
+            "user_only": True,
+            "secret": True,
+        },
+    )
+    project_servers: bool = field(
+        default=True,
+        metadata={
+            "description": "Offer the servers of a trusted folder's .mcp.json, once reviewed.",
+            "user_only": True,
+        },
+    )
+    start_timeout_s: float = field(
+        default=30.0,
+        metadata={
+            "description": "How long a server may take to start, in seconds.",
+            "user_only": True,
+            "minimum": 1,
+        },
+    )
+
+    def __attrs_post_init__(self) -> None:
+        for name, table in self.servers.items():
+            server_of(name, table)
+
+    def checks(self, trusted_folder: Path | None) -> Iterator[tuple[str, str, str]]:
+        """Yield a row of `nanocoder doctor` for each server: its name, its status and why."""
+        from nanocoder_mcp.states import checks_of
+
+        return checks_of(self, trusted_folder)

@@ -1,0 +1,44 @@
+"""The state of each server, from what was accepted of it and what went wrong last."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nanocoder import counted
+
+from nanocoder_mcp import records
+from nanocoder_mcp.configured import ServerSettings, configured
+from nanocoder_mcp.server import Server
+
+
+def checks_of(
+    settings: ServerSettings, trusted_folder: Path | None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield name, status and detail of each server; a dead one is no failure of nanocoder."""
+    every = configured(settings, trusted_folder)
+    for server in every.servers.values():
+        row = state_of(server)
+        size = f"{counted(row['tools'], 'tool')}, {counted(row['tokens'], 'token')}"
+        is_sound = row["state"] == "ready" and not row["problem"]
+        detail = "; ".join(filter(None, [row["state"], size, row["problem"]]))
+        yield f"mcp {server.name}", "ok" if is_sound else "note", detail
+    yield from (("mcp", "note", problem) for problem in every.problems)
+
+
+def state_of(server: Server) -> dict[str, Any]:
+    """Return what a person wants to know of a server that need not run."""
+    record = records.read(server)
+    state = "ready"
+    if not record.agrees_to(server):
+        state = "changed: review it" if record.launch else "not reviewed"
+    elif record.pending is not None:
+        state = "held back: review it"
+    return {
+        "server": server.name,
+        "state": state,
+        "tools": len(record.tools),
+        "tokens": sum(tool["tokens"] for tool in record.tools),
+        "from": "yours" if server.folder is None else "this project",
+        "starts": server.starts_with,
+        "problem": record.problem,
+    }
