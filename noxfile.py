@@ -104,7 +104,7 @@ def e2e(session: nox.Session) -> None:
 def programs(session: nox.Session) -> None:
     """Run the tests that need a program of the machine; CI hides those programs from the others."""
     build(session)
-    pytest(session, "-m", "needs", "core", "plugins", "contrib", "tests/e2e")
+    pytest(session, "-m", "needs", "core", "plugins", "contrib", "tests/docs", "tests/e2e")
 
 
 def build(session: nox.Session) -> None:

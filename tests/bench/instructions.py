@@ -19,8 +19,8 @@ from measure import HERE, Bench, serving
 # Under valgrind a reply takes seconds, and imports ahead of the first call would be counted, too.
 ALONE = """
 import sys
-import nanocoder.deadline
-nanocoder.deadline.IDLE_S = 600
+import nanocoder.cancel
+nanocoder.cancel.IDLE_S = 600
 del sys.argv[0]
 from nanocoder.cli import main
 main()

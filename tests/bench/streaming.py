@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from measure import Bench, make_repository, script, serving, write
+from measure import HERE, Bench, make_repository, script, serving, write
+from model_server import event
 
 BEGIN_FRAME = b"\x1b[?2026h"
 FRAME_S = 0.016
@@ -92,18 +93,40 @@ def held(python: str, deltas: int, letters: int) -> dict[str, Any]:
 
 
 def headless(bench: Bench, deltas: int, block: int, how: str) -> None:
-    """Measure the CPU time of a reply of many deltas, over a reply of one."""
+    """Measure the CPU time of a reply of many deltas, over a reply of one.
+
+    Beside it is what the httpx floor takes for the same reply, and a bare loop of `json.loads`.
+    """
+
+    def floor(port: int) -> list[str]:
+        address = f"http://127.0.0.1:{port}/v1/chat/completions"
+        return [bench.python, str(HERE / "floor.py"), address, "go"]
+
+    def over(command: Callable[[int], list[str]]) -> float:
+        long, short = (bench.once(*command(server.port))[1] for server in (many, single))
+        return max(long - short, 1e-3)
+
     with (
         serving([{"text": "w{i} ", "deltas": deltas, "block": block}]) as many,
         serving([{"text": "w"}]) as single,
     ):
-        bench.once(*bench.ask(many.port))
-        pairs = [
-            (bench.once(*bench.ask(many.port)), bench.once(*bench.ask(single.port)))
-            for _ in range(bench.runs)
-        ]
-    over = statistics.median(max(long[1] - short[1], 1e-3) for long, short in pairs)
-    bench.note(f"{deltas:,} deltas, headless, {how}", f"{deltas / over:,.0f} per CPU second")
+        over(bench.ask)
+        rounds = [(over(bench.ask), over(floor), _loads_s(deltas)) for _ in range(bench.runs)]
+    ours = statistics.median(ours for ours, _, _ in rounds)
+    of_floor = statistics.median(ours / floor_s for ours, floor_s, _ in rounds)
+    of_loads = statistics.median(ours / loads_s for ours, _, loads_s in rounds)
+    figure = f"{deltas / ours:,.0f} per CPU second"
+    beside = f"{of_floor:.2f} x the httpx floor; {of_loads:.2f} x json.loads of each"
+    bench.note(f"{deltas:,} deltas, headless, {how}", figure, beside)
+
+
+def _loads_s(deltas: int) -> float:
+    """Return how many CPU seconds `json.loads` takes for each of the events by itself."""
+    lines = [event({"content": f"w{place} "})[len(b"data: ") :] for place in range(deltas)]
+    started = time.process_time()
+    for line in lines:
+        json.loads(line)
+    return time.process_time() - started
 
 
 def frames(bench: Bench, deltas: int) -> None:

@@ -24,7 +24,7 @@ def entry_points(package: Package) -> dict[str, str]:
 def test_a_plugin_has_one_name_everywhere(package):
     kind = package.kind
     assert package.folder.name == package.name
-    assert package.name.startswith(f"nanocoder-{kind}-")
+    assert f"{package.name}-".startswith(f"nanocoder-{kind}-")
     assert kind in KINDS
     assert [path.name for path in (package.folder / "src").iterdir()] == [package.module]
     name = package.name.removeprefix("nanocoder-")
@@ -71,7 +71,8 @@ def test_the_core_knows_its_version():
 
 def mentions(package: Package) -> list[str]:
     """Return the files outside a plugin's folder that name its distribution or its module."""
-    name = re.compile(rf"\b{package.name}\b|\b{package.module}\b".replace("-", r"\-"))
+    # The name of one plugin may be the beginning of another's.
+    name = re.compile(rf"\b{re.escape(package.name)}\b(?!-\w)|\b{package.module}\b")
     return [
         repository.shown(path)
         for path in repository.tracked()

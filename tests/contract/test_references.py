@@ -146,7 +146,7 @@ def test_the_page_of_events_has_every_event_with_its_keys():
 
 
 def test_the_page_of_events_says_which_ones_the_journal_keeps():
-    from nanocoder.session.delivery import RECORDED
+    from nanocoder.session.session import RECORDED
 
     kept = {kind for kind, row in rows(page("events.md")).items() if row.endswith("| yes |")}
     assert kept == RECORDED

@@ -12,7 +12,8 @@ language says how:
 
 A comment before a block changes that: `<!-- file: PATH -->` writes it into the folder,
 `<!-- from: PATH -->` compares it with that file of the repository, which has tests of its own,
-`<!-- not run: REASON -->` leaves it out.
+`<!-- not run: REASON -->` leaves it out. A page with a line `<!-- needs: PROGRAM -->` is run where
+that program is.
 """
 
 import json

@@ -9,11 +9,20 @@ from blocks import Block, BlockError
 
 PAGES = pytest.mark.parametrize("page", blocks.pages(), ids=repository.shown)
 REASON_CHARS = 10
+NEEDS = re.compile(r"^<!-- needs: (\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)(?:#[^)]*)?\)")
 pytestmark = pytest.mark.timeout(600)
 
 
-@PAGES
+def runnable_pages():
+    """Yield each page, marked with the programs that a comment in it says it needs."""
+    for page in blocks.pages():
+        programs = NEEDS.findall(page.read_text(encoding="utf-8"))
+        marks = [pytest.mark.needs(program) for program in programs]
+        yield pytest.param(page, id=repository.shown(page), marks=marks)
+
+
+@pytest.mark.parametrize("page", list(runnable_pages()))
 @pytest.mark.contract("NT-104")
 def test_the_blocks_of_a_page_run_in_order(page, tmp_path):
     folder = blocks.new_folder(tmp_path)

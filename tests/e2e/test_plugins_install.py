@@ -13,19 +13,23 @@ PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\
 )
 def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
     place = Place(tmp_path)
+    place.bring("nanocoder-kit-capabilities")
     place.bring("nanocoder-command-setup")
     done = place.run("plugins", "install", name)
     assert done.returncode == 2
     assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
 
 
+# PLUG-038
 @pytest.mark.finding("H9")
 @pytest.mark.timeout(120)
 def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place = Place(tmp_path)
+    place.bring("nanocoder-kit-capabilities")
     place.bring("nanocoder-command-author")
     place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
     place.install("acme-fine", {"acme_fine.py": PLUGIN, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
     done = place.run("plugins", "check", "acme-fine")
     assert "acme-sly contains acme_sly.pth, which runs code whenever Python starts" in done.stderr
+    assert "its installation already ran it" in done.stderr
     assert "acme_fine.pth" not in done.stderr

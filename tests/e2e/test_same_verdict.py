@@ -5,14 +5,17 @@ import os
 import pty
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from command_line import COMMAND
+from mcp import Client, StdioServerParameters
 from nanocoder import Finished, Plugins, ProviderSpec, ToolCall, Usage, hookimpl, open_session, tool
 from nanocoder.config.config import Config
 from nanocoder.session.installed import installed_plugins
@@ -262,6 +265,55 @@ def test_a_person_at_a_terminal_is_asked_exactly_about_what_asks(nanocoder, plac
     replayed = nanocoder("policy", "replay", listed[0]["id"], **at(place))
     # What was decided then is read from the journal: asked, denied, or simply run.
     assert replayed.stdout == f"{len(CALLS)} of {len(CALLS)} calls would be judged the same now\n"
+
+
+MCP_RULES = """[plugins.policy-rules]
+deny = ["mcp_shop_buy"]
+allow = ["mcp_shop_look"]
+"""
+
+
+@pytest.mark.contract("W9")
+@pytest.mark.contract("I24")
+@pytest.mark.contract("I25")
+def test_one_rule_stops_the_call_of_an_mcp_server_on_every_way(nanocoder, place):
+    program = str(Path(__file__).with_name("shop_server.py"))
+    words = ("mcp", "add", "shop", "--yes", "--", sys.executable, "-S", program)
+    place.config.write_text(MCP_RULES)
+    assert nanocoder(*words, **at(place)).returncode == 0
+    calls = [{"name": name, "arguments": {}} for name in ("mcp_shop_buy", "mcp_shop_look")]
+    inner = place.home / "inner.json"
+    inner.write_text(json.dumps({"turns": [{"text": "", "calls": calls}, {"text": "done"}]}))
+    task = {"name": "task", "arguments": {"description": "shop", "prompt": "go"}}
+    outer = place.home / "outer.json"
+    turns = [{"text": "", "calls": [task]}, {"text": "", "calls": calls}, {"text": "done"}]
+    outer.write_text(json.dumps({"turns": turns}))
+    for script in (inner, outer):  # headless, and a sub-agent that plays the same script
+        run = ("run", "--mode", "auto", "--model", f"scripted/{script}", "--output", "jsonl", "go")
+        lines = nanocoder(*run, **at(place)).stdout.splitlines()
+        events = [json.loads(line) for line in lines]
+        assert "deny" in {e["decision"] for e in events if e["type"] == "call.decided"}
+    words_of_run = ["run", "--mode", "auto", "--model", f"scripted/{inner}", "go"]
+    run_on_a_terminal(words_of_run, nanocoder, place)
+    assert nanocoder("call", "mcp_shop_buy", "{}", **at(place)).returncode == 6
+    served = ("mcp_shop_buy,mcp_shop_look",)
+    answers = anyio.run(call_served, served, nanocoder.environment, place)
+    assert answers == [True, False]
+    # Headless, a sub-agent and its parent, at a terminal, and the server.
+    assert (place.cwd / "looked").read_text() == "yes" * 5
+    assert not (place.cwd / "bought").exists()
+
+
+async def call_served(tools: Any, environment: Mapping[str, str], place: Place) -> list[bool]:
+    start = StdioServerParameters(
+        command=COMMAND,
+        args=["mcp", "serve", "--tools", *tools],
+        env={**environment, "HOME": str(place.home)},
+        cwd=place.cwd,
+    )
+    async with Client(start) as client:
+        names = ("mcp_shop_buy", "mcp_shop_look")
+        return [(await client.call_tool(name, {})).is_error for name in names]
 
 
 def script_of(place: Place) -> str:

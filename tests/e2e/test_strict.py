@@ -79,7 +79,8 @@ def test_a_plugin_that_was_edited_is_not_imported(place: Place) -> None:
 @pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
-    "module", ["nanocoder_kit_greeting/__init__.py", "nanocoder/text.py", "nanocoder_files/root.py"]
+    "module",
+    ["nanocoder_kit_greeting/__init__.py", "nanocoder/values.py", "nanocoder_files/root.py"],
 )
 def test_an_edit_of_a_kit_or_of_the_core_stops_the_start(place: Place, module: str) -> None:
     path = place.site / module

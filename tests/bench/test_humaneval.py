@@ -1,0 +1,59 @@
+"""The bench judges programs rightly, and its figures are those of the formulas."""
+
+import gzip
+import json
+from pathlib import Path
+
+import humaneval
+import pytest
+from attrs import asdict
+from humaneval import Outcome, Problem
+
+HALF = Problem(
+    task_id="T/0",
+    prompt='import math\n\n\ndef half(x):\n    """Return the half of x, rounded down."""\n',
+    entry_point="half",
+    test="def check(candidate):\n    assert candidate(5) == 2\n    assert math.floor(1.5) == 1\n",
+    canonical_solution="    return x // 2\n",
+)
+
+
+def test_the_tests_of_a_problem_judge_a_program() -> None:
+    assert humaneval.passes(HALF, HALF.prompt + HALF.canonical_solution)
+    assert not humaneval.passes(HALF, HALF.prompt + "    return x / 2\n")
+    assert not humaneval.passes(HALF, "def half(x):\n    return x // 2\n")  # without the import
+    assert not humaneval.passes(HALF, "")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```python\ndef half(x):\n    return x // 2\n```\nIt rounds down.",
+        "Here it is:\n```\ndef half(x):\n    return x // 2",
+        "```python\n    return x // 2\n```",
+        "    return x // 2\n",
+    ],
+)
+def test_a_reply_in_a_chat_becomes_a_program(reply: str) -> None:
+    assert humaneval.passes(HALF, humaneval.code_of(HALF, reply))
+
+
+def test_problems_are_read_and_a_larger_sample_begins_with_the_smaller(tmp_path: Path) -> None:
+    rows = [{**asdict(HALF), "task_id": f"T/{number}"} for number in range(100)]
+    data = tmp_path / "problems.jsonl.gz"
+    data.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    every = humaneval.problems(data)
+    assert len(humaneval.chosen(every, 7, 0)) == 7
+    assert humaneval.chosen(every, 0, 40)[:20] == humaneval.chosen(every, 0, 20)
+    assert len(humaneval.chosen(every, 0, 0)) == 100
+
+
+def test_forms_are_compared_on_the_problems_that_both_did() -> None:
+    outcomes = [Outcome(f"T/{number}", "model", number < 6, 1.0) for number in range(10)]
+    outcomes += [Outcome(f"T/{number}", "agent", number < 4, 2.0) for number in range(8)]
+    points, half, both = humaneval.difference(outcomes)
+    assert (points, both) == (-0.25, 8)
+    assert half == pytest.approx(0.3, abs=0.01)
+    lines = list(humaneval.summary(outcomes))
+    assert lines[0] == "| model | 6 of 10 | 31% to 83% | 1.0 |"
+    assert lines[-1] == "agent less model: -25.0 points (± 30.0) on 8 problems"

@@ -1,0 +1,37 @@
+"""Every plugin of ours declares what it does, and its source uses no more than that."""
+
+from pathlib import Path
+
+import pytest
+import repository
+from nanocoder_kit_capabilities import outline, read_manifest, scan
+
+NEEDED = {"read": "fs.read", "write": "fs.write", "execute": "exec", "network": "net:*"}
+
+
+def packages() -> list[Path]:
+    """Return the folders of the packages of ours that are plugins."""
+    roots = [*repository.ROOT.glob("plugins/*"), *repository.ROOT.glob("contrib/examples/*")]
+    with_entry_point = [
+        root
+        for root in sorted(roots)
+        if (root / "pyproject.toml").is_file()
+        and "entry-points.nanocoder" in (root / "pyproject.toml").read_text(encoding="utf-8")
+    ]
+    return [next(path for path in (root / "src").iterdir()) for root in with_entry_point]
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda package: package.name)
+def test_a_plugin_declares_what_it_does(package: Path) -> None:
+    manifest = read_manifest(package)
+    assert manifest is not None, f"{package} has no nanocoder-plugin.toml"
+    declared = manifest.capabilities
+    beyond = [str(use) for use in scan(package) if use.capability not in declared]
+    for tool in outline(package).tools:
+        needed = (NEEDED[effect] for effect in tool.effects if effect in NEEDED)
+        beyond += [f"{tool.name}: {name}" for name in needed if name not in declared]
+    assert not beyond
+
+
+def test_there_are_plugins_to_look_at() -> None:
+    assert len(packages()) > 50
