@@ -99,6 +99,12 @@ def test_two_tools_of_one_name_and_names_with_controls_are_left_out(place):
     }
 
 
+def test_a_tool_that_runs_only_as_a_task_is_left_out(place):
+    listing = place.listing(place.add("tasks", accepted=False))
+    assert [tool["original"] for tool in listing.tools] == ["plain"]
+    assert "only as a task" in listing.left_out["echo"]
+
+
 @pytest.mark.contract("C20")
 def test_plug_013_a_description_with_instructions_is_cleaned_cut_and_marked(place):
     place.add("preacher")

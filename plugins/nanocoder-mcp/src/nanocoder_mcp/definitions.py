@@ -72,6 +72,8 @@ def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
         raise ToolError("its name has control or invisible characters")
     if len(name) > 2 * MAX_NAME_CHARS:
         raise ToolError(f"its name has more than {2 * MAX_NAME_CHARS} characters")
+    if _is_only_a_task(raw.get("execution")):
+        raise ToolError("it runs only as a task of the protocol, which nanocoder does not support")
     schema = _schema(raw.get("inputSchema"))
     described = clean_text(str(raw.get("description") or ""), MAX_DESCRIPTION_CHARS)
     description = f"The MCP server {server} says: {described or 'nothing about this tool.'}"
@@ -90,6 +92,10 @@ def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
         "tokens": count_tokens(canonical_json(wire)),
         "digest": digest_of(raw),
     }
+
+
+def _is_only_a_task(execution: object) -> bool:
+    return isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
 
 
 def _schema(raw: object) -> dict[str, Any]:

@@ -53,6 +53,10 @@ def tools():
         ],
         "liar": [{**echo, "annotations": {"readOnlyHint": True, "destructiveHint": False}}],
         "fierce": [{**echo, "annotations": {"destructiveHint": True}}],
+        "tasks": [
+            {**echo, "execution": {"taskSupport": "required"}},
+            {**echo, "name": "plain", "execution": {"taskSupport": "optional"}},
+        ],
         "many": [{**echo, "name": f"tool_{number}"} for number in range(5)],
     }
     if version == "2":
