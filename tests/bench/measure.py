@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from nanocoder import count_tokens
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "explanation" / "performance.md"
 ORDER = "RRERRBRRERGRERBRERGE"
@@ -157,7 +159,7 @@ class Bench:
             self.note(
                 "first request",
                 f"{len(seen['first'])} bytes",
-                f"{tokens_of(seen['first'])} tokens (o200k)",
+                f"about {tokens_of(seen['first']):,} tokens",
             )
 
     def turns(self, count: int) -> None:
@@ -246,16 +248,13 @@ def make_repository(root: Path) -> None:
         (root / "src" / f"mod_{place:02d}.py").write_text("\n".join(lines) + "\n")
 
 
-def tokens_of(body: str) -> str:
-    """Return the exact o200k tokens where the tokenizer is at hand, else an estimate."""
-    try:
-        import tiktoken
-
-        return str(len(tiktoken.get_encoding("o200k_base").encode(body)))
-    except Exception:  # noqa: BLE001 - the vocabulary comes over the network
-        from nanocoder import count_tokens
-
-        return f"about {count_tokens(body)}"
+def tokens_of(body: str) -> int:
+    """Return about how many tokens the parts of a request take, as `nanocoder context` counts."""
+    request = json.loads(body)
+    functions = [tool["function"] for tool in request["tools"]]
+    texts = [message["content"] for message in request["messages"]]
+    texts += [str((f["name"], f["description"], f["parameters"])) for f in functions]
+    return sum(map(count_tokens, texts))
 
 
 def write(rows: Sequence[tuple[str, str, str]], mark: str = "figures") -> None:

@@ -1,6 +1,7 @@
 """How a transcript is kept within the model's window: when, by whom, and how it comes back."""
 
 import pytest
+from attrs import evolve
 from nanocoder import (
     Finished,
     Message,
@@ -8,6 +9,7 @@ from nanocoder import (
     ProviderError,
     Usage,
     UsageError,
+    count_tokens,
     hookimpl,
     open_session,
     tool,
@@ -224,3 +226,23 @@ def test_a_resumed_session_restores_each_compaction_that_nobody_restored(tmp_pat
     ]
     with open_session(tmp_path, resume=session.id, **options) as last:
         assert [message.text for message in last.messages] == left[-1]
+
+
+def test_what_a_plugin_leaves_out_of_requests_does_not_count_as_used(tmp_path):
+    """Seen after the first request: until then nobody knows what is left out."""
+
+    class Fewer:
+        @hookimpl
+        def nanocoder_before_request(self, request):
+            return evolve(request, tools=())
+
+    plugins = {"fewer": Fewer(), "tools": Tools()}
+    with opened(tmp_path, ["a"], plugins=plugins) as (session, model):
+        whole = session.context.window.prompt_tokens
+        list(session.run("go"))
+        (request,) = model.requests
+        sent = session.context.window.prompt_tokens
+        session.set_mode("plan")
+        other = session.context.window.prompt_tokens
+    assert sent == count_tokens(request.system) < whole
+    assert other > sent

@@ -57,3 +57,14 @@ def test_a_model_that_was_named_has_to_be_there(nanocoder):
     done = nanocoder("context", "--model", "scripted/missing.json")
     assert (done.returncode, done.stdout) == (4, "")
     assert "missing.json" in done.stderr
+
+
+def test_tools_that_requests_leave_out_are_not_counted(nanocoder, model):
+    """The count is that of the tools in the request that is really sent."""
+    done = nanocoder("context", "--model", model, "--output", "json")
+    sources = json.loads(done.stdout)["sources"]
+    counted = {source["name"] for source in sources if source["kind"] == "tools"}
+    tokens = sum(source["tokens"] for source in sources if source["kind"] == "tools")
+    assert {"tool-read", "tool-search"} <= counted
+    assert "tool-todo" not in counted
+    assert tokens < 1_200

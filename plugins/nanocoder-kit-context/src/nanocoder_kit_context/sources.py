@@ -6,10 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Message, Session, ToolDefinition, count_tokens, message_tokens, spoken
+from nanocoder import (
+    Message,
+    Request,
+    Session,
+    ToolDefinition,
+    count_tokens,
+    message_tokens,
+    spoken,
+)
 
 FILE_MARK: Final = re.compile(r"^\[([^\n\[\]]{1,1000}): [^\n]+\]$", re.MULTILINE)
 """The line before the text of a file in the system prompt: its path, and whose words they are."""
+
+NEXT: Final = Message("user", "")
+"""What the person types next: the request that is measured begins with it."""
 
 
 @frozen
@@ -28,12 +39,15 @@ class Source:
 def sources_of(session: Session, messages: Sequence[Message] | None = None) -> list[Source]:
     """Return what each source takes in the next request of *session*, in its order.
 
-    *messages* count in place of the session's own.
+    *messages* count in place of the session's own. What plugins leave out of requests does not
+    count. Raises: what a plugin raises instead of letting the request go.
     """
     messages = session.messages if messages is None else messages
+    request = session.context.next_request((*messages, NEXT))
+    sent = request.messages
     files = prompt_files(session)
-    tools, history, results = _tools(session), _history(messages), _results(messages)
-    return [*_prompt(session, files), *files, *tools, *history, *results]
+    tools, history, results = _tools(request), _history(sent), _results(sent)
+    return [*_prompt(session, request.system, files), *files, *tools, *history, *results]
 
 
 def prompt_files(session: Session) -> list[Source]:
@@ -47,18 +61,18 @@ def prompt_files(session: Session) -> list[Source]:
     return files
 
 
-def _prompt(session: Session, files: Sequence[Source]) -> Iterator[Source]:
+def _prompt(session: Session, system: str, files: Sequence[Source]) -> Iterator[Source]:
     additions = [(plugin, text) for plugin, text in session.context.additions]
-    total, in_files = count_tokens(session.system), sum(file.tokens for file in files)
+    total, in_files = count_tokens(system), sum(file.tokens for file in files)
     others = [(plugin, text) for plugin, text in additions if not FILE_MARK.search(text)]
     tokens = {plugin: count_tokens(text) for plugin, text in others}
     yield Source("prompt", "nanocoder", max(total - in_files - sum(tokens.values()), 0))
     yield from (Source("prompt", plugin, count) for plugin, count in tokens.items())
 
 
-def _tools(session: Session) -> Iterator[Source]:
+def _tools(request: Request) -> Iterator[Source]:
     tokens: Counter[str] = Counter()
-    for definition in session.context.definitions:
+    for definition in request.tools:
         tokens[definition.plugin or "dialect"] += _definition_tokens(definition)
     yield from (Source("tools", plugin, count) for plugin, count in tokens.most_common())
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from attrs import evolve
 from nanocoder_schema import count_tokens
 
 from nanocoder.cancel import Cancel
@@ -57,6 +58,7 @@ class Context:
         self._earlier: list[tuple[tuple[Message, ...], int]] = []
         self._prompt: tuple[str, Sequence[ToolDefinition]] = ("", ())
         self._prompt_tokens = 0
+        self._sent: Sequence[ToolDefinition] | None = None
 
     @property
     def definitions(self) -> Sequence[ToolDefinition]:
@@ -79,6 +81,23 @@ class Context:
             self._prompt, self._prompt_tokens = prompt, prompt_tokens(*prompt)
         size = self._learned.get(model) or tokens
         return Window(model, size or ASSUMED_WINDOW, self._prompt_tokens, is_assumed=not size)
+
+    def next_request(self, messages: Sequence[Message]) -> Request:
+        """Return what the model gets next with *messages*, as plugins leave it.
+
+        Raises: StopRun, and whatever else a plugin raises.
+        """
+        runtime, info = self._runtime, self._runtime.info
+        name, schema = info.model.partition("/")[2], info.answer_schema
+        request = Request(name, runtime.system, messages, self.definitions, session_id=info.id)
+        arguments = {"request": evolve(request, answer_schema=schema), **runtime.hook_context()}
+        chain = runtime.plugins.implementations("nanocoder_before_request")
+        request = styles.chain(chain, arguments, "request", Request)
+        if request.tools is not self._sent:
+            # What plugins leave out takes no room; before the first request, nobody knows of it.
+            self._sent = request.tools
+            self._prompt_tokens = prompt_tokens(request.system, request.tools)
+        return request
 
     def make_room(self) -> Iterator[Event]:
         """Shorten the transcript if it nearly fills the window."""

@@ -10,7 +10,6 @@ from nanocoder_schema import Shown, lazy_define
 
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
-from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.provider import Request
 from nanocoder.session.context import Context
@@ -210,7 +209,7 @@ class Run(Shown):
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
         yield from self.context.make_room()
-        request, self.report.turns = self._request(), turn
+        request, self.report.turns = self.context.next_request(conversation.messages), turn
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
         tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
@@ -234,24 +233,11 @@ class Run(Shown):
         except ProviderError as error:
             if error.kind != "context_overflow" or not (yield from self.context.after_overflow()):
                 raise
-        return (yield from ask(provider, self._request(), model, self.cancel, self._keep))
+        request = self.context.next_request(self.runtime.conversation.messages)
+        return (yield from ask(provider, request, model, self.cancel, self._keep))
 
     def _keep(self, text: str) -> Event:
         return self.runtime.conversation.add(Message("assistant", text))
-
-    def _request(self) -> Request:
-        runtime = self.runtime
-        request = Request(
-            model=runtime.chosen.model,
-            system=runtime.system,
-            messages=runtime.conversation.messages,
-            tools=self.context.definitions,
-            session_id=runtime.info.id,
-            answer_schema=runtime.info.answer_schema,
-        )
-        chain = runtime.plugins.implementations("nanocoder_before_request")
-        context = runtime.hook_context()
-        return styles.chain(chain, {"request": request, **context}, "request", Request)
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
