@@ -23,8 +23,8 @@ def test_a_long_reply_is_held_once_and_nothing_grows_with_its_pieces():
     assert held["text"] > 3 * MEGABYTE
     # A second copy would grow by three quarters of the text; some modules are imported late.
     assert held["end"] - held["quarter"] < 0.3 * held["text"]
-    # Once to keep it; twice more while it is written to the journal.
-    assert held["peak"] - held["end"] < 3.3 * held["text"]
+    # Once more while it is joined, or written to the journal; some modules are imported late.
+    assert held["peak"] - held["end"] < 2.6 * held["text"]
 
 
 @pytest.mark.timeout(300)

@@ -410,3 +410,13 @@ def test_no_secret_reaches_the_file_and_the_session_goes_on(tmp_path):
     assert assistant.calls[0].arguments == {"path": TOKEN, "content": "k=[secret: github-token]"}
     assert (assistant.native, last.native) == (None, {"acme": ["kept"]})
     assert results.results[0].output == "[secret: github-token]"
+
+
+@pytest.mark.parametrize("unit", ["word ", "\U0001f600\n", '"\\\t', "a\ud800"])
+@pytest.mark.parametrize("others", [{}, {"role": "user", "n": 1, "more": "x" * 200_000}])
+def test_a_long_text_is_written_in_pieces_and_read_whole(unit, others):
+    data = {"text": unit * 100_000, **others}
+    line = Record(7, "message", 1.0, data, title="a title").line()
+    record = Record.of_line(bytes(line))
+    assert (record.seq, record.title) == (7, "a title")
+    assert record.data == {**data, "text": data["text"].replace("\ud800", "?")}

@@ -111,7 +111,7 @@ def _remove_leftovers(path: Path) -> None:
                 leftover.unlink()
 
 
-def append_all(descriptor: int, data: bytes, size: int, *, sync: bool = False) -> int:
+def append_all(descriptor: int, data: bytes | bytearray, size: int, *, sync: bool = False) -> int:
     """Write *data* at the end of a file of *size* bytes, all of it or nothing; return the new size.
 
     The file must be open for appending. With *sync* it is on the disk when this returns.

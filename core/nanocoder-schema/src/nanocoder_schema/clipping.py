@@ -148,15 +148,14 @@ def count_tokens(text: str) -> int:
     estimates are within 3 %, nine of ten within 11 %. Random text (base64, hashes) has up to twice
     as many tokens as estimated.
     """
-    data = text.encode("utf-8", "replace")
-    size = len(data)
-    counted = size
-    tokens = _RUN_OF_SPACES_WEIGHT * data.count(b"  ")
-    for members, weight in _TOKENS_OF_BYTES:
-        count = size - len(data.translate(None, members))
-        counted -= count
-        tokens += weight * count
-    return max(round(tokens + _PUNCTUATION_WEIGHT * counted), 1 if text else 0)
+    tokens = _RUN_OF_SPACES_WEIGHT * text.count("  ")
+    for start in range(0, len(text), 1 << 16):  # a slice at a time: no long copies
+        data = text[start : start + (1 << 16)].encode("utf-8", "replace")
+        tokens += _PUNCTUATION_WEIGHT * len(data)
+        for members, weight in _TOKENS_OF_BYTES:
+            count = len(data) - len(data.translate(None, members))
+            tokens += (weight - _PUNCTUATION_WEIGHT) * count
+    return max(round(tokens), 1 if text else 0)
 
 
 def brief(arguments: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-
 
 def replace_surrogates(text: str) -> str:
     """Join split surrogate pairs and replace the lone ones, which no server accepts."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -170,7 +170,7 @@ class Deltas:
         # The pieces are let go of, so that a long text is not held twice.
         joined = "".join(self._all[kind])
         self._all[kind] = [joined]
-        return replace_surrogates(joined + pending)
+        return joined + replace_surrogates(pending)
 
     def _flush(self) -> None:
         joined = "".join(self._run)

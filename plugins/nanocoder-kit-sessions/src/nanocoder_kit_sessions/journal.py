@@ -152,7 +152,7 @@ class FileJournal(RecordJournal):
         self._descriptor = descriptor
         self._at = max(self._at, not_before)
         self._size = after.end if after else 0
-        self._pending: deque[bytes] = deque()
+        self._pending: deque[bytearray] = deque()
         self._warn = warn
         self._is_new = after is None
         self._redactor = Redactor()

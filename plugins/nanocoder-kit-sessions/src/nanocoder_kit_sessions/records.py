@@ -34,6 +34,8 @@ ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 FAR_S: Final = 253_402_300_800.0
 """The year 10000: a time from there on cannot be shown."""
 TITLE_CHARS: Final = 80
+PIECE: Final = 1 << 16
+"""Characters of a text that are encoded at once."""
 SEAL: Final = b',"crc":"%08x"}\n'
 SEAL_BYTES: Final = len(SEAL % 0)
 
@@ -54,7 +56,7 @@ class Record(Value):
     turn: int = 0
     title: str = ""
 
-    def line(self) -> bytes:
+    def line(self) -> bytearray:
         """Return the line of a journal that holds the record, ending in a line feed."""
         head: dict[str, Any] = {
             "seq": self.seq,
@@ -63,8 +65,10 @@ class Record(Value):
             "turn": self.turn,
         }
         head |= {"title": self.title} if self.title else {}
-        body = _json(head, self.data)[:-1]
-        return body + SEAL % zlib.crc32(body)
+        body = _json(head, self.data)
+        del body[-1:]  # the brace: the checksum is the last field
+        body += SEAL % zlib.crc32(body)
+        return body
 
     @classmethod
     def of_line(cls, line: bytes) -> "Record | None":
@@ -147,14 +151,31 @@ def _record(fields: Any) -> Record:
     return Record(seq, kind, float(at), data, int(turn), str(fields.get("title", "")))
 
 
-def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytes:
-    fields = {**head, "data": data}
+def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:
     try:
-        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
-        return text.encode()
+        return _encoded(head, data)
     except UnicodeEncodeError:
         # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
-        return json.dumps(fields, separators=(",", ":"), default=str).encode()
+        text = json.dumps({**head, "data": data}, separators=(",", ":"), default=str)
+        return bytearray(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         # A tool's data can hold anything; a record without it beats a session without a journal.
         return _json(head, {"unwritable": f"{type(error).__name__}: {error}"})
+
+
+def _encoded(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:
+    """Encode a record; its long texts come last and in pieces, so that no copy of them is made."""
+    long = {key: text for key, text in data.items() if isinstance(text, str) and len(text) > PIECE}
+    short = {key: value for key, value in data.items() if key not in long} if long else data
+    line = bytearray(_dumps({**head, "data": short}))
+    for key, text in long.items():
+        del line[-2:]
+        line += b'%s%s:"' % (b"," if line[-1:] != b"{" else b"", _dumps(key))
+        for start in range(0, len(text), PIECE):
+            line += _dumps(text[start : start + PIECE])[1:-1]
+        line += b'"}}'
+    return line
+
+
+def _dumps(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
