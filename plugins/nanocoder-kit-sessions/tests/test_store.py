@@ -151,6 +151,19 @@ def test_last_is_the_last_one_used_in_this_directory(store, tmp_path):
         store.find("last", cwd=tmp_path / "third")
 
 
+def test_a_session_that_no_model_answered_is_resumed_by_its_id_alone(store, tmp_path):
+    """Lists leave it out, too."""
+    failed, journal = store.create(tmp_path, "acme/large", "ask")
+    journal.append("message", encode_message(Message("user", "Hello")))
+    journal.close()
+    with pytest.raises(UsageError, match=f"no model answered in {failed}, which its ID resumes"):
+        store.find("last", cwd=tmp_path)
+    answered = begin(store, tmp_path)
+    store.open(failed)[1].close()
+    assert store.find("last", cwd=tmp_path) == answered
+    assert store.find(failed) == failed
+
+
 def test_the_beginning_of_an_id_is_enough_when_it_is_unique(store, tmp_path):
     ids = [begin(store, tmp_path) for _ in range(3)]
     assert store.find(ids[0]) == ids[0]

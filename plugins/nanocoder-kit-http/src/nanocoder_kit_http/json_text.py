@@ -15,13 +15,9 @@ _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-
 
 def replace_surrogates(text: str) -> str:
     """Join split surrogate pairs and replace the lone ones, which no server accepts."""
-    if text.isascii():
+    if text.isascii() or not re.search("[\ud800-\udfff]", text):  # without a copy of a long text
         return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def encode_json(value: Any) -> bytes:

@@ -4,6 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from itertools import repeat
 from typing import Any, Final, NamedTuple, Protocol
 
 from nanocoder import (
@@ -18,7 +19,12 @@ from nanocoder import (
 )
 
 from nanocoder_kit_http.failures import FinalError, failure_in_stream, last_words
-from nanocoder_kit_http.json_text import parse_arguments, replace_surrogates
+from nanocoder_kit_http.json_text import (
+    decode_json,
+    decode_objects,
+    parse_arguments,
+    replace_surrogates,
+)
 from nanocoder_kit_http.sse import SseEvent
 from nanocoder_kit_http.written_calls import WrittenCalls
 
@@ -108,7 +114,7 @@ class ReplyContext(NamedTuple):
 
 
 class Reply(ABC):
-    """A base for decoders: a subclass takes events one by one, and knows when it is complete."""
+    """A base for decoders: a subclass takes objects one by one, and knows when it is complete."""
 
     def __init__(self, context: ReplyContext) -> None:
         self.is_complete = False
@@ -122,14 +128,24 @@ class Reply(ABC):
 
     def feed(self, events: Sequence[SseEvent]) -> list[Delta]:
         """Take the events of one read; raises ProviderError for errors and damaged events."""
-        for event in events:
+        # Pieces that a fast server sends together are decoded together, in half the time.
+        objects = decode_objects([event.data for event in events]) if len(events) > 1 else None
+        for event, data in zip(events, objects or repeat(None), strict=False):
             if self.is_complete:
                 break
-            self._take(event)
+            if data is None:
+                self._take(event)
+            else:
+                self._take_object(data, event.event)
         return self._deltas.take()
 
+    def _take(self, event: SseEvent) -> None:
+        """Take an event that is decoded by itself; anything but an object is an empty one."""
+        self._take_object(as_mapping(decode_json(event.data)), event.event)
+
     @abstractmethod
-    def _take(self, event: SseEvent) -> None: ...
+    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
+        """Take what an event of the type *kind* holds."""
 
     def _cut(self, how: str) -> ProviderError:
         """Return the error for a reply that ended in the manner *how*."""
@@ -170,7 +186,7 @@ class Deltas:
         # The pieces are let go of, so that a long text is not held twice.
         joined = "".join(self._all[kind])
         self._all[kind] = [joined]
-        return joined + replace_surrogates(pending)
+        return replace_surrogates(joined + pending)
 
     def _flush(self) -> None:
         joined = "".join(self._run)

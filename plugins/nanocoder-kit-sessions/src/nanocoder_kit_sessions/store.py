@@ -131,7 +131,8 @@ class SessionStore:
     def find(self, name: str, *, cwd: Path | None = None) -> str:
         """Return the ID of the session that *name* means; raises UsageError (session_not_found).
 
-        *name* is an ID, the unique beginning of one, or "last": the last one used in *cwd*.
+        *name* is an ID, the unique beginning of one, or "last": the last one used in *cwd* in which
+        a model has answered.
         """
         if name == "last":
             return self._last(cwd)
@@ -205,11 +206,14 @@ class SessionStore:
 
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())
-        for summary in self.list():
-            # One without a prompt is a single call, or a run that found no model.
-            if summary.cwd == directory and summary.title:
+        here = [summary for summary in self.list() if summary.cwd == directory]
+        for summary in here:
+            # One without a prompt is a single call; one that no model answered is not listed.
+            if summary.title and summary.turns:
                 return summary.id
-        raise _not_found(f"there is no conversation in {directory} yet")
+        begun = [summary.id for summary in here if summary.title][:1]
+        hint = "".join(f"; no model answered in {name}, which its ID resumes" for name in begun)
+        raise _not_found(f"there is no conversation in {directory} yet{hint}")
 
     def _after_the_newest(self) -> float:
         """Return the time; if the clock was put back, a time after the newest session."""

@@ -32,8 +32,14 @@ def nanocoder_providers() -> list[ProviderSpec]:
             key_variables=("ANTHROPIC_API_KEY",),
             rank=10,
             hint="set ANTHROPIC_API_KEY",
+            probe=has_key_command,
         )
     ]
+
+
+def has_key_command(settings: Settings | None) -> bool:
+    """Tell whether a program of the person's gives the key; it is not run for that."""
+    return settings is not None and bool(settings.key_command)
 
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":

@@ -10,11 +10,8 @@ from nanocoder_kit_http import (
     CallParts,
     Reply,
     ReplyContext,
-    SseEvent,
     as_int,
-    as_mapping,
     as_str,
-    decode_json,
     replace_surrogates,
 )
 
@@ -101,9 +98,8 @@ class MessageReply(Reply):
         echoed = {"type": kind, "id": call.id, "name": call.name, "input": dict(call.arguments)}
         return [echoed]
 
-    def _take(self, event: SseEvent) -> None:
-        data = as_mapping(decode_json(event.data))
-        take = self._takers.get(as_str(data.get("type")) or event.event)
+    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
+        take = self._takers.get(as_str(data.get("type")) or kind)
         if take:  # pings and unknown events are ignored
             take(data)
 

@@ -40,15 +40,16 @@ class ContentReply(Reply):
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
         self._parts: list[dict[str, Any]] = []
+        self._pieces: list[str] = []
         self._calls: list[ToolCall] = []
         self._finish = ""
         self._blocked = ""
-        self._usage = Usage()
+        self._usage: Mapping[str, Any] = {}
 
     @property
     def begun(self) -> bool:
         """Tell whether a part of the answer has arrived."""
-        return bool(self._parts) or bool(self.partial) or self.is_complete
+        return bool(self._parts or self._pieces) or bool(self.partial) or self.is_complete
 
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when no finish reason came."""
@@ -60,10 +61,11 @@ class ContentReply(Reply):
                 f"the model of {host} ended with {end} in place of an answer", kind="protocol"
             )
         refusal = self._refusal()
+        self._keep()
         return Finished(
             self._text(refusal),
             () if refusal else tuple(self._calls),
-            self._context.priced(self._usage),
+            self._context.priced(_usage(self._usage)),
             native={NATIVE: self._parts} if self._parts and not refusal else None,
             truncated=self._finish == "MAX_TOKENS",
             refusal=refusal,
@@ -80,13 +82,13 @@ class ContentReply(Reply):
         chunks = decode_json(event.data)
         for chunk in chunks if isinstance(chunks, list) else [chunks]:
             if isinstance(chunk, dict) and not self.is_complete:
-                self._take_chunk(chunk)
+                self._take_object(chunk, event.event)
 
-    def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
+    def _take_object(self, chunk: Mapping[str, Any], _kind: str) -> None:
         if chunk.get("error"):
             raise self._context.failure(chunk["error"])
         if isinstance(chunk.get("usageMetadata"), dict):
-            self._usage = _usage(chunk["usageMetadata"])
+            self._usage = chunk["usageMetadata"]  # every chunk has it, and the last one counts
         self._blocked = as_str(as_mapping(chunk.get("promptFeedback")).get("blockReason"))
         candidates = chunk.get("candidates")
         if candidates and isinstance(candidates, list) and isinstance(candidates[0], dict):
@@ -111,11 +113,16 @@ class ContentReply(Reply):
 
     def _echo(self, part: dict[str, Any], text: str) -> None:
         """Keep a part to send back: pieces of plain text as one, signed ones as they came."""
-        last = self._parts[-1] if self._parts else {}
-        if set(part) == {"text"} and set(last) == {"text"}:
-            last["text"] = replace_surrogates(last["text"] + text)
+        if part.keys() == {"text"}:
+            self._pieces.append(text)
         else:
-            self._parts.append(dict(part))
+            self._keep(dict(part))
+
+    def _keep(self, *parts: dict[str, Any]) -> None:
+        """Add to what is sent back, behind the plain text so far."""
+        text = replace_surrogates("".join(self._pieces))
+        self._pieces = []
+        self._parts += [{"text": text}, *parts] if text else parts
 
     def _take_call(self, part: dict[str, Any], function: dict[str, Any]) -> None:
         parts = CallParts(as_str(function.get("id")), as_str(function.get("name")))
@@ -124,7 +131,7 @@ class ContentReply(Reply):
         call = parts.close(self._context.used_ids)
         self._calls.append(call)
         echoed = {**function, "name": call.name, "args": dict(call.arguments)}
-        self._parts.append({**part, "functionCall": echoed})
+        self._keep({**part, "functionCall": echoed})
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -9,11 +9,9 @@ from nanocoder_kit_http import (
     CallParts,
     Reply,
     ReplyContext,
-    SseEvent,
     as_int,
     as_mapping,
     as_str,
-    decode_json,
 )
 
 from nanocoder_provider_ollama.messages import NATIVE
@@ -46,8 +44,7 @@ class ChatReply(Reply):
             truncated=self._reason == "length",
         )
 
-    def _take(self, event: SseEvent) -> None:
-        line = as_mapping(decode_json(event.data))
+    def _take_object(self, line: Mapping[str, Any], _kind: str) -> None:
         if line.get("error"):
             raise self._context.failure({"message": line["error"]})
         self._take_message(as_mapping(line.get("message")))

@@ -43,14 +43,15 @@ def nanocoder_providers() -> list[ProviderSpec]:
 def served_model(vendor: Vendor, settings: Settings | None) -> str:
     """Return the model that the vendor's server serves, "" where no address leads to one.
 
-    Without an address, a server on this machine is looked for at its usual one. Raises
+    OpenAI's own server has its default model for a person whose program gives the key. Without an
+    address, a server on this machine is looked for at its usual one. Raises
     ProviderError where the address is set and nothing answers, or several models do.
     """
     settings = settings or Settings()
     own = settings.base_url if vendor is OPENAI else ""
     address = own or os.environ.get(vendor.address_variable, "")
-    if "//api.openai.com/" in f"{address}/":
-        return ""
+    if vendor is OPENAI and (not address or "//api.openai.com/" in f"{address}/"):
+        return OPENAI.default_model if settings.key_command else ""
     if not address and not (vendor.is_local and is_listening(vendor.address)):
         return ""
     from nanocoder_provider_openai.served import model_of  # brings the HTTP kit

@@ -14,7 +14,6 @@ from nanocoder_kit_http import (
     as_mapping,
     as_str,
     close_calls,
-    decode_json,
     decode_objects,
     parse_arguments,
 )
@@ -76,19 +75,18 @@ class ChatReply(Reply):
             self._deltas.add(TextDelta, texts)
         else:
             for chunk in chunks:
-                self._take_chunk(chunk)
+                self._take_object(chunk, "")
         return self._deltas.take()
 
     def _take(self, event: SseEvent) -> None:
         if _is_end(event.data):
             self.is_complete = True
-            return
-        chunk = as_mapping(decode_json(event.data))
-        if event.event == "error":
-            raise self._context.failure(chunk.get("error") or chunk)
-        self._take_chunk(chunk)
+        else:
+            super()._take(event)
 
-    def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
+    def _take_object(self, chunk: Mapping[str, Any], kind: str) -> None:
+        if kind == "error":
+            raise self._context.failure(chunk.get("error") or chunk)
         if chunk.get("error"):
             raise self._context.failure(chunk["error"])
         choices = chunk.get("choices")

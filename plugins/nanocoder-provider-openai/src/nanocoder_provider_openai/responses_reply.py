@@ -13,7 +13,6 @@ from nanocoder_kit_http import (
     as_int,
     as_mapping,
     as_str,
-    decode_json,
 )
 
 NATIVE_ITEMS: Final = "openai-items"
@@ -99,13 +98,14 @@ class ResponsesReply(Reply):
         return item.body if item.is_closed and kind in _ECHOED else None
 
     def _take(self, event: SseEvent) -> None:
-        if event.data.strip() == b"[DONE]":
-            return
-        data = as_mapping(decode_json(event.data))
+        if event.data.strip() != b"[DONE]":
+            super()._take(event)
+
+    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
         if data.get("object") == "response":  # one body, from a server that does not stream
             self._take_end({"response": data, "type": f"response.{data.get('status')}"})
             return
-        take = self._takers.get(as_str(data.get("type")) or event.event)
+        take = self._takers.get(as_str(data.get("type")) or kind)
         if take:  # events of other kinds, and of the future, change nothing
             take(data)
 

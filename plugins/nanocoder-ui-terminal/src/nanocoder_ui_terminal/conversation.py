@@ -257,4 +257,5 @@ def _served_models(session: Session) -> Sequence["ServedModels"]:
 def _sessions_of(host: Host) -> list[SessionSummary]:
     """Return the conversations of the host's directory, the last used first."""
     directory = str(host.cwd)
-    return [each for each in session_store(host).list() if each.title and each.cwd == directory]
+    sessions = session_store(host).list()
+    return [each for each in sessions if each.title and each.turns and each.cwd == directory]
