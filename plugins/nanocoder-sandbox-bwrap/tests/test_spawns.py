@@ -6,8 +6,6 @@ As a test it only shows that each figure is measured: no time is asserted.
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,19 +13,7 @@ from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, base, system
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
-
-PROGRAM = ["/bin/true"]
-RUNS = 200
-
-
-def quickest(argv: Callable[[], Sequence[str]], folder: Path, runs: int) -> float:
-    """Return the least milliseconds of *runs*: other programs only make it slower."""
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        subprocess.run(argv(), cwd=folder, check=True, stdin=subprocess.DEVNULL)
-        times.append(time.perf_counter() - started)
-    return 1_000 * min(times)
+from sandbox_spawns import PROGRAM, RUNS, quickest
 
 
 def measure(runs: int = RUNS) -> dict[str, float]:

@@ -58,15 +58,37 @@ _MACHINES: Final = {
 }
 
 
-def filter_program() -> bytes:
-    """Return the filter for this machine's processor; b"" for one that is not known."""
+Instruction = tuple[int, int, int, int]
+
+
+def filter_program(more: tuple[Instruction, ...] = ()) -> bytes:
+    """Return the filter for this machine's processor; b"" for one that is not known.
+
+    *more* is judged after what is refused always, with the call's number loaded.
+    """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
         return b""
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in _instructions(machine))
+    instructions = _instructions(machine, more)
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
 
 
-def _instructions(machine: _Machine) -> Iterator[tuple[int, int, int, int]]:
+def answer_call(number: int, answer: int) -> tuple[Instruction, ...]:
+    """Return what gives the call *number* the *answer*."""
+    return ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))
+
+
+def fail(error: int) -> int:
+    """Return the answer by which a call fails with *error*."""
+    return _FAIL | error
+
+
+def goes_on() -> Instruction:
+    """Return what lets a call through."""
+    return (_RETURN, 0, 0, _ALLOW)
+
+
+def _instructions(machine: _Machine, more: tuple[Instruction, ...]) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _MACHINE)
     yield (_EQUAL, 1, 0, machine.architecture)
     yield (_RETURN, 0, 0, _NO_CALL)
@@ -75,8 +97,8 @@ def _instructions(machine: _Machine) -> Iterator[tuple[int, int, int, int]]:
     yield (_RETURN, 0, 0, _NO_CALL)
     for numbers, answer in ((machine.forbidden, _FORBIDDEN), (machine.absent, _NO_CALL)):
         for number in numbers:
-            yield (_EQUAL, 0, 1, number)
-            yield (_RETURN, 0, 0, answer)
+            yield from answer_call(number, answer)
+    yield from more
     yield from _unless(machine.trace, ((_FIRST, _ATTACHING), (_SECOND, (_INIT,))))
     yield from _unless(machine.control, ((_SECOND, _TYPING),))
     for number in machine.memory:
@@ -86,9 +108,9 @@ def _instructions(machine: _Machine) -> Iterator[tuple[int, int, int, int]]:
 
 def _unless(
     number: int, conditions: tuple[tuple[int, tuple[int, ...]], ...]
-) -> Iterator[tuple[int, int, int, int]]:
+) -> Iterator[Instruction]:
     """Yield what lets a call fail when each argument, at its offset, is one of its values."""
-    body: list[tuple[int, int, int, int]] = []
+    body: list[Instruction] = []
     for offset, values in conditions:
         body.append((_LOAD, 0, 0, offset))
         body += [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]

@@ -41,14 +41,27 @@ class Inside:
 
         Raises: ToolError (sandbox_unavailable).
         """
+        names = self._expected(holds=True)
+        with self._guard:
+            return [*self._protected(names), *self._git(names), *self._secret(names)]
+
+    def names(self) -> Surveyed:
+        """Return what is protected and secret, for a program that starts now, and hold no name.
+
+        Raises: ToolError (sandbox_unavailable).
+        """
+        return self._expected(holds=False)
+
+    def _expected(self, *, holds: bool) -> Surveyed:
+        """Look at the workspace, after what was left in it, and expect what a program makes."""
         self._note_changes()
         with self._guard:
             names = self._look()
             self._survey.refuse_links(names)
             names = self.place.without_held(names)
             self._arrivals.expect(names)
-            self.place.hold(names.missing)
-            return [*self._protected(names), *self._git(names), *self._secret(names)]
+            self.place.hold(names.missing if holds else ())
+            return names
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; say what, in lines.

@@ -1,5 +1,6 @@
 """bwrap: what tools start sees the system read-only, and cannot leave the workspace."""
 
+from contextlib import suppress
 from typing import Any
 
 from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
@@ -17,14 +18,14 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_sandboxes() -> list[Sandbox]:
-    """Offer bubblewrap, and "auto", which is bubblewrap where it works and nothing elsewhere."""
+    """Offer bubblewrap, and "auto": bubblewrap, or else Landlock, or else nothing."""
     return [Sandbox("bwrap", in_force), Sandbox("auto", in_force_if_possible)]
 
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
-    return [Resource(name, open_sandbox) for name in ("bwrap", "auto")]
+    return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
@@ -38,11 +39,13 @@ def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where b
 
 
 def in_force_if_possible(settings: Any) -> str:
-    """Return "bwrap", or "" where bubblewrap does not work: rules then ask as without a sandbox."""
-    try:
+    """Return "bwrap" or "landlock", or "" where neither works: rules then ask as without one."""
+    from nanocoder_kit_sandbox import landlock
+
+    with suppress(ToolError):
         return in_force(settings)
-    except ToolError:
-        return ""
+    needs_bubblewrap = settings is not None and settings.hosts and not settings.network
+    return "" if needs_bubblewrap or landlock.problem() else landlock.in_force()
 
 
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
@@ -52,3 +55,16 @@ def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 
     return Bubblewrap(session, settings or Settings())
+
+
+def open_possible(session: SessionInfo, settings: Any) -> Any:
+    """Return the sandbox of one session, of the kind that works here."""
+    from nanocoder_kit_sandbox import Settings
+    from nanocoder_kit_sandbox.bubblewrap import problem
+    from nanocoder_kit_sandbox.landlock import Landlocked
+
+    return (
+        Landlocked(session, settings or Settings())
+        if problem()
+        else open_sandbox(session, settings)
+    )

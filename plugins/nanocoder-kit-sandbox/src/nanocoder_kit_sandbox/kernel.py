@@ -1,0 +1,149 @@
+"""The calls of Linux that Landlock and a filter of calls need, and that Python does not have.
+
+The programs around a command import this module, with the standard library alone.
+"""
+
+import ctypes
+import os
+import struct
+from typing import Final
+
+EXECUTE: Final = 1 << 0
+WRITE_FILE: Final = 1 << 1
+READ_FILE: Final = 1 << 2
+READ_DIR: Final = 1 << 3
+REMOVE: Final = 1 << 4 | 1 << 5
+MAKE_DEVICE: Final = 1 << 6 | 1 << 11
+MAKE: Final = 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12
+REFER: Final = 1 << 13
+TRUNCATE: Final = 1 << 14
+USE_DEVICE: Final = 1 << 15
+READ: Final = EXECUTE | READ_FILE | READ_DIR
+CHANGE: Final = WRITE_FILE | REMOVE | MAKE | REFER | TRUNCATE
+OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | USE_DEVICE
+"""The rights that a file has; the others are those of folders."""
+TCP: Final = 0b11
+SCOPES: Final = 0b11
+"""Abstract sockets of others, and signals to others."""
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_GET_FD: Final = 438
+_ASK_VERSION: Final = 1
+_BENEATH: Final = 1
+_NO_NEW_PRIVILEGES, _SUBREAPER, _DEATH_SIGNAL, _DROP = 38, 36, 1, 24
+_NEW_LISTENER: Final = 8 | 32  # and a call that was taken on is not repeated after a signal
+_SECCOMP: Final = {"x86_64": 317, "aarch64": 277}
+_CAPSET: Final = {"x86_64": 126, "aarch64": 91}
+_CAPABILITIES_3: Final = 0x2008_0522
+_MOST_CAPABILITIES: Final = 64
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+def call(number: int, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | None") -> int:
+    """Make a call of the system; raises OSError."""
+    words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    result = int(_libc.syscall(ctypes.c_long(number), *words))
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return result
+
+
+def control(option: int, value: int) -> None:
+    """Set a property of this process; raises OSError."""
+    if _libc.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def landlock_version() -> int:
+    """Return which version of Landlock the kernel has, 0 for none."""
+    try:
+        return call(_CREATE_RULESET, None, 0, _ASK_VERSION)
+    except OSError:
+        return 0
+
+
+def handled_of(version: int) -> int:
+    """Return the rights that a *version* of Landlock knows."""
+    newest = {1: 12, 2: 13, 3: 14, 4: 14}.get(version, 15)
+    return (1 << newest + 1) - 1
+
+
+def restrict(
+    rules: "list[tuple[str, int]]", handled: int, *, network: bool, scopes: bool, version: int
+) -> None:
+    """Leave this process, and all that it starts, just the rights of *rules*; raises OSError.
+
+    *network*: whether TCP stays possible. *scopes*: whether signals and abstract sockets of other
+    processes are out of reach. A path that is gone is left out.
+    """
+    handled &= handled_of(version)
+    words = [handled]
+    if version >= 4:  # noqa: PLR2004 - the version with these rights
+        words.append(0 if network else TCP)
+    if version >= 6:  # noqa: PLR2004
+        words.append(SCOPES if scopes else 0)
+    attributes = struct.pack(f"={len(words)}Q", *words)
+    ruleset = call(_CREATE_RULESET, attributes, len(attributes), 0)
+    for path, rights in rules:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights & handled, handle), 0)
+        finally:
+            os.close(handle)
+    call(_RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
+
+
+def listen_to_calls(program: bytes) -> int:
+    """Put a filter of calls into force; return the handle at which others answer for it."""
+    # struct sock_fprog: the number of instructions, and where they are.
+    buffer = ctypes.create_string_buffer(program, len(program))
+    description = struct.pack("=Hxxxxxx Q", len(program) // 8, ctypes.addressof(buffer))
+    return call(_SECCOMP[os.uname().machine], 1, _NEW_LISTENER, description)
+
+
+def handle_of(process: int, number: int) -> int:
+    """Return a handle of our own for what *process*, a handle, has open; raises OSError."""
+    return call(_GET_FD, process, number, 0)
+
+
+def give_up_rights() -> None:
+    """Keep this process, and all that it starts, from getting rights, those of root among them."""
+    control(_NO_NEW_PRIVILEGES, 1)
+    if os.geteuid() == 0:
+        for capability in range(_MOST_CAPABILITIES):
+            try:
+                control(_DROP, capability)
+            except OSError:  # unknown to this kernel, or given up already
+                continue
+    call(_CAPSET[os.uname().machine], struct.pack("=Ii", _CAPABILITIES_3, 0), bytes(24))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what this process's descendants leave behind."""
+    control(_SUBREAPER, 1)
+
+
+def end_with_parent(signal: int) -> None:
+    """Have *signal* sent to this process when the one that started it ends."""
+    control(_DEATH_SIGNAL, signal)
+
+
+def set_times(path: str, times: bytes | None) -> None:
+    """Set the times of *path* from two `struct timespec`, to now without them; raises OSError."""
+    if _libc.utimensat(-100, os.fsencode(path), times, 0) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def rename(old: bytes, new: bytes, folders: tuple[int, int], flags: int) -> None:
+    """Rename *old* in the first folder to *new* in the second; raises OSError."""
+    if _libc.renameat2(folders[0], old, folders[1], new, flags) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))

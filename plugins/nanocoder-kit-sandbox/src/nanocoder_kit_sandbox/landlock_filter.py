@@ -1,0 +1,112 @@
+"""The filter of calls inside Landlock: what Landlock does not know is refused, or asked about."""
+
+import errno
+import os
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from nanocoder_kit_sandbox.filter import (
+    Instruction,
+    answer_call,
+    fail,
+    filter_program,
+    goes_on,
+)
+from nanocoder_kit_sandbox.landlock_calls import FLAGS, asked_calls
+
+_LOAD, _EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
+_ASK: Final = 0x7FC0_0000
+_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_NAMESPACES: Final = 0x7E02_0000  # CLONE_NEW…
+_LOCAL: Final = 1  # AF_UNIX
+_DATAGRAMS: Final = 2
+_TYPE: Final = 0xF
+_SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+
+
+class _Numbers(NamedTuple):
+    """The numbers of calls on one kind of processor; *unsupported* ones fail."""
+
+    unsupported: tuple[int, ...]
+    namespaces: int
+    clone: int
+    socket: int
+    connect: int
+    control: int
+
+
+_ABSENT: Final = (435, 437, 469)
+"""clone3, openat2 and file_setattr, whose arguments no filter sees; programs do without them."""
+_NUMBERS: Final = {
+    "x86_64": _Numbers((188, 189, 190, 197, 198, 199, 463, 466), 272, 56, 41, 42, 16),
+    "aarch64": _Numbers((5, 6, 7, 14, 15, 16, 463, 466), 97, 220, 198, 203, 29),
+}
+"""The unsupported ones set and remove extended attributes."""
+
+
+def landlock_filter(*, network: bool, reads: bool) -> bytes:
+    """Return the filter; b"" for a processor that is not known.
+
+    *reads*: whether it is also asked about files that are opened only to be read.
+    """
+    numbers = _NUMBERS.get(os.uname().machine)
+    if numbers is None:
+        return b""
+    return filter_program(tuple(_instructions(numbers, network=network, reads=reads)))
+
+
+def _instructions(numbers: _Numbers, *, network: bool, reads: bool) -> Iterator[Instruction]:
+    for number, name in asked_calls().items():
+        if name in FLAGS and not reads:
+            yield from _if_any_bit(number, FLAGS[name], _WRITING, _ASK)
+        else:
+            yield from answer_call(number, _ASK)
+    for number in numbers.unsupported:
+        yield from answer_call(number, fail(errno.EOPNOTSUPP))
+    for number in _ABSENT:
+        yield from answer_call(number, fail(errno.ENOSYS))
+    yield from answer_call(numbers.namespaces, fail(errno.EPERM))
+    yield from _if_any_bit(numbers.clone, 0, _NAMESPACES, fail(errno.EPERM))
+    for command in _SET_FLAGS:
+        yield from _if_equal(numbers.control, 1, command, fail(errno.EPERM))
+    if not network:
+        yield from answer_call(numbers.connect, fail(errno.ENETUNREACH))
+        yield from _other_sockets(numbers.socket)
+
+
+def _other_sockets(number: int) -> Iterator[Instruction]:
+    """Refuse each socket but a local stream: datagrams go to an address that no filter sees."""
+    refusal = fail(errno.ENETUNREACH)
+    body = (
+        (_LOAD, 0, 0, _argument(0)),
+        (_EQUAL, 1, 0, _LOCAL),
+        (_RETURN, 0, 0, refusal),
+        (_LOAD, 0, 0, _argument(1)),
+        (_AND, 0, 0, _TYPE),
+        (_EQUAL, 0, 1, _DATAGRAMS),
+        (_RETURN, 0, 0, refusal),
+        goes_on(),
+    )
+    yield (_EQUAL, 0, len(body), number)
+    yield from body
+
+
+def _if_any_bit(number: int, at: int, bits: int, answer: int) -> Iterator[Instruction]:
+    yield (_EQUAL, 0, 4, number)
+    yield (_LOAD, 0, 0, _argument(at))
+    yield (_ANY_BIT, 0, 1, bits)
+    yield (_RETURN, 0, 0, answer)
+    yield goes_on()
+
+
+def _if_equal(number: int, at: int, value: int, answer: int) -> Iterator[Instruction]:
+    # Another command of the same call has to be judged by what follows, so its number is back.
+    yield (_EQUAL, 0, 4, number)
+    yield (_LOAD, 0, 0, _argument(at))
+    yield (_EQUAL, 0, 1, value)
+    yield (_RETURN, 0, 0, answer)
+    yield (_LOAD, 0, 0, 0)
+
+
+def _argument(at: int) -> int:
+    return 16 + 8 * at

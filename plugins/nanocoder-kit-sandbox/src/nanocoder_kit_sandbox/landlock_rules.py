@@ -1,0 +1,97 @@
+"""What a command inside Landlock may do where: rights can be granted only, to what is there.
+
+So a folder that holds something protected gets no right that holds for all below it; what
+surrounds it gets rights of its own.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.survey import ancestors
+
+Rule = tuple[str, int]
+DEVICES: Final = ("null", "zero", "full", "random", "urandom")
+NOT_READ: Final = ("/dev", "/run", "/tmp")  # noqa: S108 - of others
+ROOM: Final = kernel.READ_DIR | kernel.EXECUTE
+
+
+class Protected(NamedTuple):
+    """Absolute paths: *denied* cannot be changed, *secret* ones cannot be read either."""
+
+    denied: frozenset[str]
+    secret: frozenset[str]
+
+
+def rules_of_system(hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
+    """Yield the rights to read all of the system but *hidden* paths, and *readable* below them."""
+    yield from _surroundings("/", frozenset((*hidden, *NOT_READ)))
+    for path in readable:
+        yield (path, kernel.READ)
+    for name in DEVICES:
+        yield (f"/dev/{name}", kernel.READ_FILE | kernel.WRITE_FILE)
+
+
+def _surroundings(folder: str, hidden: frozenset[str]) -> Iterator[Rule]:
+    above = _above(hidden)
+    queue = [folder]
+    while queue:
+        for path, is_folder in _entries(queue.pop()):
+            if path in hidden:
+                continue
+            if path in above:
+                queue.append(path)
+            else:
+                yield (path, kernel.READ if is_folder else kernel.READ & kernel.OF_FILES)
+
+
+def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:
+    """Yield the rights in the workspace at *root*, the outer folders first."""
+    above, above_secret = _above((*protected.denied, *protected.secret)), _above(protected.secret)
+    queue = [root]
+    while queue:
+        folder = queue.pop()
+        yield (folder, ROOM | (0 if folder in above_secret else kernel.READ_FILE))
+        for path, is_folder in _entries(folder):
+            if path in protected.secret:
+                continue
+            if path in above and is_folder:
+                queue.append(path)
+                continue
+            rights = kernel.READ if path in protected.denied else kernel.READ | kernel.CHANGE
+            yield (path, rights if is_folder else rights & kernel.OF_FILES)
+
+
+def mixed_folders(root: str, protected: Protected) -> list[str]:
+    """Return the folders of the workspace that hold something protected, at whatever depth."""
+    return sorted(
+        {
+            root,
+            *(
+                path
+                for path in _above((*protected.denied, *protected.secret))
+                if _is_in(root, path)
+            ),
+        }
+    )
+
+
+def _is_in(root: str, path: str) -> bool:
+    return path.startswith(f"{root}/")
+
+
+def _above(paths: Iterable[str]) -> frozenset[str]:
+    outer = ancestors(tuple(path.lstrip("/") for path in paths))
+    return frozenset(("/", *(f"/{path}" for path in outer)))
+
+
+def _entries(folder: str) -> Iterator[tuple[str, bool]]:
+    """Yield each path in a folder, and whether it is a folder; links are what they lead to."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_symlink():
+                    yield entry.path, entry.is_dir(follow_symlinks=False)
+    except OSError:  # it cannot be listed: nothing in it is granted
+        return

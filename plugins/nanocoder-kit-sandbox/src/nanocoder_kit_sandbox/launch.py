@@ -1,0 +1,152 @@
+"""The program that starts a command inside Landlock, and stays beside it until all of it has ended.
+
+This process keeps outside of the command's rules: it holds the lock of what runs inside, answers
+the calls that rules for paths cannot judge, and ends what the command leaves behind.
+"""
+
+import fcntl
+import marshal
+import os
+import resource
+import select
+import signal
+import sys
+from typing import Any, Final, NoReturn
+
+from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.broker import Broker
+
+REAP_MS: Final = 1_000
+_NOT_FOUND: Final = 127
+_BY_SIGNAL: Final = 128
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def main() -> NoReturn:
+    """Run the words after "--", by the rules in the file that is named before it."""
+    argv = sys.argv[3:]
+    with open(sys.argv[1], "rb") as file:
+        rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
+    kernel.end_with_parent(signal.SIGKILL)
+    lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
+    fcntl.lockf(lock, fcntl.LOCK_SH)
+    kernel.give_up_rights()
+    kernel.adopt_orphans()
+    kernel.restrict(
+        rules["outer"],
+        kernel.CHANGE | kernel.MAKE_DEVICE,
+        network=True,
+        scopes=False,
+        version=rules["version"],
+    )
+    broker_reads, inside_writes = os.pipe()
+    inside_reads, broker_writes = os.pipe()
+    process = os.fork()
+    if not process:
+        try:
+            _run(rules, argv, inside_writes, inside_reads)
+        except OSError as error:
+            os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
+        os._exit(_NOT_FOUND)
+    os.close(inside_writes)
+    os.close(inside_reads)
+    status = _stand_by(process, rules, broker_reads, broker_writes)
+    os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status))
+
+
+def _run(rules: dict[str, Any], argv: list[str], writes: int, reads: int) -> None:
+    """Give up all that the rules do not leave, and become the command; raises OSError."""
+    kernel.end_with_parent(signal.SIGKILL)
+    os.setsid()
+    for kind, limit in rules["limits"].items():
+        resource.setrlimit(kind, (limit, limit))
+    variables = {**os.environ, **rules["variables"]}
+    environment = {name: value for name, value in variables.items() if value is not None}
+    program = _find(argv[0])
+    kernel.restrict(
+        rules["inner"],
+        -1,
+        network=rules["network"],
+        scopes=True,
+        version=rules["version"],
+    )
+    listener = kernel.listen_to_calls(rules["filter"])
+    os.write(writes, str(listener).encode())
+    os.read(reads, 1)
+    os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
+
+
+def _find(name: str) -> str:
+    folders = [""] if "/" in name else os.environ.get("PATH", os.defpath).split(":")
+    paths = [os.path.join(folder, name) for folder in folders]
+    return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
+
+
+def _stand_by(process: int, rules: dict[str, Any], reads: int, writes: int) -> int:
+    """Answer calls until *process* ends, then end the rest; return how it ended."""
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: _end(number))
+    handle = os.pidfd_open(process)
+    words = os.read(reads, 20)
+    if not words:  # it failed, and said why
+        return os.waitpid(process, 0)[1]
+    listener = kernel.handle_of(handle, int(words))
+    broker = Broker(listener, rules)
+    os.write(writes, b"x")
+    poll = select.poll()
+    poll.register(listener, select.POLLIN)
+    poll.register(handle, select.POLLIN)
+    while True:
+        ready = dict(poll.poll(REAP_MS))
+        if ready.get(listener, 0) & select.POLLIN:
+            broker.answer()
+        if handle in ready:
+            break
+        _reap(process)
+    status = os.waitpid(process, 0)[1]
+    _end_all()
+    return status
+
+
+def _reap(process: int) -> None:
+    """Take note of orphans that ended, and of nothing else."""
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid == process:
+            return
+        os.waitpid(ended.si_pid, 0)
+
+
+def _end_all() -> None:
+    """End every descendant; those of one that ends become our own children."""
+    ours = str(os.getpid())
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = file.read().rpartition(b")")[2].split()[1].decode()
+                if parent == ours:
+                    os.kill(int(name), signal.SIGKILL)
+            except (OSError, IndexError):
+                continue
+        select.poll().poll(1)
+
+
+def _end(number: int) -> NoReturn:
+    """End everything inside, and this process, as a signal asks."""
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    _end_all()
+    os._exit(_BY_SIGNAL + number)
+
+
+if __name__ == "__main__":
+    main()
