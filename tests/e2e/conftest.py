@@ -46,8 +46,19 @@ class ForeignPrograms:
 
 @pytest.fixture(scope="session")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> ForeignPrograms:
-    """Install what others wrote; the tests that use it need the programs node, npm and uv."""
-    folder = tmp_path_factory.mktemp("foreign")
+    """Install what others wrote; the tests that use it need the programs node, npm and uv.
+
+    NANOCODER_FOREIGN names a folder that keeps them for the next time.
+    """
+    kept = os.environ.get("NANOCODER_FOREIGN")
+    folder = Path(kept) if kept else tmp_path_factory.mktemp("foreign")
+    programs = (folder / "node_modules/.bin", folder / "python/bin", Path(sys.executable).parent)
+    if not programs[1].is_dir():
+        _install(folder)
+    return ForeignPrograms(programs)
+
+
+def _install(folder: Path) -> None:
     version = _checked(["node", "--version"], folder)
     major, minor = (int(part) for part in version.removeprefix("v").split(".")[:2])
     is_old = (major, minor) < OLDEST_NODE
@@ -60,9 +71,6 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> ForeignPrograms:
     python = environment / "bin/python"
     install = ["uv", "pip", "install", "--no-config", "-q", "--python", str(python)]
     _checked([*install, *PYTHON_PACKAGES], folder)
-    return ForeignPrograms(
-        (folder / "node_modules/.bin", python.parent, Path(sys.executable).parent)
-    )
 
 
 def _checked(command: list[str], cwd: Path) -> str:

@@ -1,8 +1,10 @@
 """A real server, and the official client on both revisions of the protocol."""
 
+import http.client
 import re
 import subprocess
 import urllib.error
+import urllib.parse
 import urllib.request
 from contextlib import asynccontextmanager
 
@@ -17,6 +19,8 @@ RULES = (
     '[plugins.policy-rules]\ndeny = ["write_file(secrets/**)"]\nallow = ["write_file(docs/**)"]\n'
 )
 MODES = ("legacy", "auto")
+MORE_THAN_IS_TAKEN = 5_000_000
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
@@ -141,24 +145,46 @@ def test_conf_026_http_needs_the_token_and_an_own_origin(place):
                 line = process.stderr.readline()
             url, token = re.search(r"(http://127\.0\.0\.1:\d+/mcp), .* Bearer (\S+)", line).groups()
             bearer = {"Authorization": f"Bearer {token}"}
-            evil = {**bearer, "Origin": "http://evil.test"}
-            rebound = {**bearer, "Host": "evil.test"}
-            codes = [status(url, headers) for headers in ({}, evil, rebound)]
-            assert codes == [401, 403, 421]
+            for headers, body, code in (
+                ({}, b"{}", 401),
+                ({"Authorization": f"Bearer {token}x"}, b"{}", 401),
+                ({"Authorization": token}, b"{}", 401),
+                ({**bearer, "Origin": "http://evil.test"}, b"{}", 403),
+                ({**bearer, "Origin": "null"}, b"{}", 403),
+                ({**bearer, "Host": "evil.test"}, b"{}", 421),
+                ({**bearer, "Host": "127.0.0.1.evil.test:80"}, b"{}", 421),
+                ({**bearer, "Content-Type": "text/plain"}, b"{}", 400),
+                (bearer, b"[" * 100_000, 400),
+            ):
+                assert status(url, headers, body) == code, headers
+            assert status_of_long(url, {}) == 401
+            assert status_of_long(url, bearer) == 413
             assert "hello" in anyio.run(read_over_http, url, bearer)
         finally:
             process.terminate()
             process.wait(20)
 
 
-def status(url, headers):
-    head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    request = urllib.request.Request(url, b"{}", {**head, **headers})
+def status(url, headers, body):
+    request = urllib.request.Request(url, body, {**JSON, **headers})
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
+
+
+def status_of_long(url, headers):
+    """Announce a long body and send nothing of it."""
+    place = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=20)
+    connection.putrequest("POST", place.path)
+    for name, value in {**headers, **JSON, "Content-Length": str(MORE_THAN_IS_TAKEN)}.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse().status
+    connection.close()
+    return answer
 
 
 async def read_over_http(url, headers):

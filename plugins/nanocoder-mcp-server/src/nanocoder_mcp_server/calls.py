@@ -2,11 +2,11 @@
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
 from attrs import define, field
-from nanocoder import ApprovalAnswer, ApprovalRequest, Session, ToolResult
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, Session, ToolResult
 
 MAX_WAITING: Final = 1_000
 """How many questions that nobody answered are remembered."""
@@ -17,8 +17,19 @@ TOO_LONG: Final = (
     " approved by a client; make it in smaller calls"
 )
 ACTOR: Final = "the MCP client"
-Question = Callable[[ApprovalRequest], bool | None]
-Progress = Callable[[str], None]
+
+
+class Client(Protocol):
+    """The maker of the call that runs; the threads of the session call its methods."""
+
+    def approve(self, request: ApprovalRequest) -> bool | None:
+        """Return whether its person agrees; None where there is no answer."""
+
+    def answer(self, question: Question) -> str | None:
+        """Return what its person answers to a tool; None where there is no answer."""
+
+    def show_progress(self, text: str) -> None:
+        """Tell it how far the call is."""
 
 
 @define(eq=False)
@@ -31,29 +42,33 @@ class Calls:
 
     session: Session | None = None
     _lock: threading.Lock = field(factory=threading.Lock)
-    _ask: Question | None = None
+    _client: Client | None = None
     _waiting: dict[str, tuple[str, str]] = field(factory=dict)
 
     def call(
-        self, name: str, arguments: Mapping[str, Any], ask: Question, progress: Progress
+        self, name: str, arguments: Mapping[str, Any], client: Client, cancel: Cancel
     ) -> ToolResult:
-        """Take one call down the path of the session; *ask* asks the client for approval."""
-        if self.session is None:
+        """Take one call of *client* down the path of the session; *cancel* stops it.
+
+        Raises: Cancelled if it was cancelled before its turn came.
+        """
+        session = self.session
+        if session is None:
             raise RuntimeError("there is no session")
         with self._lock:
-            self._ask = ask
-            for event in self.session.call(name, arguments):
-                if event.kind == "call.progress":
-                    progress(str(event.data.get("text", "")))
-            result = self.session.result
-            if result is None:
+            cancel.check()
+            self._client = client
+            forget = cancel.on_set(session.interrupt)
+            try:
+                for event in session.call(name, arguments):
+                    if event.kind == "call.progress":
+                        client.show_progress(str(event.data.get("text", "")))
+            finally:
+                forget()
+                self._client = None
+            if session.result is None:
                 raise RuntimeError("the call came to no result")
-            return result
-
-    def interrupt(self) -> None:
-        """Stop the call that runs."""
-        if self.session is not None:
-            self.session.interrupt()
+            return session.result
 
     def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
         """Answer a question of the session with what the client says; without an answer, no."""
@@ -61,10 +76,14 @@ class Calls:
             return ApprovalAnswer(
                 request.id, request.digest, approved=False, reason=TOO_LONG, actor=ACTOR
             )
-        agreed = None if self._ask is None else self._ask(request)
+        agreed = None if self._client is None else self._client.approve(request)
         if agreed is None:
             return None
         return ApprovalAnswer(request.id, request.digest, approved=agreed, actor=ACTOR)
+
+    def answer(self, question: Question) -> str | None:
+        """Answer a question of a tool with what the client says."""
+        return None if self._client is None else self._client.answer(question)
 
     def remember(self, request: ApprovalRequest) -> str:
         """Return what a client has to send back with its answer to *request*; it counts once."""

@@ -1,8 +1,8 @@
 """The requests of clients, as the official SDK hands them over, and what they get back."""
 
 import asyncio
-import base64
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -11,11 +11,21 @@ import anyio.to_thread
 import mcp_types
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from nanocoder import ApprovalRequest, Risk, Tool, ToolResult, __version__, for_terminal
+from nanocoder import (
+    ApprovalRequest,
+    Cancel,
+    Question,
+    Risk,
+    Tool,
+    __version__,
+    for_terminal,
+)
 
 from nanocoder_mcp_server.calls import Calls
+from nanocoder_mcp_server.results import result_of
 
 QUESTION: Final = "approval"
+ANSWER: Final = "answer"
 FORM: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -41,7 +51,7 @@ def server_of(calls: Calls, tools: Tools) -> Server[Any]:
     async def call_tool(ctx: Any, params: Any) -> Any:
         if params.name not in tools:
             return _text(f"Unknown tool: {params.name}. Tools: {', '.join(tools)}", is_error=True)
-        return await Asking(calls, ctx, params).answer()
+        return await Asking(calls, ctx, params).result()
 
     return Server(
         "nanocoder", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool
@@ -72,19 +82,19 @@ class Asking:
         self._ctx = ctx
         self._params = params
         self._needed: ApprovalRequest | None = None
+        self._cancel = Cancel()
+        self._progress = 0
         self._loop = asyncio.get_running_loop()
         self._is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-    async def answer(self) -> Any:
+    async def result(self) -> Any:
         """Run the call; return its result, or a question that the client has to answer first."""
         arguments = dict(self._params.arguments or {})
-        work = partial(
-            self._calls.call, self._params.name, arguments, self._ask, self._report_progress
-        )
+        work = partial(self._calls.call, self._params.name, arguments, self, self._cancel)
         try:
             result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
-            self._calls.interrupt()
+            self._cancel.set()
             raise
         finally:
             self._calls.settle(self._params.request_state or "")
@@ -95,12 +105,13 @@ class Asking:
             )
         return result_of(result)
 
-    def _ask(self, request: ApprovalRequest) -> bool | None:
+    def approve(self, request: ApprovalRequest) -> bool | None:
         """Return the client's answer; None where it has none."""
         if not self._can_be_asked():
             return None
         if not self._is_modern:
-            return self._elicit(request)
+            response = self._elicit(_form(request).message, FORM)
+            return None if response is None else _agreed(response)
         responses = self._params.input_responses or {}
         if self._calls.was_asked(self._params.request_state or "", request):
             response = responses.get(QUESTION)
@@ -108,34 +119,56 @@ class Asking:
         self._needed = request
         return None
 
+    def answer(self, question: Question) -> str | None:
+        """Put a tool's question to the client's person; None where there is no answer.
+
+        Later revisions would run the call a second time with the answer, and a tool that asks in
+        the middle of its work must not do that work twice.
+        """
+        if self._is_modern or not self._can_be_asked():
+            return None
+        response = self._elicit(for_terminal(question.text), question_form(question))
+        if response is None or response.action != "accept":
+            return None
+        answer = (response.content or {}).get(ANSWER)
+        is_choice = question.custom or answer in question.choices
+        return answer if isinstance(answer, str) and is_choice else None
+
+    def show_progress(self, text: str) -> None:
+        """Send the client a notification, if it wants them; each has a higher number."""
+        token = (self._ctx.meta or {}).get("progress_token")
+        if token is None:
+            return
+        self._progress += 1
+        send = self._ctx.session.send_progress_notification
+        # A client that does not listen any more is no reason to stop the call.
+        with suppress(Exception):
+            self._wait_for(send(token, float(self._progress), None, text))
+
     def _can_be_asked(self) -> bool:
         capability = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
         return bool(self._ctx.session.check_client_capability(capability))
 
-    def _elicit(self, request: ApprovalRequest) -> bool | None:
-        """Ask in the middle of the call, as earlier revisions of the protocol can."""
-        form = _form(request)
-        ask = partial(
-            self._ctx.session.elicit_form,
-            form.message,
-            FORM,
-            related_request_id=self._ctx.request_id,
-        )
+    def _elicit(self, message: str, form: dict[str, Any]) -> Any:
+        """Ask in the middle of the call, as earlier revisions can; None without an answer."""
+        request_id = self._ctx.request_id
+        ask = self._ctx.session.elicit_form(message, form, related_request_id=request_id)
         try:
-            return _agreed(self._wait_for(ask()))
-        except Exception:  # noqa: BLE001 - whatever goes wrong there, nobody has agreed
+            return self._wait_for(ask)
+        except Exception:  # noqa: BLE001 - whatever goes wrong there, nobody has answered
             return None
 
     def _wait_for(self, work: Any) -> Any:
-        """Do *work* on the server's loop; the session asks from threads of its own."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Do *work* on the server's loop until the call is cancelled.
 
-    def _report_progress(self, text: str) -> None:
-        token = (self._ctx.meta or {}).get("progress_token")
-        if token is None:
-            return
-        send = partial(self._ctx.session.send_progress_notification, token, 0.0, None, text)
-        self._wait_for(send())
+        The session asks from threads of its own.
+        """
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        forget = self._cancel.on_set(future.cancel)
+        try:
+            return future.result()
+        finally:
+            forget()
 
 
 def _form(request: ApprovalRequest) -> mcp_types.ElicitRequestFormParams:
@@ -149,20 +182,15 @@ def _agreed(response: Any) -> bool:
     return response.action == "accept" and (response.content or {}).get("approve") is True
 
 
-def result_of(result: ToolResult) -> mcp_types.CallToolResult:
-    """Return a result as clients read it."""
-    content: list[Any] = [mcp_types.TextContent(type="text", text=result.output)]
-    content += [
-        mcp_types.ImageContent(
-            type="image", data=base64.b64encode(each.data).decode(), mime_type=each.media_type
-        )
-        for each in result.attachments
-        if each.media_type.startswith("image/")
-    ]
-    data = result.data if isinstance(result.data, dict) and not result.is_error else None
-    return mcp_types.CallToolResult(
-        content=content, structured_content=data, is_error=result.is_error
-    )
+def question_form(question: Question) -> dict[str, Any]:
+    """Return the form that asks *question*: one field, with its choices."""
+    field: dict[str, Any] = {"type": "string", "title": "Answer"}
+    choices = [for_terminal(choice) for choice in question.choices]
+    if choices == [*question.choices] and choices and not question.custom:
+        field["enum"] = choices
+    elif choices:
+        field["description"] = f"For example: {'; '.join(choices)}"
+    return {"type": "object", "properties": {ANSWER: field}, "required": [ANSWER]}
 
 
 def _text(text: str, *, is_error: bool) -> mcp_types.CallToolResult:

@@ -32,7 +32,12 @@ def serve(arguments: Namespace, host: Host) -> int:
     port = _port(arguments.http)
     calls = Calls()
     with open_session(
-        host.cwd, config=host.config, plugins=host.plugins, warn=host.say, approve=calls.approve
+        host.cwd,
+        config=host.config,
+        plugins=host.plugins,
+        warn=host.say,
+        approve=calls.approve,
+        ask=calls.answer,
     ) as session:
         calls.session = session
         server = server_of(calls, chosen_tools(session.tools, named))

@@ -1,0 +1,48 @@
+"""Results of calls as clients read them."""
+
+import base64
+from typing import Any, Final
+from urllib.parse import quote
+
+import mcp_types
+from nanocoder import Attachment, ToolResult
+
+TEXTS: Final = ("text/", "application/json")
+
+
+def result_of(result: ToolResult) -> mcp_types.CallToolResult:
+    """Return a result as clients read it: its text, its attachments and its data."""
+    content: list[Any] = [mcp_types.TextContent(type="text", text=result.output)]
+    content += [content_of(each, place) for place, each in enumerate(result.attachments, 1)]
+    data = result.data if isinstance(result.data, dict) and not result.is_error else None
+    return mcp_types.CallToolResult(
+        content=content, structured_content=data, is_error=result.is_error
+    )
+
+
+def content_of(attachment: Attachment, place: int) -> Any:
+    """Return an image or a sound as such, and any other file as a resource in the result."""
+    media_type = attachment.media_type
+    encoded = base64.b64encode(attachment.data).decode()
+    if media_type.startswith("image/"):
+        return mcp_types.ImageContent(type="image", data=encoded, mime_type=media_type)
+    if media_type.startswith("audio/"):
+        return mcp_types.AudioContent(type="audio", data=encoded, mime_type=media_type)
+    address = f"attachment:///{quote(attachment.name or str(place))}"
+    return mcp_types.EmbeddedResource(
+        type="resource", resource=_resource(attachment, address, encoded)
+    )
+
+
+def _resource(attachment: Attachment, address: str, encoded: str) -> Any:
+    try:
+        if attachment.media_type.startswith(TEXTS):
+            text = attachment.data.decode()
+            return mcp_types.TextResourceContents(
+                uri=address, mime_type=attachment.media_type, text=text
+            )
+    except UnicodeDecodeError:
+        pass  # it goes as bytes
+    return mcp_types.BlobResourceContents(
+        uri=address, mime_type=attachment.media_type, blob=encoded
+    )

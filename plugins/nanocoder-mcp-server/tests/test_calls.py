@@ -1,0 +1,191 @@
+"""Calls of the official client in this process: what they return, what they ask, how they end."""
+
+import threading
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import mcp_types
+import pytest
+from mcp import Client
+from nanocoder import Attachment, Question, ToolResult, hookimpl, tool
+from nanocoder_mcp_server.calls import Calls
+from nanocoder_mcp_server.protocol import server_of
+from nanocoder_testing import opened
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.contract("I25")]
+HARMLESS = {"risk": "safe", "effects": ["read"]}
+FILES = (
+    Attachment("image/png", b"\x89PNG"),
+    Attachment("audio/wav", b"RIFF"),
+    Attachment("text/plain", b"hello", name="a b.txt"),
+    Attachment("text/plain", b"\xff\xfe", name="broken.txt"),
+    Attachment("application/pdf", b"%PDF"),
+)
+
+
+class Tools:
+    """Tools of a session; *starts* and *may_end* follow one that waits."""
+
+    def __init__(self):
+        self.starts = threading.Semaphore(0)
+        self.may_end = threading.Event()
+        self.ran = []
+
+    @hookimpl
+    def nanocoder_tools(self):
+        @tool(**HARMLESS)
+        def files() -> ToolResult:
+            """Return files."""
+            return ToolResult("five files", attachments=FILES)
+
+        @tool(**HARMLESS)
+        def steps(ctx) -> str:
+            """Say how far it is."""
+            for name in ("one", "two", "three"):
+                ctx.progress(name)
+            return "done"
+
+        @tool(**HARMLESS)
+        def ask(ctx, choices: list[str]) -> str:
+            """Ask the person."""
+            question = Question("Which one?", tuple(choices), custom=not choices)
+            return f"answer: {ctx.ask(question)}"
+
+        @tool(**HARMLESS)
+        def wait(ctx, name: str) -> str:
+            """Wait until the test lets it go, or the call is interrupted."""
+            self.ran.append(name)
+            self.starts.release()
+            while not self.may_end.wait(0.02):
+                ctx.cancelled.check()
+            return f"{name} is done"
+
+        @tool(risk="dangerous", effects=["write"])
+        def change() -> str:
+            """Change something."""
+            return "changed"
+
+        return [files, steps, ask, wait, change]
+
+
+@contextmanager
+def served(folder):
+    tools, calls = Tools(), Calls()
+    folder.mkdir(exist_ok=True)
+    options = {"approve": calls.approve, "ask": calls.answer, "mode": "ask"}
+    with opened(folder, plugins={"tools": tools}, **options) as (session, _):
+        calls.session = session
+        yield server_of(calls, session.tools), tools
+
+
+@asynccontextmanager
+async def connected(server, person=None, mode="legacy"):
+    async with Client(server, mode=mode, elicitation_callback=person) as client:
+        yield client
+
+
+def test_every_attachment_of_a_result_reaches_the_client(tmp_path):
+    async def use(server):
+        async with connected(server) as client:
+            return (await client.call_tool("files", {})).content
+
+    with served(tmp_path / "w") as (server, _):
+        text, image, sound, note, broken, page = anyio.run(use, server)
+    assert text.text == "five files"
+    assert (image.type, image.mime_type) == ("image", "image/png")
+    assert (sound.type, sound.mime_type) == ("audio", "audio/wav")
+    assert (note.resource.text, str(note.resource.uri)) == ("hello", "attachment:///a%20b.txt")
+    assert broken.resource.blob == "//4="
+    assert (page.resource.mime_type, page.resource.blob) == ("application/pdf", "JVBERg==")
+
+
+def test_each_note_of_progress_has_a_higher_number_than_the_one_before(tmp_path):
+    notes = []
+
+    async def note(progress, _total, message):
+        notes.append((progress, message))
+
+    async def use(server):
+        async with connected(server) as client:
+            await client.call_tool("steps", {}, progress_callback=note)
+
+    with served(tmp_path / "w") as (server, _):
+        anyio.run(use, server)
+    assert notes == [(1.0, "one"), (2.0, "two"), (3.0, "three")]
+
+
+@pytest.mark.parametrize(
+    ("choices", "sent", "answer"),
+    [
+        ([], {"answer": "blue"}, "blue"),
+        (["red", "blue"], {"answer": "blue"}, "blue"),
+        (["red", "blue"], {"answer": "green"}, "None"),
+        ([], {"answer": 5}, "None"),
+        ([], None, "None"),
+    ],
+)
+def test_a_question_of_a_tool_is_put_to_the_person_of_the_client(tmp_path, choices, sent, answer):
+    asked = []
+
+    async def person(_context, params):
+        asked.append((params.message, params.requested_schema["properties"]["answer"]))
+        action = "accept" if sent else "decline"
+        return mcp_types.ElicitResult(action=action, content=sent)
+
+    async def use(server):
+        async with connected(server, person) as client:
+            return (await client.call_tool("ask", {"choices": choices})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        assert anyio.run(use, server) == f"answer: {answer}"
+    ((message, field),) = asked
+    assert message == "Which one?"
+    assert field.get("enum", []) == choices
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_nobody_answers_for_a_client_that_cannot_be_asked(tmp_path, mode):
+    async def use(server):
+        async with connected(server, mode=mode) as client:
+            return (await client.call_tool("ask", {"choices": []})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        assert anyio.run(use, server) == "answer: None"
+
+
+def test_a_cancelled_call_that_waits_for_its_turn_never_runs_and_stops_no_other(tmp_path):
+    results = {}
+
+    async def call(client, name):
+        results[name] = (await client.call_tool("wait", {"name": name})).content[0].text
+
+    async def use(server, tools):
+        async with connected(server) as first, connected(server) as second:
+            async with anyio.create_task_group() as group:
+                group.start_soon(call, first, "first")
+                await anyio.to_thread.run_sync(tools.starts.acquire)
+                with anyio.move_on_after(0.5):
+                    await call(second, "second")
+                await anyio.sleep(0.3)
+                tools.may_end.set()
+            await call(second, "third")
+
+    with served(tmp_path / "w") as (server, tools):
+        anyio.run(use, server, tools)
+    assert results == {"first": "first is done", "third": "third is done"}
+    assert tools.ran == ["first", "third"]
+
+
+def test_a_client_that_never_answers_and_gives_up_keeps_nobody_else_waiting(tmp_path):
+    async def silent(_context, _params):
+        await anyio.sleep(600)
+
+    async def use(server):
+        async with connected(server, silent) as first, connected(server) as second:
+            with anyio.move_on_after(0.5):
+                await first.call_tool("change", {})
+            with anyio.fail_after(20):
+                return (await second.call_tool("files", {})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        assert anyio.run(use, server) == "five files"

@@ -1,0 +1,161 @@
+"""The official conformance suite against nanocoder as a client and as a server.
+
+docs/reference/mcp.md has the scenarios and how many checks of each pass; this runs them.
+"""
+
+import http.client
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import repository
+from place import Place
+
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.needs("node", "npm"),
+    pytest.mark.contract("I24"),
+    pytest.mark.contract("I25"),
+]
+PAGE = repository.ROOT / "docs/reference/mcp.md"
+ROW = re.compile(r"^\| `([\w-]+)` \| (client|server) \| (\d+) of (\d+) \|", re.MULTILINE)
+CLIENT = repository.ROOT / "plugins/nanocoder-mcp/tests/programs/conformance_client.py"
+TOKEN = "a-token-of-the-test"
+
+
+def scenarios(side):
+    """Return the scenarios of the page that judge one side, with the checks that pass, of all."""
+    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    return {name: (int(passed), int(every)) for name, of, passed, every in rows if of == side}
+
+
+@pytest.fixture
+def judge(foreign, nanocoder):
+    """Return a function that runs the suite and returns the checks of each scenario by outcome."""
+    variables = {**nanocoder.environment, "PATH": foreign.path}
+
+    def run(side, *words):
+        folder = nanocoder.home / "results"
+        subprocess.run(
+            [foreign["conformance"], side, "-o", str(folder), *words],
+            cwd=nanocoder.cwd,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=300,
+            check=False,  # it fails for what is not offered, too
+        )
+        files = sorted(folder.rglob("checks.json"))
+        return {scenario_of(file, folder): json.loads(file.read_text()) for file in files}
+
+    return run
+
+
+def scenario_of(file, folder):
+    """Return the scenario whose checks are in *file*; its folder adds a side and a time to it."""
+    name = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", str(file.parent.relative_to(folder)))
+    return name.removeprefix("server-")
+
+
+def counts(checks):
+    """Return how many checks passed, and of how many; notes are none."""
+    states = [check["status"] for check in checks if check["status"] != "INFO"]
+    return states.count("SUCCESS"), len(states)
+
+
+def compare(results, side):
+    """Hold the results against the page."""
+    got = {name: counts(checks) for name, checks in results.items()}
+    problems = [
+        (name, check["id"], check.get("errorMessage", ""))
+        for name, checks in sorted(results.items())
+        for check in checks
+        if check["status"] not in {"SUCCESS", "INFO"}
+    ]
+    print(*problems, sep="\n")
+    assert got == scenarios(side)
+
+
+def test_the_client_passes_what_the_page_says(judge):
+    command = f"{sys.executable} {CLIENT}"
+    results = {}
+    for name in scenarios("client"):
+        results |= judge("client", "--scenario", name, "--command", command)
+    compare(results, "client")
+
+
+def test_the_server_passes_what_the_page_says(judge, tmp_path):
+    (tmp_path / "served").mkdir()
+    with served(Place(tmp_path / "served")) as address, with_token(address) as url:
+        results = judge("server", "--suite", "all", "--url", url)
+    compare(results, "server")
+
+
+@contextmanager
+def served(place):
+    """Serve the suite's tools, which come from an installed plugin; provides the address."""
+    place.bring("nanocoder-mcp")
+    place.bring("nanocoder-mcp-server")
+    text = Path(__file__).with_name("suite_tools.py").read_text(encoding="utf-8")
+    place.install("suite-tools", {"suite_tools.py": text}, plugin="suite-tools")
+    names = ",".join(re.findall(r'name="(\w+)"', text))
+    python = str(place.venv / "bin/python")
+    words = ["-P", "-m", "nanocoder", "mcp", "serve", "--http", "0", "--tools", names]
+    environment = {"HOME": str(place.home), "PATH": os.defpath, "NANOCODER_MCP_TOKEN": TOKEN}
+    with subprocess.Popen(
+        [python, *words], cwd=place.work, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            line = ""
+            while "serving at" not in line:
+                line = process.stderr.readline()
+                assert line, "the server ended"
+            yield line.split("serving at ")[1].split(",")[0]
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+@contextmanager
+def with_token(address):
+    """Serve *address* to clients that bring no token; provides the address of that."""
+    target = urlsplit(address)
+
+    class Forwarding(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.0"  # each reply ends with its connection
+
+        def forward(self):
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            connection = http.client.HTTPConnection(target.hostname, target.port, timeout=60)
+            # Host and Origin go on as they came: the server judges them.
+            headers = {**self.headers, "authorization": f"Bearer {TOKEN}"}
+            connection.request(self.command, self.path, body, headers)
+            reply = connection.getresponse()
+            self.send_response(reply.status)
+            for name, value in reply.getheaders():
+                if name.lower() not in {"transfer-encoding", "connection", "date", "server"}:
+                    self.send_header(name, value)
+            self.end_headers()
+            with suppress(OSError, http.client.HTTPException):  # a side may have left
+                while piece := reply.read1(65_536):
+                    self.wfile.write(piece)
+            connection.close()
+
+        do_GET = do_POST = do_DELETE = forward  # noqa: N815 - names of the standard library
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forwarding) as proxy:
+        proxy.daemon_threads = True
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{proxy.server_port}{target.path}"
+        proxy.shutdown()
