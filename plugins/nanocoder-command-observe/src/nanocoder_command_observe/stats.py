@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from nanocoder import Host, UsageError
 from nanocoder_kit_sessions import session_store
+from nanocoder_kit_table import print_table
 
 from nanocoder_command_observe.statistics import Statistics, missed, statistics
 
@@ -55,7 +56,7 @@ def _print(
     host: Host, rows: Sequence[Mapping[str, Any]], figures: Statistics, arguments: Namespace
 ) -> None:
     if rows:
-        host.print_table(HEAD, [_cells(row) for row in rows])
+        print_table(HEAD, [_cells(row) for row in rows])
     else:
         tool = f" of {arguments.tool!r}" if arguments.tool else ""
         days = f" in the last {arguments.days:g} days" if arguments.days else ""

@@ -5,6 +5,7 @@ from argparse import Namespace
 
 from nanocoder import Host
 from nanocoder_kit_sessions import session_store, sessions_with_work
+from nanocoder_kit_table import print_table
 
 from nanocoder_command_observe.call_trace import Stage, trace
 
@@ -20,7 +21,7 @@ def run(arguments: Namespace, host: Host) -> int:
         return 0
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
     host.print_line(f"{call.tool} {call.call_id}: {call.status}, {at}, session {session_id}")
-    host.print_table(("stage", "status", "began", "took", ""), [*map(_cells, call.stages)])
+    print_table(("stage", "status", "began", "took", ""), [*map(_cells, call.stages)])
     return 0
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 from nanocoder import Host, ToolCall, Verdict
+from nanocoder_kit_table import print_table
 
 from nanocoder_command_policy.judging import Judge, judging
 from nanocoder_command_policy.listed_rules import ListedRule, RuleList
@@ -39,7 +40,7 @@ def run(arguments: Namespace, host: Host) -> int:
         return 0
     if findings:
         rows_of_text = [(it.kind, it.subject, it.where or "-", it.meaning) for it in findings]
-        host.print_table(("gap", "rule or tool", "where", "meaning"), rows_of_text)
+        print_table(("gap", "rule or tool", "where", "meaning"), rows_of_text)
     else:
         host.print_line("Every tool has a rule, and every rule decides.")
     host.print_line(f"({len(stored)} calls of stored sessions were looked at)")

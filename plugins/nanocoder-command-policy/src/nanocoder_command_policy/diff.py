@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder import Config, Host, UsageError, read_user_file
+from nanocoder_kit_table import print_table
 
 from nanocoder_command_policy.differences import (
     Difference,
@@ -67,8 +68,8 @@ def _print(
     host: Host, settings: list[tuple[str, str, str]], differences: list[Difference], calls: int
 ) -> None:
     if settings:
-        host.print_table(("setting", "old", "new"), settings)
+        print_table(("setting", "old", "new"), settings)
     if differences:
-        print_differences(host, differences)
+        print_differences(differences)
     same = calls - sum(it.times for it in differences)
     host.print_line(f"{len(settings)} settings differ; {same} of {calls} calls are judged the same")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
-from nanocoder import Host, ToolCall
+from nanocoder import ToolCall
+from nanocoder_kit_table import print_table
 
 COLUMNS = 60
 """How much of a call a line of the table shows."""
@@ -47,14 +48,14 @@ def brief(call: ToolCall, columns: int = COLUMNS) -> str:
     return line if len(line) <= columns else f"{line[: columns - 1]}…"
 
 
-def print_differences(host: Host, differences: Iterable[Difference]) -> None:
+def print_differences(differences: Iterable[Difference]) -> None:
     """Print a table of what changes."""
     head = ("tool", "call", "mode", "before", "now", "times", "because")
     rows = [
         (it.call.name, brief(it.call), it.mode, it.before, it.after, it.times, it.why)
         for it in differences
     ]
-    host.print_table(head, rows)
+    print_table(head, rows)
 
 
 def changed_settings(

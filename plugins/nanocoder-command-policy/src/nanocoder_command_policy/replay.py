@@ -23,7 +23,7 @@ def run(arguments: Namespace, host: Host) -> int:
         host.print_json({"calls": len(stored), "verdicts": [it.data() for it in differences]})
         return 1 if differences else 0
     if differences:
-        print_differences(host, differences)
+        print_differences(differences)
     same = len(stored) - sum(it.times for it in differences)
     host.print_line(f"{same} of {len(stored)} calls would be judged the same now")
     return 1 if differences else 0

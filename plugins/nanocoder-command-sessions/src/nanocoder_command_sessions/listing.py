@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from nanocoder import Host, PersonError, one_line
 from nanocoder_kit_sessions import SessionSummary, index_path, matches, session_store
+from nanocoder_kit_table import print_table
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28
@@ -98,7 +99,7 @@ def _print_list(
         title = f"{tagged} {title_of(summary, room, is_below=bool(depth))}".lstrip()
         rows.append((summary.id, last_used(summary), summary.turns, *directory, origin + title))
     heading = ("directory",) if arguments.all else ()
-    host.print_table(("session", "last used", "turns", *heading, "title"), rows)
+    print_table(("session", "last used", "turns", *heading, "title"), rows)
 
 
 def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, int]]:

@@ -1,6 +1,9 @@
-"""The commands that set nanocoder up, and say whether it is: packages, settings, models."""
+"""The commands that set nanocoder up, and show how it is: packages, settings, models, tools."""
 
 from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Final
 
 import attrs
@@ -16,33 +19,79 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer `models`, `doctor`, two actions of the group `plugins` and five of `config`."""
+    """Offer `models`, `doctor`, `tools`, three actions of `plugins` and eight of `config`."""
     return [
         Command(
             "plugins install",
             "show what packages do and, if you agree, install them",
-            _install,
+            _lazy("packages", "install"),
             (NAMES, attrs.evolve(YES, help="do not ask; what is installed is shown all the same")),
             outside_calls=True,
         ),
         Command(
             "plugins remove",
             "uninstall with pip",
-            _remove,
+            _lazy("packages", "remove"),
             (attrs.evolve(NAMES, completes="plugins"),),
             outside_calls=True,
         ),
+        *_listing_commands(),
+        *_shown_settings(),
         *_config_commands(),
         Command(
             "models",
             "list the models you can use",
-            _models,
+            _lazy("models", "run"),
             (
                 Argument("provider", "list the models of this provider", count="?", default=""),
                 OUTPUT,
             ),
         ),
-        Command("doctor", "check this installation", _doctor, (OUTPUT,)),
+        Command("doctor", "check this installation", _lazy("doctor", "run"), (OUTPUT,)),
+    ]
+
+
+def _listing_commands() -> list[Command[Host]]:
+    return [
+        Command(
+            "plugins list",
+            "every plugin and what it offers",
+            _lazy("listings", "plugins"),
+            (Argument("names", "only these, in full", count="*", metavar="NAME"), OUTPUT),
+        ),
+        Command(
+            "tools",
+            "list the tools with their risks and costs",
+            _lazy("listings", "tools"),
+            (
+                Argument("tool", "show this tool and its parameters", count="?"),
+                OUTPUT,
+                Argument("--dialect", "as this dialect offers them", metavar="D", default=""),
+            ),
+        ),
+    ]
+
+
+def _shown_settings() -> list[Command[Host]]:
+    return [
+        Command(
+            "config show",
+            "every value and where it comes from",
+            _lazy("showing", "show"),
+            (OUTPUT, DIRECTORY),
+        ),
+        Command(
+            "config where",
+            "where one value comes from",
+            _lazy("showing", "where"),
+            (KEY, OUTPUT, DIRECTORY),
+        ),
+        Command(
+            "config path",
+            "print the path of your configuration file",
+            _lazy("showing", "path"),
+            (Argument("--project", "of this project's file instead", kind="flag"), DIRECTORY),
+        ),
     ]
 
 
@@ -51,14 +100,14 @@ def _config_commands() -> list[Command[Host]]:
         Command(
             "config set",
             "set a value in your configuration file",
-            _set_value,
+            _lazy("settings", "set_value"),
             (KEY, VALUE, DIRECTORY),
             outside_calls=True,
         ),
         Command(
             "config unset",
             "remove a value from your configuration file",
-            _unset,
+            _lazy("settings", "unset"),
             (KEY, DIRECTORY),
             outside_calls=True,
         ),
@@ -68,54 +117,26 @@ def _config_commands() -> list[Command[Host]]:
         Command(
             "config trust",
             "show this project's settings and apply them",
-            _trust,
+            _lazy("trust", "trust"),
             (YES, DIRECTORY),
             outside_calls=True,
         ),
         Command(
             "config untrust",
             "let this project's settings only tighten again",
-            _untrust,
+            _lazy("trust", "untrust"),
             (DIRECTORY,),
         ),
     ]
 
 
-def _install(arguments: Namespace, host: Host) -> int:
-    # Imported here, as below: a command that is not typed costs nothing.
-    from nanocoder_command_setup.packages import install
-
-    return install(arguments, host)
+def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
+    """Return a command's function; its module is imported when somebody types the command."""
+    return partial(_run, module, function)
 
 
-def _remove(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.packages import remove
-
-    return remove(arguments, host)
-
-
-def _models(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.models import run
-
-    return run(arguments, host)
-
-
-def _doctor(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.doctor import run
-
-    return run(arguments, host)
-
-
-def _set_value(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.settings import set_value
-
-    return set_value(arguments, host)
-
-
-def _unset(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.settings import unset
-
-    return unset(arguments, host)
+def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
+    return int(getattr(import_module(f"{__name__}.{module}"), function)(arguments, host))
 
 
 def _schema(_: Namespace, host: Host) -> int:
@@ -123,15 +144,3 @@ def _schema(_: Namespace, host: Host) -> int:
 
     host.print_json(config_schema(host.config.tables, host.settings_classes()))
     return 0
-
-
-def _trust(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.trust import trust
-
-    return trust(arguments, host)
-
-
-def _untrust(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.trust import untrust
-
-    return untrust(arguments, host)

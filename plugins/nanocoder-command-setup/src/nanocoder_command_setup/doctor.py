@@ -24,6 +24,7 @@ from nanocoder import (
     state_dir,
     user_config_dir,
 )
+from nanocoder_kit_table import print_table
 
 Check = tuple[str, str, str]
 """As the core has it: what was looked at, its status, and what a person should know."""
@@ -31,7 +32,7 @@ Check = tuple[str, str, str]
 
 def run(arguments: Namespace, host: Host) -> int:
     """Print the checks and return 1 when one of them failed. A missing model is no failure."""
-    return print_checks(list(_checks(host)), arguments.output)
+    return print_checks(list(_checks(host)), arguments.output, print_table)
 
 
 def _checks(host: Host) -> Iterator[Check]:

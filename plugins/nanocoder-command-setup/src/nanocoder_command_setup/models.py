@@ -16,6 +16,7 @@ from nanocoder import (
     key_source,
     open_provider,
 )
+from nanocoder_kit_table import print_table
 
 
 def run(arguments: Namespace, host: Host) -> int:
@@ -29,7 +30,7 @@ def run(arguments: Namespace, host: Host) -> int:
         names = ("provider", "default", "plugin", "status", "needs")
         host.print_json([dict(zip(names, row, strict=True)) for row in rows])
         return 0
-    host.print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
+    print_table(("provider", "default model", "plugin", "status", "key, or what to do"), rows)
     host.print_line(f"\n{advice}")
     return 0
 
@@ -72,7 +73,7 @@ def _models_of(host: Host, name: str, form: str) -> int:
         host.print_json([asdict(model) for model in offered])
     else:
         head = ("model", "context", "$/M in", "$/M out", "abilities", "description")
-        host.print_table(head, [_model_row(model) for model in offered])
+        print_table(head, [_model_row(model) for model in offered])
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from attrs import evolve
 from nanocoder import Host, ToolError, UsageError, counted, did_you_mean
+from nanocoder_kit_table import print_table
 
 from nanocoder_mcp import records
 from nanocoder_mcp.accepting import accept, ask_server
@@ -52,7 +53,7 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
     head = ("server", "state", "tools", "tokens", "from", "starts")
     cells = [tuple(str(row[key]) for key in head) for row in rows]
     if cells:
-        host.print_table(head, cells)
+        print_table(head, cells)
     else:
         host.print_line("No server is configured; nanocoder mcp add NAME -- COMMAND adds one.")
     for row in rows:

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from attrs import asdict
 from nanocoder import Host, UsageError, counted, did_you_mean
+from nanocoder_kit_table import print_table
 
 from nanocoder_policy_rules import grant_file
 from nanocoder_policy_rules.grant_file import Grant, moment
@@ -18,7 +19,7 @@ def list_grants(arguments: Namespace, host: Host) -> int:
         host.print_line("nothing is granted; answer a question with `a` to grant a rule")
     else:
         rows = [_row(grant, rule) for grant in grants for rule in grant.rules]
-        host.print_table(("id", "rule", "where", "granted", "until"), rows)
+        print_table(("id", "rule", "where", "granted", "until"), rows)
     return 0
 
 

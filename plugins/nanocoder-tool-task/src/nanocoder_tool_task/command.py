@@ -4,6 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from nanocoder import Host
+from nanocoder_kit_table import print_table
 
 from nanocoder_tool_task.profile_files import PROJECT_FOLDER, profile_files, unknown_tools
 from nanocoder_tool_task.profiles import BUILT_IN, Profile
@@ -39,7 +40,7 @@ def run(arguments: Namespace, host: Host, settings: Any) -> int:
             {"agents": [dict(zip(HEAD, row, strict=True)) for row in rows], "problems": problems}
         )
     else:
-        host.print_table(HEAD, rows)
+        print_table(HEAD, rows)
     for problem in problems:
         host.say(problem)
     if not settings.project_profiles and (info.cwd / PROJECT_FOLDER).is_dir():

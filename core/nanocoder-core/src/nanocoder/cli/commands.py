@@ -23,7 +23,6 @@ MODES: Final = ("plan", "ask", "edits", "auto")
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
-KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 SESSION: Final = (
     Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
     Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
@@ -151,19 +150,9 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     _command(
         "config show", "every value and where it comes from", "listings:settings", OUTPUT, DIRECTORY
     ),
-    _command(
-        "config where", "where one value comes from", "listings:where", KEY, OUTPUT, DIRECTORY
-    ),
-    _command(
-        "config path",
-        "print the path of your configuration file",
-        "listings:path",
-        Argument("--project", "of this project's file instead", kind="flag"),
-        DIRECTORY,
-    ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
-SHORT: Final = frozenset(("doctor",))
+SHORT: Final = frozenset(("doctor", "config show"))
 """The commands of which the core has a short form, for when no plugin that works has a full one.
 
 Both take the same arguments.

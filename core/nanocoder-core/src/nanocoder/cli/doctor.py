@@ -5,7 +5,7 @@ A plugin that offers a fuller `doctor` adds its own checks to `core_checks`.
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.output import print_json, print_line, print_table
@@ -16,6 +16,7 @@ from nanocoder.version import VERSION
 
 PLUGIN = "plugin "
 NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual ones"
+PrintTable = Callable[[Sequence[str], Sequence[Sequence[str]]], None]
 Check = tuple[str, str, str]
 """What was looked at, its status ("ok", "note" or "wrong"), and what a person should know."""
 
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     return print_checks(list(core_checks(host)), arguments.output)
 
 
-def print_checks(checks: Sequence[Check], form: str) -> int:
+def print_checks(checks: Sequence[Check], form: str, print_table: PrintTable = print_table) -> int:
     """Print *checks* as a table, or as JSON where *form* says so; returns the exit code."""
     states = {status for _, status, _ in checks}
     if form == "json":

@@ -131,6 +131,17 @@ class Host:
             raise UsageError(NO_SCREEN.format(reason=reason))
         return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
 
+    def hand_over(self, name: str, arguments: Namespace, **more: Any) -> int:
+        """Run the command *name* of a plugin, which shows more than the core's of that name.
+
+        It gets *arguments*, and *more* of them. Raises: UsageError where no plugin has it.
+        """
+        offer = self.plugins.offered("commands", name)
+        if offer is None:
+            reason = why_not_offered(self.plugins, "commands", name)
+            raise UsageError(f"`nanocoder {name}` shows this by a plugin: {reason}")
+        return int(offer[1].run(Namespace(**vars(arguments), **more), self))
+
     def settings_classes(self) -> dict[str, type]:
         """Return the settings class of every plugin that has one, loading them."""
         classes = {name: self.plugins.settings_class(name) for name in list(self.plugins.entries)}

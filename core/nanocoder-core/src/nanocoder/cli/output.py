@@ -6,18 +6,13 @@ Everything that was not ours made safe first.
 import json
 import sys
 from collections.abc import Sequence
-from itertools import accumulate, takewhile, zip_longest
 from typing import Any, Final, TextIO
-from unicodedata import category, east_asian_width
 
 from nanocoder_schema import for_terminal
 
-GAP: Final = "  "
 MIN_COLUMNS: Final = 20
-BREAK_AFTER: Final = (" ", ".,/=:", "_-")
-"""Marks after which a long cell may be broken, the best ones first."""
 WIDE: Final = 60
-"""How wide a column is made that is not the last one."""
+"""How wide a column of a table is made at the most."""
 
 
 def answers() -> TextIO:
@@ -37,27 +32,16 @@ def print_line(text: str = "") -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows below their heads, aligned; numbers to the right.
-
-    On a terminal the cells are wrapped to its width. Elsewhere a row is a line with all there is.
-    """
-    texts = [[for_terminal(str(cell)) for cell in row] for row in rows]
-    right = [
-        bool(rows) and all(isinstance(row[place], (int, float)) for row in rows)
-        for place in range(len(head))
-    ]
-    room = terminal_width()
-    if not room:
-        texts = [[" ".join(cell.split("\n")) for cell in row] for row in texts]
-    widths = _widths([list(head), *texts], room)
-    for line in [list(head), *texts]:
-        pieces = [
-            _wrapped(cell, width, hang=not place) if room else [cell]
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        for cells in zip_longest(*pieces, fillvalue=""):
-            placed = map(_placed, cells, widths, right)
-            sys.stdout.write(GAP.join(placed).rstrip() + "\n")
+    """Print rows below their heads, aligned, each on a line of its own; numbers to the right."""
+    texts = [[" ".join(for_terminal(str(cell)).split("\n")) for cell in row] for row in rows]
+    columns = [[title, *cells] for title, *cells in zip(head, *texts, strict=True)]
+    for place, column in enumerate(columns):
+        is_right = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        # One long value must not push what follows it out of sight.
+        width = min(WIDE, max(map(len, column)))
+        column[:] = [cell.rjust(width) if is_right else cell.ljust(width) for cell in column]
+    for cells in zip(*columns, strict=True):
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
 def terminal_width() -> int:
@@ -67,65 +51,6 @@ def terminal_width() -> int:
     import shutil  # only tables on a terminal need it
 
     return max(shutil.get_terminal_size().columns, MIN_COLUMNS)
-
-
-def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the columns' widths; with *room* they are made narrower until they fit into it."""
-    widths = []
-    for place, column in enumerate(zip(*table, strict=True)):
-        needed = [cells_of(line) for cell in column for line in cell.split("\n")]
-        # One long value must not push what follows it out of sight; behind the last is nothing.
-        is_last = place == len(table[0]) - 1
-        widths.append(max(needed) if is_last else max(min(width, WIDE) for width in needed))
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
-    while room and over > 0:
-        widest = widths.index(max(widths))
-        widths[widest] -= 1
-        over -= 1
-    return widths
-
-
-def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
-    """Return *cell* in lines of at most *width* columns; with *hang* the first one stands out."""
-    lines: list[str] = []
-    indent = GAP if hang and width > MIN_COLUMNS // 2 else ""
-    for line in cell.split("\n"):
-        rest = line
-        while cells_of(rest) > width:
-            end = _break(rest, width)
-            lines.append(rest[:end].rstrip())
-            rest = indent + rest[end:].lstrip()
-        lines.append(rest)
-    return lines
-
-
-def _break(text: str, width: int) -> int:
-    """Return where *text* is broken: after a space or a mark, but never so early that little stays.
-
-    Without either it is broken wherever it must be.
-    """
-    used = accumulate(map(cells_of, text))
-    end = len(list(takewhile(lambda cells: cells <= width, used)))
-    indent = len(text) - len(text.lstrip())
-    end = max(end, indent + 1)
-    breaks = (max(text.rfind(mark, 0, end) for mark in marks) + 1 for marks in BREAK_AFTER)
-    return next((place for place in breaks if place > max(end // 4, indent)), end)
-
-
-def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
-    space = " " * (width - cells_of(cell))
-    return space + cell if to_right else cell + space
-
-
-def cells_of(text: str) -> int:
-    """Return how many columns of a terminal *text* takes."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        # Marks over a letter take no column, also those that combine with nothing.
-        0 if category(letter) in {"Mn", "Me"} else 2 if east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )
 
 
 def is_agreed(question: str) -> bool:

@@ -3,8 +3,7 @@
 from collections import Counter
 
 import pytest
-from nanocoder.cli import output
-from nanocoder.cli.output import cells_of, print_table
+from nanocoder_kit_table import cells_of, print_table, printing
 
 pytestmark = pytest.mark.timeout(60)
 LONG = '["xylophone", "accordion", "harmonica", "clarinet", "tambourine", "mandolin"]'
@@ -40,7 +39,7 @@ def printed(monkeypatch, capsys):
     """Return a function that prints a table on a terminal of *columns*; 0: in a pipe."""
 
     def lines(columns, *table):
-        monkeypatch.setattr(output, "terminal_width", lambda: columns)
+        monkeypatch.setattr(printing, "terminal_width", lambda: columns)
         print_table(*table)
         return capsys.readouterr().out.splitlines()
 
