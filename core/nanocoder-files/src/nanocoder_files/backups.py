@@ -1,19 +1,11 @@
 """Copies of files before they were changed, outside the workspace."""
 
 import contextlib
-import fcntl
 import os
-import signal
 import time
 from pathlib import Path
-from typing import Final
 
-from nanocoder_files.beneath import Place
-from nanocoder_files.private_files import open_private, private_directory, write_private
-
-LINKED_BYTES: Final = 1_000_000
-"""From this size on, a second name of a file costs less than a copy."""
-_CAN_TELL: Final = hasattr(fcntl, "F_SETLEASE")
+from nanocoder_files.private_files import private_directory, write_private
 
 
 class Backups:
@@ -33,43 +25,6 @@ class Backups:
         write_private(target, data)
         self._prune(target.parent)
         return target
-
-    def link(self, place: Place, status: os.stat_result) -> Path | None:
-        """Keep the large file at *place* by a second name: it is about to be replaced or deleted.
-
-        Returns its path, for `settle` or `drop` afterwards; None where only a copy will do: for a
-        file that is small, has other names, is not the file of *status*, or is on another disk.
-        Raises: OSError.
-        """
-        if status.st_size < LINKED_BYTES or status.st_nlink != 1 or not _CAN_TELL:
-            return None
-        target = self._target(place.path)
-        try:
-            os.link(place.name, target, src_dir_fd=place.fd, follow_symlinks=False)
-        except OSError:
-            return None
-        if not os.path.samestat(os.lstat(target), status):
-            target.unlink()
-            return None
-        self._prune(target.parent)
-        return target
-
-    def settle(self, backup: Path, data: bytes) -> None:
-        """Turn a linked *backup* into a copy of *data* if a program can still write to it.
-
-        Such a program has it open, or gave it another name just before the change.
-        """
-        with contextlib.suppress(OSError):  # the change has been made all the same
-            if os.lstat(backup).st_nlink > 1 or _is_writable_to_others(backup):
-                copy = backup.with_name(f".{backup.name}")  # not among those that `of` returns
-                write_private(copy, data)
-                copy.rename(backup)
-
-    def drop(self, backup: Path) -> None:
-        """Remove a linked *backup* whose file is still in use."""
-        with contextlib.suppress(OSError):
-            if os.lstat(backup).st_nlink > 1:
-                backup.unlink()
 
     def _target(self, path: str) -> Path:
         folder = self._of(path)
@@ -96,27 +51,6 @@ class Backups:
 
 def _sorted(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _is_writable_to_others(path: Path) -> bool:
-    """Tell whether a program has *path* open or mapped for writing; no other can open it.
-
-    Linux gives no lease for reading while there is one.
-    """
-    try:
-        fd = open_private(path)
-    except OSError:
-        return True
-    try:
-        # The end of a lease is announced by SIGIO, which would end the process.
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _plain(path: str) -> str:

@@ -169,13 +169,13 @@ class Workspace(Reading):
                 self._log(Change(place.path, self._before(old), after), old, backup)
                 return new
 
-            with self._backup(place, old) as backup:
-                # A rollback logs the change before there is even a new file beside the old one.
-                early = log() if self._rollback is not None else None
-                with (self._rollback or self._write_note).file(place) as name:
-                    new = writing.replace(
-                        place, name, pieces, old, mode, meanwhile=lambda: early or log()
-                    )
+            backup = self._backup(place, old)
+            # A rollback logs the change before there is even a new file beside the old one.
+            early = log() if self._rollback is not None else None
+            with (self._rollback or self._write_note).file(place) as name:
+                new = writing.replace(
+                    place, name, pieces, old, mode, meanwhile=lambda: early or log()
+                )
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
             if not old or not is_part or place.path in self._known:
@@ -206,12 +206,12 @@ class Workspace(Reading):
             status = place.stat()
             old = read_old(place, MAX_BYTES) if mode_of.S_ISREG(status.st_mode) else None
             self._check(raw, place, status, old)
-            with self._backup(place, old) as backup:
-                if old:
-                    writing.check_unchanged(place, old)
-                before = self._before(old) if old else self._state(place)
-                self._log(Change(place.path, before, FileState()), old, backup)
-                os.unlink(place.name, dir_fd=place.fd)
+            backup = self._backup(place, old)
+            if old:
+                writing.check_unchanged(place, old)
+            before = self._before(old) if old else self._state(place)
+            self._log(Change(place.path, before, FileState()), old, backup)
+            os.unlink(place.name, dir_fd=place.fd)
             writing.flush_names(".", place.fd)
             self._known.pop(place.path, None)
             self._expect_nothing_of(raw, place.path)
@@ -240,10 +240,10 @@ class Workspace(Reading):
             old = read_old(there, MAX_BYTES) if replace else None
             if replace:
                 self._check(to_raw, there, old.status if old else None, old)
-            with self._backup(there, old) as backup:
-                change = Change(here.path, self._before(old), self._state(here), there.path)
-                self._log(change, old, backup)
-                writing.rename(here, there, overwrite=replace)
+            backup = self._backup(there, old)
+            change = Change(here.path, self._before(old), self._state(here), there.path)
+            self._log(change, old, backup)
+            writing.rename(here, there, overwrite=replace)
             for place in (there, here):
                 writing.flush_names(".", place.fd)
             self._known.move(here.path, there.path)
@@ -337,28 +337,17 @@ class Workspace(Reading):
             return state_of(place, MOVED_BYTES if self._listener is not None else -1)
         return state_of(place, -1)  # what may not be read can be moved all the same
 
-    @contextlib.contextmanager
-    def _backup(self, place: Place, old: Old | None) -> Iterator[Path | None]:
-        """Back *old* up before the work at *place* is done; give the path of the copy."""
+    def _backup(self, place: Place, old: Old | None) -> Path | None:
+        """Back *old* up before it is changed; returns the path of the copy."""
         if self._backups is None or old is None:
-            yield None
-            return
+            return None
         try:
-            link = self._backups.link(place, old.status)
-            backup = link or self._backups.add(place.path, old.data)
+            return self._backups.add(place.path, old.data)
         except OSError as error:
             raise WorkspaceError(
                 f"{escape_path(place.path)!r} was not changed, because its backup failed: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
-        try:
-            yield backup
-        except BaseException:
-            if link:
-                self._backups.drop(link)
-            raise
-        if link:
-            self._backups.settle(link, old.data)
 
     def _refuse(self, place: Place, *, directories: bool = False) -> None:
         """Refuse the root, git's own files and, unless *directories*, directories."""
