@@ -5,11 +5,19 @@
 nor a model.
 """
 
+from collections.abc import Sequence
+
 from nanocoder import Provider, ProviderSpec, SessionInfo, hookimpl
 
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
-__all__ = ["Settings", "nanocoder_prompt", "nanocoder_providers", "nanocoder_settings"]
+__all__ = [
+    "Settings",
+    "nanocoder_prompt",
+    "nanocoder_providers",
+    "nanocoder_select_provider",
+    "nanocoder_settings",
+]
 
 
 @hookimpl
@@ -34,6 +42,15 @@ def nanocoder_providers() -> list[ProviderSpec]:
             "or, with weights of your own: --model local//path/to/file.gguf",
         )
     ]
+
+
+@hookimpl
+def nanocoder_select_provider(settings: Settings | None, failed: Sequence[str]) -> str | None:
+    """Answer in place of a model that failed, if the person wants that and the weights are here."""
+    own = f"local/{DEFAULT_MODEL}"
+    if settings is None or not settings.stands_in or not failed or own in failed:
+        return None
+    return own if _is_usable(settings) else None
 
 
 @hookimpl

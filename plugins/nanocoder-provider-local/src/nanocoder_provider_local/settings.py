@@ -13,7 +13,8 @@ class Settings:
 
     *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0
     means one for each core. *temperature* 0 always takes the likeliest word. *weights* is a GGUF
-    file to use in place of the installed weights.
+    file to use in place of the installed weights. With *stands_in* the embedded model answers
+    prompts for which the chosen one cannot be had.
     """
 
     context: int = field(default=8_192, validator=validators.ge(1_024))
@@ -21,3 +22,4 @@ class Settings:
     max_tokens: int = field(default=1_536, validator=validators.ge(16))
     temperature: float = field(default=0.0, validator=validators.ge(0.0))
     weights: str = field(default="", metadata={"user_only": True})
+    stands_in: bool = field(default=False, metadata={"user_only": True})
