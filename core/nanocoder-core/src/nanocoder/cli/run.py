@@ -4,11 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import brief, did_you_mean, for_terminal, one_line, parse_json
+from nanocoder_schema import did_you_mean, for_terminal, parse_json
 
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.output import answers, complain, print_json, print_line, print_table
@@ -26,8 +25,6 @@ from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
 SET = "nanocoder-set-"
-SENTENCES = {"notice": "text", "request.retrying": "message", "transcript.compacted": "message"}
-"""Events that say in one sentence what a person should know, and where."""
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""
@@ -117,75 +114,39 @@ def print_failure(error: Exception, form: str) -> None:
 
 
 def _screen(host: Host, form: str) -> tuple[str, Any] | None:
-    """Return the plugin and the screen that show a session as *form*; None: it is plain text.
+    """Return the plugin and the screen that show a session as *form*; None: the answer alone.
 
     Raises UsageError when nothing installed can show it so.
     """
-    if form == "text":
-        return host.plugins.offered("screens", form) if host.is_interactive else None
-    return find_offer(host.plugins, "screens", "output format", form)
+    if form != "text":
+        return find_offer(host.plugins, "screens", "output format", form)
+    names = ("text", "plain") if host.is_interactive else ("plain",)
+    return next(filter(None, (host.plugins.offered("screens", name) for name in names)), None)
 
 
 def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo) -> Display:
-    """Return what shows the session: a plugin's screen, or plain text where nobody watches."""
+    """Return what shows the session: a plugin's screen, or else the answer alone."""
     if screen is None:
-        return PlainText(info)
+        return AnswerOnly()
     plugin, spec = screen
     display: Display = spec.open(info, host.plugins.settings(plugin))
     return display
 
 
-class PlainText:
-    """The answer on stdout as it comes, what the tools do on stderr.
-
-    No colours, nothing to install.
-    """
-
-    def __init__(self, info: SessionInfo) -> None:
-        self._folder = info.cwd
-        self._unchanged = info.changes_nothing_by
-        self._ends_open = False
+class AnswerOnly:
+    """The answer on stdout as it comes, where no plugin has a screen for text."""
 
     def show(self, event: Event) -> None:
-        """Write text pieces, a line for each call, and at last which files changed."""
+        """Write text, made safe for a terminal, and beside it what a person should know."""
         if event.kind == "text":
-            # A file or a pipe often ends on a terminal; whole bytes are in --output json.
             sys.stdout.write(for_terminal(event.data["text"]))
             sys.stdout.flush()
-            self._ends_open = not event.data["text"].endswith("\n")
-        elif event.kind == "request.finished":
-            self._end_line()
-            if event.data["truncated"]:
-                complain("the reply was cut off by the model's token limit")
-        elif event.kind == "call.started":
-            _chatter(f"- {event.data['tool']} {brief(event.data['arguments'])}")
-        elif event.kind in SENTENCES:
-            self._end_line()
-            complain(event.data[SENTENCES[event.kind]])
-        elif event.kind == "call.returned" and event.data["status"] != "ok":
-            _chatter(f"  {event.data['output']}")
-        elif event.kind == "run.finished" and event.data["files_changed"]:
-            self._end_line()
-            _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
-        elif event.kind == "run.finished" and self._unchanged:
-            # A model may well claim otherwise.
-            self._end_line()
-            _chatter(f"{self._unchanged}: nothing was changed")
+        elif event.kind == "notice":
+            complain(event.data["text"])
 
     def close(self) -> None:
         """End the last line."""
-        self._end_line()
-
-    def _end_line(self) -> None:
-        if self._ends_open:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._ends_open = False
-
-
-def _chatter(line: str) -> None:
-    with suppress(OSError, ValueError):
-        sys.stderr.write(one_line(line, 200) + "\n")
+        print_line()
 
 
 def restrict_to_set(host: Host, name: str) -> None:

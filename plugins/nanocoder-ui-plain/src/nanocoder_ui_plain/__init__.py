@@ -1,0 +1,78 @@
+"""A run as plain text, where no terminal shows it: in a pipe, in a file, under a build server."""
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from nanocoder import Event, Screen, SessionInfo, brief, for_terminal, hookimpl, one_line
+
+COLUMNS: Final = 200
+SENTENCES: Final[Mapping[str, str]] = {
+    "notice": "text",
+    "request.retrying": "message",
+    "transcript.compacted": "message",
+}
+"""Events that say in one sentence what a person should know, and where."""
+
+
+@hookimpl
+def nanocoder_screens() -> list[Screen]:
+    """Offer the screen that the core takes for text where nobody is at a terminal."""
+    return [Screen("plain", _open, "Plain text, for pipes and files.")]
+
+
+def _open(info: SessionInfo, _settings: Any) -> "PlainText":
+    return PlainText(info)
+
+
+class PlainText:
+    """The answer on stdout as it comes, what the tools do on stderr. No colours."""
+
+    def __init__(self, info: SessionInfo) -> None:
+        self._folder = info.cwd
+        self._unchanged = info.changes_nothing_by
+        self._ends_open = False
+
+    def show(self, event: Event) -> None:
+        """Write text pieces, a line for each call, and at last which files changed."""
+        if event.kind == "text":
+            # A file or a pipe often ends on a terminal; whole bytes are in --output json.
+            sys.stdout.write(for_terminal(event.data["text"]))
+            sys.stdout.flush()
+            self._ends_open = not event.data["text"].endswith("\n")
+        elif event.kind == "request.finished":
+            self.close()
+            if event.data["truncated"]:
+                _say("the reply was cut off by the model's token limit")
+        elif event.kind == "call.started":
+            _chatter(f"- {event.data['tool']} {brief(event.data['arguments'])}")
+        elif event.kind in SENTENCES:
+            self.close()
+            _say(event.data[SENTENCES[event.kind]])
+        elif event.kind == "call.returned" and event.data["status"] != "ok":
+            _chatter(event.data["output"])
+        elif event.kind == "run.finished" and event.data["files_changed"]:
+            self.close()
+            _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
+        elif event.kind == "run.finished" and self._unchanged:
+            # A model may well claim otherwise.
+            self.close()
+            _chatter(f"{self._unchanged}: nothing was changed")
+
+    def close(self) -> None:
+        """End the last line."""
+        if self._ends_open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._ends_open = False
+
+
+def _chatter(line: str) -> None:
+    with suppress(OSError, ValueError):  # a closed stderr is nobody's concern
+        sys.stderr.write(one_line(line, COLUMNS) + "\n")
+
+
+def _say(message: str) -> None:
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
