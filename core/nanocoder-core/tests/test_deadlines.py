@@ -178,9 +178,9 @@ def test_a_late_look_at_a_result_withholds_it(
 def test_an_async_tool_that_blocks_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    from nanocoder.tools import async_tools
+    from nanocoder import cancel
 
-    monkeypatch.setattr(async_tools, "BLOCKED_S", SHORT_S)
+    monkeypatch.setattr(cancel, "BLOCKED_S", SHORT_S)
 
     @tool(risk="safe", effects={"read"}, timeout_s=1)
     async def block() -> str:

@@ -13,9 +13,10 @@ _NAMES = {
     "nanocoder.cli.doctor": "core_checks print_checks",
     "nanocoder.cli.host": "Host",
     "nanocoder.config.config": "Config",
-    "nanocoder.config.document": "ConfigFile project_file read_project_bytes read_user_file",
+    "nanocoder.config.document": """
+        ConfigFile project_file read_project_bytes read_trusted read_user_file trust_entry
+    """,
     "nanocoder.config.places": "cache_dir state_dir user_config_dir",
-    "nanocoder.config.trust": "read_trusted trust_entry",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
         TimedOut UnknownTool UsageError

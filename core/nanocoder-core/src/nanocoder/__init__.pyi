@@ -44,12 +44,12 @@ from nanocoder.config.config import Config as Config
 from nanocoder.config.document import ConfigFile as ConfigFile
 from nanocoder.config.document import project_file as project_file
 from nanocoder.config.document import read_project_bytes as read_project_bytes
+from nanocoder.config.document import read_trusted as read_trusted
 from nanocoder.config.document import read_user_file as read_user_file
+from nanocoder.config.document import trust_entry as trust_entry
 from nanocoder.config.places import cache_dir as cache_dir
 from nanocoder.config.places import state_dir as state_dir
 from nanocoder.config.places import user_config_dir as user_config_dir
-from nanocoder.config.trust import read_trusted as read_trusted
-from nanocoder.config.trust import trust_entry as trust_entry
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled
 from nanocoder.errors import ConfigError as ConfigError

@@ -10,18 +10,27 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from nanocoder.errors import Cancelled, TimedOut
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
 IDLE_S: Final = 0.3
 """By then a request was sent, and a model that answers at once has answered."""
+BLOCKED_S = 5.0
+"""How long a tool may keep the loop from taking turns before other tools get another one."""
+
+_started = threading.Lock()
+_loops: "list[asyncio.AbstractEventLoop]" = []
+# One loop per process by nature: it is the thread, not a choice, that is shared.
 
 
 class Cancel:
@@ -192,3 +201,41 @@ def _import(modules: Sequence[str], stop: threading.Event) -> None:
         # The error is reported where the module is used; a plugin's sys.exit must end nothing here.
         with suppress(BaseException):
             import_module(module)
+
+
+def wait_for(awaitable: Awaitable[Any], cancel: Cancel) -> Any:
+    """Run *awaitable* on the background loop and return what it gives; *cancel* cancels it."""
+    import asyncio
+    import concurrent.futures
+
+    async def awaited() -> Any:
+        return await awaitable
+
+    future = asyncio.run_coroutine_threadsafe(awaited(), _loop())
+    forget = cancel.on_set(future.cancel)
+    try:
+        return future.result()
+    except concurrent.futures.CancelledError as error:
+        raise Cancelled(cancel.reason or "interrupted") from error
+    finally:
+        forget()
+
+
+def _loop() -> "asyncio.AbstractEventLoop":
+    import asyncio
+
+    with _started:
+        if _loops and not _answers(_loops[0]):
+            _loops.clear()  # a tool blocks it; the other tools go on with a new one
+        if not _loops:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="nanocoder-async", daemon=True).start()
+            _loops.append(loop)
+        return _loops[0]
+
+
+def _answers(loop: "asyncio.AbstractEventLoop") -> bool:
+    """Tell whether the loop still takes turns, as it cannot while a tool blocks in it."""
+    turn = threading.Event()
+    loop.call_soon_threadsafe(turn.set)
+    return turn.wait(BLOCKED_S)

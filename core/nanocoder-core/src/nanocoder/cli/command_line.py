@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from nanocoder.cli.output import answers, complain
+from nanocoder.cli.streams import answers, complain
 from nanocoder.config.places import cache_dir, refusal
 from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.output import print_json, print_line, print_table
+from nanocoder.cli.streams import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.plugins.discovery import find_plugins, site_paths
 from nanocoder.session.installed import idle_policies, misspelt, remarks

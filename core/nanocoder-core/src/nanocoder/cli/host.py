@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder.cli import output
+from nanocoder.cli import streams
 from nanocoder.cli.commands import COMMANDS, SHORT
 from nanocoder.config.config import Config
 from nanocoder.config.places import state_dir, user_config_dir
@@ -95,13 +95,13 @@ class Host:
     @property
     def columns(self) -> int:
         """The width of the terminal at standard output; 0 where it is no terminal."""
-        return output.terminal_width()
+        return streams.terminal_width()
 
-    print_line = staticmethod(output.print_line)
-    print_table = staticmethod(output.print_table)
-    print_json = staticmethod(output.print_json)
-    say = staticmethod(output.complain)
-    agrees = staticmethod(output.is_agreed)
+    print_line = staticmethod(streams.print_line)
+    print_table = staticmethod(streams.print_table)
+    print_json = staticmethod(streams.print_json)
+    say = staticmethod(streams.complain)
+    agrees = staticmethod(streams.is_agreed)
 
     def commands(self) -> tuple[Mapping[str, Command[Any]], NanocoderError | None]:
         """Return every command by its name, the core's first, without importing a plugin.

@@ -10,9 +10,15 @@ from attrs import evolve
 from nanocoder_schema import did_you_mean, for_terminal, parse_json
 
 from nanocoder.cli.host import Host, stop
-from nanocoder.cli.output import answers, complain, print_json, print_line, print_table
-from nanocoder.cli.piped import prompt_of
 from nanocoder.cli.signals import Signals
+from nanocoder.cli.streams import (
+    answers,
+    complain,
+    print_json,
+    print_line,
+    print_table,
+    prompt_of,
+)
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.installed import find_offer

@@ -17,6 +17,7 @@ from nanocoder_schema import without_password
 from nanocoder.config.document import (
     ConfigFile,
     UnreadableError,
+    is_trusted,
     project_file,
     read_project_bytes,
     read_user_file,
@@ -33,7 +34,6 @@ from nanocoder.config.settings import (
     keys_of,
     variable_of,
 )
-from nanocoder.config.trust import is_trusted
 from nanocoder.errors import BadArguments, ConfigError, UsageError
 
 T = TypeVar("T")

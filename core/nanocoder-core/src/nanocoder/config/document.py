@@ -1,9 +1,15 @@
-"""One configuration file: read without following traps, parsed strictly, with its keys' lines."""
+"""Configuration files: read without following traps, parsed strictly, with their keys' lines.
+
+A project's file counts in full where the person trusts its folder: by path, device and inode, and
+by what the file says. A folder that is replaced by another one, or whose file changes, has to be
+trusted again. Trust covers the folders below, as long as they bring no configuration of their own.
+"""
 
 import errno
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -11,9 +17,11 @@ from typing import Any, Final
 from nanocoder_files import open_private
 from nanocoder_schema import Shown, lazy_frozen
 
+from nanocoder.config.places import state_dir
 from nanocoder.errors import ConfigError
 
 MAX_BYTES: Final = 1_048_576
+MAX_TRUST_BYTES: Final = 16_777_216
 
 # As text: a start without a configuration file need not compile it.
 # What can hide a line break or a bracket that does not count, longest first.
@@ -131,6 +139,40 @@ def read_project_bytes(folder: Path) -> bytes | None:
 def project_file(folder: Path) -> Path:
     """Return where a project's configuration is."""
     return folder / ".nanocoder" / "config.toml"
+
+
+def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the person trusts *folder* as it is now."""
+    try:
+        folders = read_trusted(state_dir(environment) / "trusted.json")
+        real = folder.resolve()
+        if str(real) in folders:
+            return bool(folders[str(real)] == trust_entry(real))
+        if read_project_bytes(real) is not None:
+            return False  # its own configuration was never shown to anybody
+        listed = (above for above in real.parents if str(above) in folders)
+        return any(folders[str(above)] == trust_entry(above) for above in listed)
+    except (OSError, ConfigError):
+        return False
+
+
+def trust_entry(real: Path) -> dict[str, Any]:
+    """Return what is remembered of a folder that the person trusts; raises OSError, ConfigError."""
+    import hashlib  # few folders are trusted
+
+    status, content = real.stat(), read_project_bytes(real)
+    digest = "" if content is None else hashlib.sha256(content).hexdigest()
+    return {"device": status.st_dev, "inode": status.st_ino, "configuration": digest}
+
+
+def read_trusted(path: Path) -> dict[str, Any]:
+    """Return the trusted folders of a file; one that makes no sense trusts nothing."""
+    try:
+        with os.fdopen(open_private(path), "rb") as file:
+            folders = json.loads(file.read(MAX_TRUST_BYTES))["folders"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return folders if isinstance(folders, dict) else {}
 
 
 def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> bytes | None:

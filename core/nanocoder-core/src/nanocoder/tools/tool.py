@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, U
 from attrs import evolve, field
 from nanocoder_schema import Shown, Signature, Value, lazy_define, lazy_frozen
 
-from nanocoder.cancel import Cancel
+from nanocoder.cancel import Cancel, wait_for
 from nanocoder.errors import PluginError, ToolError
 from nanocoder.tools.outcome import as_result
 from nanocoder.tools.session_info import ChildSession, SessionInfo
@@ -281,8 +281,6 @@ class Tool(Shown, Generic[P, R]):
         handler: Callable[..., Any] = self.handler
         value = handler(ctx=ctx, **arguments) if takes_context(handler) else handler(**arguments)
         if hasattr(value, "__await__"):
-            from nanocoder.tools.async_tools import wait_for
-
             value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
 

@@ -1,0 +1,157 @@
+"""The standard streams: what is printed, made safe first, and a prompt that comes in by a pipe.
+
+`git diff | nanocoder run "review this"` sends both. An open pipe need not belong to us: a program
+that cron or a build server starts may inherit one that nobody ever writes to or closes. So a pipe
+has a moment to send something, unless `--stdin` says that there will be something.
+"""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, TextIO
+
+from nanocoder_schema import for_terminal
+
+from nanocoder.errors import UsageError
+
+MIN_COLUMNS: Final = 20
+WIDE: Final = 60
+"""How wide a column of a table is made at the most."""
+FIRST_BYTE_S: Final = 3.0
+MAX_BYTES: Final = 1_000_000
+EMPTY: Final = 'the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"'
+LEFT_OUT: Final = (
+    f"standard input sent nothing within {FIRST_BYTE_S:g} s and is ignored;"
+    " --stdin waits for it, --no-stdin never reads it"
+)
+TOO_LONG: Final = (
+    f"standard input has more than {MAX_BYTES:,} bytes; put it into a file in the workspace and"
+    " name the file in the prompt"
+)
+
+
+def answers() -> TextIO:
+    """Return standard output, also where it is kept for JSON and `sys.stdout` is another."""
+    is_kept = sys.stdout is sys.stderr and sys.__stdout__ is not None
+    return sys.__stdout__ if is_kept else sys.stdout  # type: ignore[return-value]
+
+
+def print_json(value: Any) -> None:
+    """Print *value* as one JSON document."""
+    answers().write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def print_line(text: str = "") -> None:
+    """Print one line, with anything that could steer a terminal made visible."""
+    sys.stdout.write(for_terminal(text) + "\n")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows below their heads, aligned, each on a line of its own; numbers to the right."""
+    texts = [[" ".join(for_terminal(str(cell)).split("\n")) for cell in row] for row in rows]
+    columns = [[title, *cells] for title, *cells in zip(head, *texts, strict=True)]
+    for place, column in enumerate(columns):
+        is_right = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        # One long value must not push what follows it out of sight.
+        width = min(WIDE, max(map(len, column)))
+        column[:] = [cell.rjust(width) if is_right else cell.ljust(width) for cell in column]
+    for cells in zip(*columns, strict=True):
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def terminal_width() -> int:
+    """Return how many columns standard output has; 0 where it is no terminal."""
+    if not sys.stdout.isatty():
+        return 0
+    import shutil  # only tables on a terminal need it
+
+    return max(shutil.get_terminal_size().columns, MIN_COLUMNS)
+
+
+def is_agreed(question: str) -> bool:
+    """Ask for a yes; anything else is a no, an end of input too."""
+    try:
+        return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
+    except EOFError:
+        print_line()  # what comes next would stand behind the question
+        return False
+    except KeyboardInterrupt:
+        print_line()
+        raise
+
+
+def complain(message: str) -> None:
+    """Write a message for a person to stderr, made safe for a terminal.
+
+    A closed stderr is nobody's concern.
+    """
+    try:
+        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str | None]:
+    """Return the prompt, and the part that was typed if that is not all of it.
+
+    *word* "-" stands for standard input. *wait* says whether to read all of it (True), nothing
+    (False), or what is there (None). Raises UsageError for an empty prompt, or too much input.
+    """
+    if word == "-":
+        if sys.stdin is None:
+            raise UsageError("there is no standard input to read the prompt from")
+        text, typed = sys.stdin.buffer.read().decode("utf-8", "replace"), None
+    else:
+        piped = "" if wait is False else _piped_text(wait=bool(wait))
+        typed = (word or "") if piped else None
+        text = _joined_prompt(word or "", piped)
+    if not text.strip():
+        raise UsageError(EMPTY)
+    return text, typed or None
+
+
+def _joined_prompt(prompt: str, piped: str) -> str:
+    """Return *prompt* with *piped* behind it, between two lines that *piped* does not contain."""
+    if not piped.strip():
+        return prompt
+    if not prompt.strip():
+        return piped
+    tag = "stdin"
+    while f"</{tag}>" in piped:
+        tag += "-"
+    end = "" if piped.endswith("\n") else "\n"
+    return f"{prompt}\n\nStandard input:\n<{tag}>\n{piped}{end}</{tag}>"
+
+
+def _piped_text(*, wait: bool) -> str:
+    """Return what a file or a pipe sends through standard input; raises UsageError."""
+    try:
+        descriptor = sys.stdin.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except (OSError, ValueError, AttributeError):
+        return ""
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    if not (stat.S_ISREG(mode) or is_pipe or (wait and not os.isatty(descriptor))):
+        return ""
+    import select  # only a pipe is waited for
+
+    if is_pipe and not wait and not select.select([descriptor], [], [], FIRST_BYTE_S)[0]:
+        complain(LEFT_OUT)
+        return ""
+    return _read_all(descriptor).decode("utf-8", "replace")
+
+
+def _read_all(descriptor: int) -> bytes:
+    pieces, size = [], 0
+    try:
+        while piece := os.read(descriptor, 65_536):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_BYTES:
+                raise UsageError(TOO_LONG)
+    except OSError:  # a socket whose other end broke off
+        pass
+    return b"".join(pieces)
