@@ -48,6 +48,35 @@ def test_the_same_text_twice_is_added_where_it_is_missing(tmp_path: Path) -> Non
     assert (tmp_path / "ignored").read_text() == "*.pyc\n*.log\n"
 
 
+DEF = "def sub(a, b):"
+
+
+@pytest.mark.parametrize(("profile", "is_added"), [("small", True), ("full", False)])
+def test_a_new_function_whose_first_line_is_sought_is_added(
+    profile: Literal["full", "small"], *, is_added: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    new = f"{DEF}\n    return a - b"
+    edited(tmp_path, profile, path="shop.py", old_string=DEF, new_string=new)
+    expected = f"{SHOP}\n\n{new}\n" if is_added else SHOP
+    assert (tmp_path / "shop.py").read_text() == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def calc(price, tax):", "def calc(price, tax):\n    return price"),
+        ("x = frobnicate(1)", "x = frobnicate(1)\ny = 2"),
+        (DEF, "def other(a, b):\n    return a - b"),
+    ],
+)
+def test_what_is_no_new_definition_is_not_added(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    said = edited(tmp_path, "small", path="shop.py", old_string=old, new_string=new)
+    assert "is not in 'shop.py'" in said
+    assert (tmp_path / "shop.py").read_text() == SHOP
+
+
 def test_the_same_text_twice_changes_nothing_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "ignored").write_text("*.log\n")
     said = edited(tmp_path, "small", path="ignored", old_string="*.log", new_string="*.log")

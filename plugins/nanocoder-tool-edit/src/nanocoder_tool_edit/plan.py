@@ -15,7 +15,7 @@ from nanocoder_tool_edit.document import (
 )
 from nanocoder_tool_edit.errors import several_matches, text_not_found
 from nanocoder_tool_edit.request import Edit, Request, invalid, number_error, refuse_equal
-from nanocoder_tool_edit.small_models import is_word, whole_words
+from nanocoder_tool_edit.small_models import is_new_definition, is_word, whole_words
 from nanocoder_tool_edit.strategies import Match, find
 from nanocoder_tool_edit.view import View, views
 
@@ -129,6 +129,8 @@ def _find_one(path: str, text: str, file: TextFile | None, edit: Edit, search: S
     refuse_equal(edit)
     _refuse_placeholder(new, text)
     match = find(text, old, new, tolerant=search.tolerant)
+    if match is None and search.for_small_model and is_new_definition(text, old, new):
+        return Match("append" if file else "create", 1.0, [_end(text, f"\n\n{new}")])
     if match is None:
         raise text_not_found(path, text, old, can_name_lines=search.offers("edits"))
     if len(match.spans) == 1:

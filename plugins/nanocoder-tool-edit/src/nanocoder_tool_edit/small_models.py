@@ -1,9 +1,11 @@
 """What a small model means by an edit that a large one would not send; measured with real tasks.
 
 Asked for a renaming, it gives one word as old_string and expects every place to change; asked to
-add something, it gives the same text twice. A large model gets an error for both.
+add something, it gives the same text twice, or a function and, as old_string, the function's first
+line. A large model gets an error for each.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -13,6 +15,7 @@ from nanocoder_tool_edit.document import Span
 from nanocoder_tool_edit.request import Request
 from nanocoder_tool_edit.stale_names import holds_name
 
+DEFINITION = re.compile(r"(?:async def|def|class|function|func|fn)[ \t]+([^\W\d]\w*)\b")
 MAX_FILES = 200
 MAX_BYTES = 256_000
 SHOWN_FILES = 8
@@ -36,6 +39,12 @@ def others_with_old_name(workspace: Workspace, request: Request, path: str) -> s
 def is_word(text: str) -> bool:
     """Tell whether *text* is one name, and nothing beside it."""
     return text.isidentifier()
+
+
+def is_new_definition(text: str, old: str, new: str) -> bool:
+    """Tell whether *new* is a definition that *text* does not have, and *old* its beginning."""
+    head = DEFINITION.match(new)
+    return head is not None and new.startswith(old) and not holds_name(text, head[1])
 
 
 def whole_words(text: str, spans: Sequence[Span]) -> list[Span]:

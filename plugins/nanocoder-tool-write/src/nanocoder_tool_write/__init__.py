@@ -42,11 +42,14 @@ class Settings:
     *read_first*: a model replaces no file of several lines that it has not read.
     *keep_definitions*: a rewrite that drops functions or classes is refused until the model has
     read the file once more; from a small model, its definitions are put into the old file
-    instead, if that is Python. *diff_lines* of the diff go to the model.
+    instead, if that is Python. *add_imports*: what a small model forgot to import from the
+    standard library is added to the Python that it writes. *diff_lines* of the diff go to the
+    model.
     """
 
     read_first: bool = True
     keep_definitions: bool = True
+    add_imports: bool = True
     diff_lines: int = 200
 
 
@@ -66,8 +69,7 @@ def write_file(
     settings: Settings = ctx.settings or Settings()
     if path.endswith("/"):
         return _directory(ctx.workspace, path, content)
-    merged = _merge(ctx.workspace, path, content, settings, ctx.session)
-    content = merged.text if merged else content
+    content, help_given = _helped(ctx.workspace, path, content, settings, ctx.session)
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():
         return _result(plan, f"File unchanged: {plan.path} already has this content")
@@ -75,7 +77,7 @@ def write_file(
         _guard(ctx, plan, plan.old.text, settings)
     outcome = ctx.workspace.write_bytes(path, plan.data)
     fault = new_fault(plan.path, plan.old.text if plan.old else "", lambda: content)
-    note = f"\n[this is broken: {fault}]" if fault else ""
+    note = help_given + (f"\n[this is broken: {fault}]" if fault else "")
     if outcome.created:
         output = f"File created: {plan.path} ({_bytes(outcome.size)}){note}"
         return _result(plan, output, outcome=outcome)
@@ -86,8 +88,6 @@ def write_file(
     output = f"File updated: {plan.path}\n\nDiff:\n{diff_text}"
     if plan.old and plan.changes_encoding:
         output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
-    if merged:
-        output += f"\n[put into the file: {', '.join(merged.changed)}; everything else stays]"
     output += note
     return _result(plan, output, outcome=outcome, diff=diff)
 
@@ -126,8 +126,8 @@ def nanocoder_render(
     with Workspace(session.cwd, readable=session.readable) as workspace:
         if path.endswith("/"):
             return f"make the directory {workspace.relative(path)}/"
-        merged = _merge(workspace, path, content, settings, session)
-        plan = plan_write(workspace, path, merged.text if merged else content)
+        content, _ = _helped(workspace, path, content, settings, session)
+        plan = plan_write(workspace, path, content)
     if plan.old is None:
         return f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
     return plan.diff().text or f"{plan.path} stays as it is"
@@ -148,14 +148,34 @@ def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
     return ToolResult(output, title=where, data=data, metadata=data)
 
 
-def _merge(
+def _helped(
     workspace: Workspace, path: str, content: str, settings: Settings, session: SessionInfo | None
-) -> "Merged | None":
-    """Return the old file with a small model's definitions, if its rewrite would lose others."""
-    if session is None or not session.model or session.profile != "small":
-        return None
-    if not settings.keep_definitions or not path.endswith(".py"):
-        return None
+) -> tuple[str, str]:
+    """Return what is written for a small model, and a note of what was done to its content.
+
+    Quotes of a docstring are repaired, a rewrite that would lose definitions goes into the
+    old file, and forgotten imports are added.
+    """
+    is_small = session is not None and session.model and session.profile == "small"
+    if not is_small or not path.endswith(".py"):
+        return content, ""
+    from nanocoder_tool_write.docstring_quotes import repair_quotes
+    from nanocoder_tool_write.missing_imports import missing_imports, with_imports
+
+    repaired, note = repair_quotes(content), ""
+    if repaired != content:
+        content, note = repaired, "\n[the quotes of a docstring were repaired]"
+    if settings.keep_definitions and (merged := _merge(workspace, path, content)):
+        content = merged.text
+        note += f"\n[put into the file: {', '.join(merged.changed)}; everything else stays]"
+    if settings.add_imports and (statements := missing_imports(content)):
+        content = with_imports(content, statements)
+        note += f"\n[added to the file: {'; '.join(statements)}]"
+    return content, note
+
+
+def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
+    """Return the old file with the definitions of *content*, if that would lose others."""
     old = plan_write(workspace, path, content).old
     if old is None or not find_lost_definitions(path, old.text, content):
         return None

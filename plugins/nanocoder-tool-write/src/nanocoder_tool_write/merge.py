@@ -50,7 +50,7 @@ def merge_definitions(old: str, new: str) -> Merged | None:
         lines[first - 1 : last] = _source(new, node)
     for node in added:
         lines = [*_without_blank_end(lines), "", "", *_source(new, node)]
-    lines[(at := _after_imports(before)) : at] = _new_imports(before, after, new)
+    lines[(at := after_imports(before)) : at] = _new_imports(before, after, new)
     return Merged("\n".join(lines) + "\n", tuple(node.name for node in defined))
 
 
@@ -72,7 +72,7 @@ def _without_blank_end(lines: Sequence[str]) -> list[str]:
     return remaining
 
 
-def _after_imports(tree: ast.Module) -> int:
+def after_imports(tree: ast.Module) -> int:
     """Return how many lines stand before the place of a further import."""
     last = 0
     for number, node in enumerate(tree.body):
