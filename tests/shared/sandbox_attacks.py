@@ -139,6 +139,30 @@ def test_a_protected_name_that_is_a_link_refuses_each_command(inside):  # noqa: 
 
 
 @pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("pk/.vscode", "conf"),
+        ("pk/a/.mcp.json", "conf/tasks.json"),
+        ("pk/.vscode/tasks.json", "conf/tasks.json"),
+        (".vscode/tasks.json", "conf/tasks.json"),
+    ],
+)
+@pytest.mark.parametrize(
+    "attack",
+    ["echo evil > conf/tasks.json", "rm -r conf; mkdir conf; echo evil > conf/tasks.json",
+     "mv conf c; cp -r c conf; echo evil > conf/tasks.json"],
+)  # fmt: skip
+def test_what_a_protected_link_leads_to_stays_as_it_is(inside, link, target, attack):  # noqa: F811
+    (inside.workspace / "conf").mkdir()
+    (inside.workspace / "conf/tasks.json").write_text("good")
+    (inside.workspace / link).parent.mkdir(parents=True)
+    (inside.workspace / link).symlink_to(inside.workspace / target)
+    inside.run(attack)
+    inside.close()
+    assert (inside.workspace / "conf/tasks.json").read_text() == "good"
+
+
+@pytest.mark.parametrize(
     "attack",
     [
         "cat .env",

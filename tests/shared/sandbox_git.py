@@ -4,6 +4,8 @@ The plugin's tests have a fixture *box*, which opens a sandbox: `box(session, se
 and import the fixture *repository*.
 """
 
+import shlex
+import shutil
 import subprocess
 import time
 
@@ -56,6 +58,65 @@ ATTACKS = {
     " git config -f store/config --unset core.bare",
     "a file .git": f"{NEW} mv .git old; echo 'gitdir: neu/.git' > .git",
 }
+
+
+HOOKED = {
+    "the folder that core.hooksPath names": (
+        "core.hooksPath scripts/hooks",
+        "scripts/hooks/post-commit",
+    ),
+    "a folder of that name in quotes": (
+        'core.hooksPath "scripts/my hooks"',
+        "scripts/my hooks/post-commit",
+    ),
+    "a hook that is a link": ("link", "scripts/hooks/check"),
+    "a folder of hooks that is a link": ("folder", "scripts/hooks/post-commit"),
+    "a link in that folder": ("core.hooksPath .githooks", "scripts/hooks/check"),
+}
+
+
+def hook(repository, settings, path):
+    """Let git run the file at *path* after each commit, by the person's own settings."""
+    file = repository.workspace / path
+    file.parent.mkdir(parents=True)
+    file.write_text("#!/bin/sh\ntrue\n")
+    file.chmod(0o755)
+    hooks = repository.workspace / ".git/hooks"
+    if settings == "link":
+        (hooks / "post-commit").symlink_to(f"../../{path}")
+    elif settings == "folder":
+        shutil.rmtree(hooks)
+        hooks.symlink_to("../scripts/hooks")
+    else:
+        repository.git("config", *shlex.split(settings))
+    if ".githooks" in settings:
+        (repository.workspace / ".githooks").mkdir()
+        (repository.workspace / ".githooks/post-commit").symlink_to(f"../{path}")
+
+
+@pytest.mark.parametrize(
+    "way", ["cat evil > {}", "rm {}; cp evil {}", "mv scripts s; cp -r s scripts; cp evil {}"]
+)
+@pytest.mark.parametrize("name", HOOKED)
+def test_a_hook_of_the_person_stays_as_it_is(repository, name, way):
+    settings, path = HOOKED[name]
+    hook(repository, settings, path)
+    repository.run(way.replace("{}", shlex.quote(path)))
+    repository.close()
+    (repository.out / "mark").unlink(missing_ok=True)
+    repository.git("commit", "-q", "--allow-empty", "-m", "of the person")
+    assert "of the person" in repository.git("log", "--format=%s")
+    assert not (repository.out / "mark").exists()
+    assert (repository.workspace / path).read_text() == "#!/bin/sh\ntrue\n"
+
+
+def test_a_folder_of_hooks_that_is_made_inside_is_moved_away(repository):
+    repository.git("config", "core.hooksPath", "scripts/hooks")
+    box = repository.open()
+    command = "mkdir -p scripts/hooks; cp evil scripts/hooks/post-commit"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    assert "scripts/hooks was made in the sandbox" in box.changes()[0]
+    assert not (repository.workspace / "scripts/hooks").exists()
 
 
 def attack(place, name, run):
@@ -111,6 +172,22 @@ def test_a_protected_file_of_the_person_may_be_added_inside(repository):
     repository.run("git add .vscode")
     repository.close()
     assert ".vscode/tasks.json" in repository.git("ls-files")
+
+
+def test_a_protected_file_in_the_index_keeps_its_content(repository):
+    (repository.workspace / ".vscode").mkdir()
+    tasks = repository.workspace / ".vscode/tasks.json"
+    tasks.write_text("{}")
+    repository.git("add", ".vscode")
+    repository.git("commit", "-qm", "tasks")
+    box = repository.open()
+    command = "git update-index --cacheinfo 100644,$(git hash-object -w evil),.vscode/tasks.json"
+    done = repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    assert done.returncode == 0, done.stderr
+    assert "names a protected file that is not there, or not with this" in box.changes()[0]
+    repository.close()
+    repository.git("checkout", ".")
+    assert tasks.read_text() == "{}"
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -4,6 +4,8 @@ import pytest
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.landlock import Landlocked
 from sandbox_git import (  # noqa: F401
+    test_a_folder_of_hooks_that_is_made_inside_is_moved_away,
+    test_a_hook_of_the_person_stays_as_it_is,
     test_each_attack_works_without_a_sandbox,
     test_git_outside_starts_nothing_of_an_attacker,
     test_git_outside_writes_to_no_file_that_a_link_leads_to,

@@ -3,7 +3,12 @@
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
 from nanocoder_kit_git.index import Entry, tracked_files
 from nanocoder_kit_git.plain import reason_not_plain
-from nanocoder_kit_git.repositories import Repository, find_repository, is_like_bare
+from nanocoder_kit_git.repositories import (
+    Repository,
+    find_repository,
+    is_like_bare,
+    read_start,
+)
 from nanocoder_kit_git.run import git
 
 __all__ = [
@@ -13,6 +18,7 @@ __all__ = [
     "git",
     "is_like_bare",
     "problem_of_index",
+    "read_start",
     "reason_not_harmless",
     "reason_not_plain",
     "tracked_files",

@@ -47,8 +47,9 @@ def reason_not_harmless(folder: str | os.PathLike[str]) -> str | None:
 def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], bool]) -> str:
     """Return why git may do harm by the index *content*, or "".
 
-    *own* is the index that a person had before; what it names may stay. *is_there* tells whether an
-    entry with a protected name is a file that the person has. b"" is an empty index.
+    *own* is the index that a person had before; what it names may stay as it is. *is_there* tells
+    whether an entry with a protected name is a file that the person has, with the same content.
+    b"" is an empty index.
     """
     try:
         entries = entries_of(content)
@@ -61,8 +62,11 @@ def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], boo
         if entry in own_entries:
             continue
         problem = _problem_of_place(entry)
-        if not problem and (is_repository(entry), entry.path) not in earlier_names:
-            problem = _problem_of_new(entry, is_there)
+        if not problem and is_repository(entry):
+            is_known = (True, entry.path) in earlier_names
+            problem = "" if is_known else "names another repository, which git would look into"
+        elif not problem and protection_of(entry.path) is not None and not is_there(entry):
+            problem = "names a protected file that is not there, or not with this content"
         if problem:
             return f"{problem}: {entry.path!r}"
     return ""
@@ -77,14 +81,6 @@ def _problem_of_place(entry: Entry) -> str:
         return "names a file outside of the checkout"
     if any(map(is_git_name, parts)):
         return "names a file of git's own"
-    return ""
-
-
-def _problem_of_new(entry: Entry, is_there: Callable[[Entry], bool]) -> str:
-    if is_repository(entry):
-        return "names another repository, which git would look into"
-    if protection_of(entry.path) is not None and not is_there(entry):
-        return "names a protected file, which is not there"
     return ""
 
 

@@ -61,7 +61,7 @@ class Inside:
             names = self.place.without_held(names)
             self._arrivals.expect(names)
             self.place.hold(names.missing if holds else ())
-            return names
+            return self._survey.with_targets(names, self._writable)
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; say what, in lines.
@@ -113,9 +113,9 @@ class Inside:
 
     def _protected(self, names: Surveyed) -> list[Mount]:
         """Keep what exists as it is, and where it is, and hold the names of what does not."""
-        below = [f"{self._root}/{path}" for path in names.protected]
+        below = [f"{self._root}/{path}" for path in (*names.protected, *names.targets)]
         # A folder above could be moved away, and another one put in its place.
-        above = ancestors((*names.protected, *names.missing))
+        above = ancestors((*names.protected, *names.targets, *names.missing))
         return [
             *(writable(f"{self._root}/{folder}") for folder in above),
             *(read_only(path) for path in below if not os.path.islink(path)),

@@ -10,6 +10,8 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import is_like_bare
 
+from nanocoder_kit_sandbox.targets import folders_of_hooks, targets_of
+
 MISSING: Final = (
     *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),
     *(".vscode", ".idea", ".devcontainer", ".zed", ".envrc", ".husky", ".githooks", ".github"),
@@ -32,7 +34,8 @@ class Surveyed(NamedTuple):
     """Paths relative to the workspace: *protected* exist, *missing* do not, *secret* are masked.
 
     *git* tells whether the root has a repository of its own, of which programs inside get a copy.
-    *closed* are those of *protected* that are folders which cannot be looked into.
+    *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
+    what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     """
 
     protected: tuple[str, ...]
@@ -40,6 +43,7 @@ class Surveyed(NamedTuple):
     secret: tuple[str, ...]
     git: bool
     closed: frozenset[str] = frozenset()
+    targets: tuple[str, ...] = ()
 
 
 class _State(NamedTuple):
@@ -82,7 +86,8 @@ class Survey:
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
-        protected = list(dict.fromkeys((*protected, *sorted(closed))))
+        hooks = folders_of_hooks(self._root)
+        protected = list(dict.fromkeys((*protected, *hooks, *sorted(closed))))
         protected = _outermost([path for path in protected if path not in writable])
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
@@ -90,6 +95,12 @@ class Survey:
         names = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
         missing = [name for name in names if name not in writable and not self._exists(name)]
         return Surveyed(tuple(protected), tuple(missing), secret, has_git, closed)
+
+    def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
+        """Return *names* with what protected links lead to, for a program that starts now."""
+        targets = set(targets_of(self._root, names.protected)) - writable
+        targets -= {*names.protected, GIT}
+        return names._replace(targets=tuple(sorted(targets)))
 
     def _walk(self, readable: Readable) -> Iterator[tuple[str, _Folder]]:
         queue, earlier = [""], self._folders

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, ToolError, ToolResult, hookimpl
 
 # Every start imports this module; what runs bubblewrap is imported at the first command.
 
@@ -26,6 +26,19 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
     return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
+
+
+@hookimpl
+def nanocoder_after_execute(
+    result: ToolResult, session: SessionInfo, settings: Any
+) -> ToolResult | None:
+    """Say what a person can set where a command failed because it runs inside."""
+    if not result.is_error or session.sandbox != "bwrap":
+        return None
+    from nanocoder_kit_sandbox import Settings
+    from nanocoder_kit_sandbox.hints import with_hint
+
+    return with_hint(result, "sandbox-bwrap", settings or Settings())
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does

@@ -1,0 +1,70 @@
+"""What protected names lead to, and git's folders of hooks: both decide what runs."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from nanocoder_files import ProtectionKind, protection_of
+from nanocoder_kit_git import find_repository, read_start
+
+HOOKS: Final = "hooks"
+_SETTING: Final = re.compile(
+    r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
+)
+_OF_PERSON: Final = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")
+
+
+def folders_of_hooks(root: str) -> list[str]:
+    """Return the folders in the workspace at *root*, relative to it, that `core.hooksPath` names.
+
+    Files that settings include are not read.
+    """
+    repository = find_repository(root)
+    if repository is None:
+        return []
+    files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
+    files += map(os.path.expanduser, _OF_PERSON)
+    texts = (read_start(file).decode("utf-8", "surrogateescape") for file in files)
+    named = (value for text in texts for value in _SETTING.findall(text))
+    paths = (os.path.join(root, _plain_path(value)) for value in named)
+    return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
+
+
+def targets_of(root: str, protected: Iterable[str]) -> list[str]:
+    """Return what *protected* paths, git's hooks, and the links in both lead to in the workspace.
+
+    Paths are relative to *root*.
+    """
+    folders = [f"{root}/{path}" for path in protected if _is_looked_into(path)]
+    if (repository := find_repository(root)) is not None:
+        folders.append(f"{repository.common}/{HOOKS}")
+    links = [path for folder in folders for path in (folder, *_entries(folder))]
+    return list(_within(root, (path for path in links if os.path.islink(path))))
+
+
+def _is_looked_into(path: str) -> bool:
+    # Installed programs are links to each other, and too many.
+    protection = protection_of(path)
+    return protection is None or protection.kind is not ProtectionKind.PROGRAM
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [f"{folder}/{name}" for name in os.listdir(folder)]
+    except OSError:
+        return []
+
+
+def _plain_path(value: str) -> str:
+    bare = re.sub(r"\s[#;].*", "", value).strip().replace('"', "")
+    return str(Path(bare).expanduser()) if bare.startswith("~") else bare
+
+
+def _within(root: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield what *paths* lead to in the workspace, relative to it, each once."""
+    real = dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path))
+    for path in real:
+        if path.startswith(f"{root}/"):
+            yield path.removeprefix(f"{root}/")
