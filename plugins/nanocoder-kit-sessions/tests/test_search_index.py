@@ -179,7 +179,9 @@ WRONG = {
     "no sessions": "DROP TABLE sessions",
     "no passages": "DROP TABLE passages",
     "passages of another kind": "DROP TABLE passages; CREATE TABLE passages (text)",
-    "a passage is NULL": "UPDATE passages SET role = NULL, at = 'x'",
+    "no texts": "DROP TABLE texts",
+    "a text is no text": "UPDATE texts SET text = x'00'",
+    "a passage is NULL": "UPDATE texts SET role = NULL, at = 'x'",
 }
 
 
@@ -264,3 +266,24 @@ def test_processes_that_search_at_once_agree(store, tmp_path):
     command = [sys.executable, "-c", CHILD, str(store.folder.parent)]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [child.communicate()[0].strip() for child in children] == ["60"] * 4
+
+
+def test_the_index_keeps_no_words_of_what_it_forgot(store, tmp_path):
+    """The words of a changed journal are forgotten one by one: no text is kept beside them."""
+    session_id = begin(store, tmp_path, "hello unique", "an answer")
+    assert search(store, "unique")
+    store.path(session_id).unlink()
+    begin(store, tmp_path, "something else")
+    assert not search(store, "unique")
+    with closing(sqlite3.connect(index_path(store))) as connection:
+        connection.execute("INSERT INTO passages(passages) VALUES ('integrity-check')")
+        words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, passages, row)"
+        connection.execute(words)
+        assert ("unique",) not in connection.execute("SELECT term FROM words").fetchall()
+
+
+def test_the_index_is_smaller_than_the_texts(store, tmp_path):
+    text = " ".join(f"word{number % 500} of a long prompt" for number in range(3_000))
+    begin(store, tmp_path, text, text)
+    search(store, "word7")
+    assert index_path(store).stat().st_size < 0.75 * 2 * len(text)

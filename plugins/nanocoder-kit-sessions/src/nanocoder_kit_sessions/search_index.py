@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from nanocoder_kit_sessions.records import FAR_S
 from nanocoder_kit_sessions.store import SessionStore
 from nanocoder_kit_sessions.work import index_path
 
-VERSION: Final = 1
+VERSION: Final = 2
 ROOM: Final = 1 << 20
 """A session has so many rows of the table of passages, from ROOM times its number on."""
 BATCH: Final = 200
@@ -30,9 +31,11 @@ BATCH: Final = 200
 MANY: Final = 500
 BEFORE_CHARS, AFTER_CHARS = 60, 240
 MATCHING: Final = "SELECT rowid, rank FROM passages WHERE passages MATCH ?"
-CONTAINING: Final = "SELECT rowid, 0 FROM passages WHERE "
-CONTAINS: Final = r"text LIKE ? ESCAPE '\'"
-PASSAGE: Final = "SELECT text, role, prompt, at FROM passages WHERE rowid = ?"
+CONTAINING: Final = "SELECT number, 0 FROM texts WHERE "
+CONTAINS: Final = "contains(text, ?)"
+PASSAGE: Final = "SELECT text, role, prompt, at FROM texts WHERE number = ?"
+TEXTS: Final = "SELECT number, text FROM texts WHERE number BETWEEN ? AND ?"
+FORGET: Final = "INSERT INTO passages (passages, rowid, text) VALUES ('delete', ?, ?)"
 FACTS: Final[Mapping[str, Any]] = {
     fact.name: fact.type for fact in fields(SessionFacts) if fact.name != "tags"
 }
@@ -43,8 +46,9 @@ DAMAGED: Final = "it holds a damaged row"
 TABLES: Final = f"""
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT UNIQUE, size INTEGER, changed INTEGER,
     tags TEXT, {", ".join(FACTS)});
-CREATE VIRTUAL TABLE passages USING fts5(text, role UNINDEXED, prompt UNINDEXED, at UNINDEXED,
+CREATE VIRTUAL TABLE passages USING fts5(text, content = "",
     tokenize = "unicode61 remove_diacritics 2");
+CREATE TABLE texts (number INTEGER PRIMARY KEY, text BLOB, role TEXT, prompt INTEGER, at REAL);
 PRAGMA user_version = {VERSION};
 """
 Result = TypeVar("Result")
@@ -147,8 +151,8 @@ class SearchIndex:
         best = self._best(MATCHING, [query], sessions)
         if not best:
             conditions = " AND ".join([CONTAINS] * len(words))
-            patterns = [f"%{_escaped(word)}%" for word in words]
-            best = self._best(CONTAINING + conditions, patterns, sessions)
+            parts = [word.casefold() for word in words]
+            best = self._best(CONTAINING + conditions, parts, sessions)
         newest = sorted(best, key=lambda row: sessions[row // ROOM].updated, reverse=True)
         return [self._match(sessions[row // ROOM], row, words) for row in newest[:limit]]
 
@@ -165,10 +169,10 @@ class SearchIndex:
 
     def _match(self, session: IndexedSession, row: int, words: Sequence[str]) -> Match:
         columns: Sequence[Any] = self._connection.execute(PASSAGE, [row]).fetchone() or ()
-        if [*map(type, columns)] != [str, str, int, float]:
+        if [*map(type, columns)] != [bytes, str, int, float]:
             raise sqlite3.DatabaseError(DAMAGED)
-        text, role, prompt, at = columns
-        return Match(session, role, prompt, at, _around(text, words[0]))
+        packed, role, prompt, at = columns
+        return Match(session, role, prompt, at, _around(_unpacked(packed), words[0]))
 
     def _sessions(self) -> dict[int, IndexedSession]:
         columns = ", ".join(("number", "id", "tags", *FACTS))
@@ -203,6 +207,7 @@ def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> s
             os.close(_opened(path))
             connection = sqlite3.connect(path, isolation_level=None)
             connection.executescript(TABLES)
+        connection.create_function("contains", 2, _contains, deterministic=True)
         _update(connection, store, say)
     except BaseException:
         connection.close()
@@ -268,7 +273,11 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _forget(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
     for number in numbers:
         rows = number * ROOM, (number + 1) * ROOM - 1
-        connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", rows)
+        texts = connection.execute(TEXTS, rows).fetchall()
+        # The index of words holds no text: to forget a passage, it has to be told the words.
+        unpacked = ((row, _unpacked(packed)) for row, packed in texts)
+        connection.executemany(FORGET, unpacked)
+        connection.execute("DELETE FROM texts WHERE number BETWEEN ? AND ?", rows)
         connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
 
 
@@ -286,19 +295,26 @@ def _keep(
     places = ", ".join("?" * len(values))
     inserted = connection.execute(f"INSERT INTO sessions VALUES ({places})", values)  # noqa: S608
     first = (inserted.lastrowid or 0) * ROOM
+    passages = [*enumerate(text.passages[: ROOM - 1], first)]
+    words = ((number, each.text) for number, each in passages)
+    connection.executemany("INSERT INTO passages (rowid, text) VALUES (?, ?)", words)
     rows = (
-        (first + place, each.text, each.role, each.prompt, each.at)
-        for place, each in enumerate(text.passages[: ROOM - 1])
+        (number, zlib.compress(each.text.encode()), each.role, each.prompt, each.at)
+        for number, each in passages
     )
-    insert = "INSERT INTO passages (rowid, text, role, prompt, at) VALUES (?, ?, ?, ?, ?)"
-    connection.executemany(insert, rows)
+    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?)", rows)
 
 
-def _escaped(word: str) -> str:
-    """Return *word* as a pattern of LIKE that means nothing but itself."""
-    for sign in "\\%_":
-        word = word.replace(sign, f"\\{sign}")
-    return word
+def _unpacked(packed: Any) -> str:
+    """Return the text of a row. Raises: sqlite3.DatabaseError for one that was never written."""
+    try:
+        return zlib.decompress(packed).decode()
+    except (TypeError, ValueError, zlib.error):
+        raise sqlite3.DatabaseError(DAMAGED) from None
+
+
+def _contains(packed: Any, part: str) -> bool:
+    return part in _unpacked(packed).casefold()
 
 
 def _around(text: str, word: str) -> str:
