@@ -20,6 +20,23 @@ def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
     assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        (("call", "code_map", "{}"), "nanocoder-tool-codemap"),
+        (("run", "hi", "--model", "local"), "nanocoder-provider-local"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_package(tmp_path, words, package):
+    place = Place(tmp_path)
+    for name in ("store-memory", "kit-sessions", "kit-redact"):
+        place.bring(f"nanocoder-{name}")
+    done = place.run("--ephemeral", *words)
+    assert f"nanocoder plugins install {package} adds it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # PLUG-038
 @pytest.mark.finding("H9")
 @pytest.mark.timeout(120)

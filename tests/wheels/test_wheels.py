@@ -97,3 +97,9 @@ def test_the_readmes_way_to_install_makes_a_command_that_works(wheelhouse, tmp_p
         doctor, env=environment, cwd=home, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    more = [doctor[0], "plugins", "install", "dialect-nano", "--yes"]
+    subprocess.run(more, env=environment, cwd=home, check=True)  # from the same folder of wheels
+    listed = subprocess.run(
+        [doctor[0], "plugins", "list"], env=environment, cwd=home, capture_output=True, check=True
+    )
+    assert b"dialect-nano" in listed.stdout

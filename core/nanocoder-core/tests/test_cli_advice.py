@@ -188,7 +188,7 @@ def test_a_tool_that_is_installed_and_not_offered_is_called_so_with_the_reason(
     done = nanocoder("call", "grep", '{"pattern": "x"}')
     assert done.returncode == 1
     assert f"Unknown tool: grep; {said}" in done.stderr
-    assert "no installed plugin has it" not in done.stderr
+    assert "installed or known has it" not in done.stderr
 
 
 def test_a_dialect_that_is_switched_off_is_called_so(nanocoder):
@@ -200,10 +200,10 @@ def test_a_dialect_that_is_switched_off_is_called_so(nanocoder):
         assert said in done.stderr
 
 
-def test_a_tool_that_nobody_brings_is_looked_up_in_the_table_of_packages(nanocoder):
+def test_a_tool_that_no_package_brings_is_called_unknown(nanocoder):
     done = nanocoder("call", "nosuch")
     assert "Unknown tool: nosuch. Tools: " in done.stderr
-    assert "no installed plugin has it; docs/reference/plugins.md lists" in done.stderr
+    assert "no plugin that is installed or known has it; `nanocoder tools` lists" in done.stderr
 
 
 def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -64,7 +65,9 @@ def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:
 
 
 def _is_source(name: str) -> bool:
-    return Path(re.split(r"[\[]", name, maxsplit=1)[0]).is_dir()
+    """Return whether *name* is a folder; a mere name is a package, whatever lies here."""
+    place = name.partition("[")[0]
+    return (place in {".", ".."} or "/" in place) and Path(place).is_dir()
 
 
 class Ended(NamedTuple):
@@ -177,10 +180,21 @@ def _pip(action: str, *packages: str) -> Ended:
     elif uv := shutil.which("uv"):
         options = {"unpack": ["--no-build", "--quiet"], "take": ["--no-build"]}
         head = [uv, "pip", verb, "--python", sys.executable]
-        command = [*head, *options.get(action, []), *packages]
+        links = _first_links() if action != "uninstall" else []
+        command = [*head, *options.get(action, []), *links, *packages]
     else:
         raise UsageError(
             f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
             " install one of them first"
         )
     return Ended(tool, subprocess.run(command, check=False).returncode)
+
+
+def _first_links() -> list[str]:
+    """Return the options for the folders of wheels that `uv tool install` was given."""
+    try:
+        receipt = tomllib.loads(Path(sys.prefix, "uv-receipt.toml").read_text(encoding="utf-8"))
+        links = [*receipt["tool"]["options"]["find-links"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [word for link in links if isinstance(link, str) for word in ("--find-links", link)]

@@ -215,9 +215,14 @@ class Conversation:
             self.outputs.note(event)
             yield event
 
-    def _suggest_go(self) -> None:
+    def has_plan(self) -> bool:
+        """Return whether the last answer is a plan, which /go carries out."""
+        messages = self.session.messages
         is_plan = self.session.info.mode is Mode.PLAN
-        if is_plan and self.session.messages and self.session.messages[-1].role == "assistant":
+        return is_plan and bool(messages) and messages[-1].role == "assistant"
+
+    def _suggest_go(self) -> None:
+        if self.has_plan():
             self.say("/go carries out this plan in mode ask, /go edits lets files change unasked")
 
     def _show_run(self, typed: Typed, screen: TextScreen) -> None:

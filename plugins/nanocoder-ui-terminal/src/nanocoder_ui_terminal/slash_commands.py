@@ -39,6 +39,9 @@ NOTES: Final = "notes.md"
 FORCE: Final = "--force"
 """Put back files that were changed since, too."""
 GO_AHEAD: Final = "Go ahead with this plan."
+NO_PLAN: Final = (
+    "there is no plan to carry out: /mode plan, say what you want, and /go after the answer"
+)
 
 
 @frozen
@@ -144,6 +147,9 @@ def _go(conversation: "Conversation", argument: str) -> None:
         conversation.say(
             "/go takes a mode in which something may change: ask, edits, auto", "yellow"
         )
+        return
+    if not conversation.has_plan():
+        conversation.say(NO_PLAN, "yellow")
         return
     conversation.session.set_mode(mode)
     conversation.work(Typed(GO_AHEAD))

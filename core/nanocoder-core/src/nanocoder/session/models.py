@@ -12,6 +12,7 @@ from nanocoder.errors import ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import Provider
+from nanocoder.session.installed import why_not_offered
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
@@ -52,7 +53,7 @@ def choose_model(
     offers = {offer["name"]: (entry, offer) for entry, offer in plugins.offers("providers")}
     if name not in offers:
         by_whom = _named_by(model_name, config) if model_name else "chosen by a plugin"
-        why = plugins.why_missing(name, "providers")
+        why = why_not_offered(plugins, "providers", name)
         providers = {provider: offer for provider, (_, offer) in offers.items()}
         instead = f": {why}" if why else _instead(named, providers)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
