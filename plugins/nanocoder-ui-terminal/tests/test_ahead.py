@@ -33,6 +33,12 @@ def test_what_is_typed_during_a_run_is_seen_and_sent_after_it(chat, state):
     talk.press(UP).see("\u203a and then two", times=2)
 
 
+def test_a_line_that_is_entered_before_the_prompt_is_there_is_sent(start, state):
+    talk = start(["--mode", "ask"], {"text": "First answer."}, SECOND).type("one").press("half")
+    talk.see("First answer.").see("ask · ").see("\u203a half").type(" two").see("Second answer.")
+    assert prompts(state) == ["one", "half two"]
+
+
 def test_a_queued_prompt_can_be_changed_and_deleted(chat, state):
     talk = chat(SLOW, SECOND).type("one").see("waiting").press("wrong\t").see("queued: wrong")
     talk.press("\x7f").see("\u203a wrong").press("\x15right\t").see("queued: right")

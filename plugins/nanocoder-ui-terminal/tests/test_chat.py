@@ -461,6 +461,12 @@ def test_a_plan_can_be_carried_out_with_one_word(chat, workspace):
     assert (workspace / "n.py").read_text() == "x\n"
 
 
+def test_without_a_plan_there_is_nothing_to_carry_out(chat):
+    talk = chat({"text": "Never."}).see("ask · ").type("/go edits").see("there is no plan to carry")
+    talk.type("/mode").see("mode: ask")
+    assert "Never." not in talk.text
+
+
 @pytest.mark.finding("D37")
 def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     content = "".join(f"row {number}\n" for number in range(300))

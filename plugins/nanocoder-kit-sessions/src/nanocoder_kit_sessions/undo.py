@@ -45,6 +45,7 @@ BEYOND: Final = (
     " and what git keeps"
 )
 OTHERS: Final = "; what others changed meanwhile is among them"
+FORCED: Final = "; --force restores it, too"
 LOST: Final = "its content before was too large for the snapshot"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 """The effects of tools that only change files through the workspace."""
@@ -297,14 +298,15 @@ class _Undo:
         ran = ", ".join(untracked(selection.piece.tools, self.effects))
         by = f", perhaps by this session's own {ran}" if ran else ""
         for path, reason in plan.blocked.items():
-            since = f"{by}; --force restores it, too" if reason in CHANGED else ""
+            since = f"{by}{FORCED}" if reason in CHANGED else ""
             self.say(f"left as it is: {path} {reason}{since}")
             self.skipped.append(path)
         return others
 
     def _show(self, plan: UndoPlan, selection: _Selection) -> None:
         if plan.problems:
-            raise PersonError(plan.refusal())
+            can_force = any(reason in CHANGED for reason in plan.blocked.values())
+            raise PersonError(f"{plan.refusal()}{FORCED if can_force else ''}")
         if diff := plan.diff():
             self.say(diff)
         for line in plan.lines() or ["every file is already as it was before"]:

@@ -36,12 +36,15 @@ def run(arguments: Namespace, host: Host) -> int:
         raise UsageError(NO_TERMINAL)
     with suppress(UsageError):  # of a store of another kind, or of none
         remove_old(session_store(host), host.config.core.keep_sessions_days)
-    with host.signals, keep_enter_apart():
-        return _talk(host, arguments.resume, arguments.prompt)
+    with host.signals, keep_enter_apart() as entered:
+        return _talk(host, arguments.resume, arguments.prompt, entered)
 
 
-def _talk(host: Host, resume: str, first: str) -> int:
-    """Hold one conversation after the other; return the exit code."""
+def _talk(host: Host, resume: str, first: str, entered: bytes) -> int:
+    """Hold one conversation after the other; return the exit code.
+
+    *entered* are lines that were typed before the first prompt.
+    """
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
     current = ""
@@ -51,6 +54,8 @@ def _talk(host: Host, resume: str, first: str) -> int:
             with host.session(interactive=True, output="text", resume=resume) as session:
                 current = session.id
                 before, conversation = conversation, Conversation(host, session, terminal, settings)
+                if before is None:
+                    conversation.take_early(entered)
                 with host.signals.obeyed_by(conversation.obey):
                     following = Chat(conversation, settings).run(first, before)
         except EndedError:

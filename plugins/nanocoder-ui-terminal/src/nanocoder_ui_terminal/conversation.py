@@ -215,6 +215,11 @@ class Conversation:
             self.outputs.note(event)
             yield event
 
+    def take_early(self, entered: bytes) -> None:
+        """Queue the lines that were *entered* before there was a prompt."""
+        self.queue.feed(entered)
+        self.ended_well = bool(entered)
+
     def has_plan(self) -> bool:
         """Return whether the last answer is a plan, which /go carries out."""
         messages = self.session.messages

@@ -121,15 +121,31 @@ class Echo:
 
 
 @contextmanager
-def keep_enter_apart() -> Iterator[None]:
-    """Keep Enter and Ctrl-J apart, also before the first prompt tells them apart."""
+def keep_enter_apart() -> Iterator[bytes]:
+    """Keep Enter and Ctrl-J apart, also before the first prompt tells them apart.
+
+    Yields the lines that were entered before that, each with the Enter that ended it.
+    """
     import termios
 
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
+    entered = _entered_lines(descriptor) if before[3] & termios.ICANON else b""
     try:
         termios.tcsetattr(descriptor, termios.TCSANOW, [before[0] & ~termios.ICRNL, *before[1:]])
-        yield
+        yield entered
     finally:
         with suppress(termios.error, OSError):  # the terminal may have gone
             termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _entered_lines(descriptor: int) -> bytes:
+    """Return the whole lines that wait in the terminal, where Enter has become a line feed."""
+    lines = b""
+    with suppress(OSError):
+        while select.select([descriptor], [], [], 0)[0]:
+            line = os.read(descriptor, READ_BYTES)
+            if not line:
+                break
+            lines += line
+    return lines.replace(b"\n", b"\r")

@@ -37,6 +37,10 @@ def print_checks(checks: Sequence[Check], form: str, print_table: PrintTable = p
         print_line()
         ending = "Nothing is wrong; see the notes above." if "note" in states else "All is well."
         print_line("Something is wrong, see above." if "wrong" in states else ending)
+        broken = [name for name, status, _ in checks if status == "wrong" and PLUGIN in name]
+        if broken:
+            names = " ".join(name.removeprefix(PLUGIN) for name in broken)
+            print_line(f"To go on without what is broken: nanocoder plugins remove {names}")
     return 1 if "wrong" in states else 0
 
 
