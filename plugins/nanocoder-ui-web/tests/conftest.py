@@ -72,12 +72,12 @@ def web(nanocoder):
     """Return what starts the command with a script of turns."""
     processes, servers = [], []
 
-    def start(*turns, words=()):
+    def start(*turns, words=(), stdin=subprocess.DEVNULL):
         process = subprocess.Popen(
             [COMMAND, "web", "--model", nanocoder.script(*turns), *words],
             cwd=nanocoder.cwd,
             env=nanocoder.environment,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -1,5 +1,6 @@
 """A session that browsers share: prompts, entries, approvals, and how it ends."""
 
+import os
 import signal
 import threading
 
@@ -201,3 +202,18 @@ def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, n
     server.until("finished")
     assert "approved by Ann" in question["facts"]
     assert (nanocoder.cwd / "a.txt").exists() == is_written
+
+
+def test_enter_in_the_terminal_makes_a_link_for_a_tab_that_was_closed(web):
+    keyboard, stdin = os.openpty()
+    first = web({"text": "Never."}, stdin=stdin)
+    os.close(stdin)
+    assert first.login().status_code == 200
+    os.write(keyboard, b"\n")
+    lines = iter(first.process.stdout.readline, "")
+    link = next(line.strip() for line in lines if line.startswith("http"))
+    assert link.startswith(f"{first.origin}/#")
+    assert first.login(link.partition("#")[2]).status_code == 200
+    assert first.login().status_code == 401
+    assert first.leave() == 0
+    os.close(keyboard)

@@ -1,5 +1,6 @@
 """The command `web`: serve one conversation to browsers on this machine until the person leaves."""
 
+import os
 import signal
 import socket
 import sys
@@ -21,9 +22,10 @@ ANSWERS: Final = "ui-web-answers"
 LAST_PORT: Final = 65_535
 MAX_CONNECTIONS: Final = 64
 LEAVE_S: Final = 5
+READ_BYTES: Final = 4_096
 SHOWN: Final = """{link}
 Open this link in a browser of this machine. It works once, in the next ten minutes.
-"Second browser" makes another one.
+Enter makes another one here, and "Second browser" one in the page.
 Ctrl-C stops what runs, and leaves when nothing does."""
 
 
@@ -42,12 +44,22 @@ def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
             conversation = Conversation(host, session, feed)
             app = make_app(conversation, questions, feed, access)
             with host.signals.obeyed_by(conversation.obey), Served(app, listener, feed):
-                link = f"http://{ADDRESS}:{listener.getsockname()[1]}/#{access.invite()}"
-                host.print_line(SHOWN.format(link=link))
+                page = f"http://{ADDRESS}:{listener.getsockname()[1]}/"
+                host.print_line(SHOWN.format(link=f"{page}#{access.invite()}"))
                 sys.stdout.flush()  # a program may wait for the link at the other end of a pipe
+                if sys.stdin.isatty():
+                    # A daemon: nothing ends a read of the terminal.
+                    threading.Thread(target=_offer_links, args=(page, access), daemon=True).start()
                 conversation.work()
     number = host.signals.number
     return host.signals.exit_code if number not in {0, signal.SIGINT} else 0
+
+
+def _offer_links(page: str, access: Access) -> None:
+    """Print a new link for each line that is entered: a tab that was closed has lost its key."""
+    while os.read(sys.stdin.fileno(), READ_BYTES):
+        sys.stdout.write(f"{page}#{access.invite()}\n")
+        sys.stdout.flush()
 
 
 def listen(port: int) -> socket.socket:
