@@ -183,3 +183,21 @@ def test_names_and_roles_are_there_for_a_screen_reader(web, browse):
         ("complementary", "Tokens and time of each turn"),
     ):
         assert page.get_by_role(role, name=name, exact=True).count() == 1, (role, name)
+
+
+def test_what_answers_is_in_sight_in_a_small_window_however_long_the_change_is(web, browse):
+    content = "".join(f"row {number}\n" for number in range(300))
+    write = {"name": "write_file", "arguments": {"path": "long.py", "content": content}}
+    page = browse(
+        web({"text": "Long.", "calls": [write]}, {"text": "Done."}).link,
+        viewport={"width": 700, "height": 480},
+    )
+    send(page, "Write it")
+    page.wait_for_selector(".question")
+    top = page.locator("#questions").bounding_box()
+    for button in ("button.yes", "button.no"):
+        box = page.locator(f".question {button}").bounding_box()
+        assert box["y"] + box["height"] <= min(480, top["y"] + top["height"])
+    change = page.locator(".question pre").first.bounding_box()
+    answers = page.locator(".question .answers").bounding_box()
+    assert top["y"] <= change["y"] < answers["y"] - 40, "some lines of the change are in sight"
