@@ -12,7 +12,7 @@ from nanocoder.errors import ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import Provider
-from nanocoder.session.installed import why_not_offered
+from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
@@ -125,10 +125,7 @@ def key_source(variables: Sequence[str], environment: Mapping[str, str] = os.env
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     """Open the provider of *chosen* with its plugin's settings; raises ProviderError."""
-    owner = plugins.offered("providers", chosen.provider)
-    if owner is None:
-        raise UsageError(f"there is no provider {chosen.provider!r}")
-    plugin, spec = owner
+    plugin, spec = find_offer(plugins, "providers", "provider", chosen.provider)
     try:
         provider: Provider = spec.open(chosen.model, plugins.settings(plugin))
     except ProviderError:
