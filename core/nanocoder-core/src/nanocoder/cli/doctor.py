@@ -37,10 +37,6 @@ def print_checks(checks: Sequence[Check], form: str, print_table: PrintTable = p
         print_line()
         ending = "Nothing is wrong; see the notes above." if "note" in states else "All is well."
         print_line("Something is wrong, see above." if "wrong" in states else ending)
-        broken = [name for name, status, _ in checks if status == "wrong" and PLUGIN in name]
-        if broken:
-            names = " ".join(name.removeprefix(PLUGIN) for name in broken)
-            print_line(f"To go on without what is broken: nanocoder plugins remove {names}")
     return 1 if "wrong" in states else 0
 
 
@@ -84,7 +80,8 @@ def _plugin_checks(host: Host) -> Iterator[Check]:
     for name in sorted({*plugins.entries, *plugins.set_aside}):
         problem = plugins.set_aside.get(name) or _loading_problem(host, name)
         version = plugins.entries[name].version if name in plugins.entries else ""
-        yield f"{PLUGIN}{name}", "wrong" if problem else "ok", problem or version
+        way = f"; without it: nanocoder plugins remove {name}" if name in plugins.set_aside else ""
+        yield f"{PLUGIN}{name}", "wrong" if problem else "ok", f"{problem}{way}" or version
     tools = plugins.tools()
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)

@@ -21,7 +21,6 @@ from nanocoder.cli.streams import (
 )
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
-from nanocoder.plugins import Plugins
 from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
@@ -35,6 +34,7 @@ SET = "nanocoder-set-"
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""
+UNKNOWN = "no plugin that is installed or known has it; `nanocoder tools` lists the tools"
 
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
@@ -246,15 +246,9 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
         sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")
         return
     complain(data["output"])
-    if data["error_class"] == UnknownTool.error_class:
-        _advise(session.plugins, arguments.tool)
-
-
-def _advise(plugins: Plugins, tool: str) -> None:
-    """Say which package brings a tool that is not installed."""
-    if not plugins.why_missing(tool):
-        no_plugin = "no plugin that is installed or known has it; `nanocoder tools` lists the tools"
-        complain(why_not_offered(plugins, "tools", tool) or no_plugin)
+    is_unknown = data["error_class"] == UnknownTool.error_class
+    if is_unknown and not session.plugins.why_missing(arguments.tool):
+        complain(why_not_offered(session.plugins, "tools", arguments.tool) or UNKNOWN)
 
 
 def _parsed(text: str) -> dict[str, Any]:
