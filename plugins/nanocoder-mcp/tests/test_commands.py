@@ -56,7 +56,11 @@ def test_what_cannot_be_added_changes_nothing(mcp):
         (["x", "--yes", "--", "no-such-program"], "there is no program 'no-such-program' on PATH"),
         (["x", "--", *START, "good"], "run this again with --yes"),
         (["x"], "name what to start"),
+        (["x", "--", "sh", "-c", "echo hi"], "exit code 0 and wrote 'hi', so it is no MCP server"),
+        (["x", "--", "true"], "exit code 0 and wrote nothing, so it is no MCP server"),
         (["x", "--wrong", "--", "y"], "unknown option --wrong"),
+        (["x", "http://127.0.0.1:9/mcp"], "cannot be reached: Connection refused (http://127"),
+        (["x", "http://nowhere.invalid/mcp"], "cannot be reached: "),
     ):
         done = mcp("mcp", "add", *words)
         assert problem in done.stderr
@@ -86,7 +90,13 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     server = {"command": command, "args": [*rest, "good"], "type": "stdio"}
     file.write_text(json.dumps({"mcpServers": {"shop": server}}))
     assert "No server is configured" in mcp("mcp", "list").stdout
-    assert mcp("config", "trust", "--yes").returncode == 0
+    assert (
+        "trust the folder as it is now: nanocoder config trust"
+        in mcp("mcp", "review", "shop").stderr
+    )
+    trusted = mcp("config", "trust", "--yes").stdout
+    assert f"{file} brings servers:\nshop starts: {command}" in trusted
+    assert "sets nothing" not in trusted
     assert "not reviewed" in mcp("mcp", "list").stdout
     assert "nobody agreed to start it" in mcp("mcp", "test", "shop").stderr
     call = ("call", "mcp_shop_echo", '{"text": "hi"}', "--mode", "auto")
@@ -97,6 +107,8 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     # The same name with another command is another server.
     server["args"] = [*rest, "liar"]
     file.write_text(json.dumps({"mcpServers": {"shop": server}}))
+    assert "No server is configured" in mcp("mcp", "list").stdout  # the folder is another one, too
+    assert mcp("config", "trust", "--yes").returncode == 0
     assert "changed: review it" in mcp("mcp", "list").stdout
     assert "Unknown tool" in mcp(*call).stderr
 
@@ -136,6 +148,7 @@ def test_a_review_shows_all_that_decides_what_runs(mcp):
     assert "far is at: http://127.0.0.1:9/mcp\n  with the header X-Who: me\n" in shown
     for changed in ({"env": {"A": "2"}}, {"args": [*rest, "liar"]}):
         file.write_text(json.dumps({"mcpServers": {"shop": {**table, **changed}}}))
+        assert mcp("config", "trust", "--yes").returncode == 0
         assert "changed: review it" in mcp("mcp", "list").stdout
 
 

@@ -2,6 +2,7 @@
 
 import os
 from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from nanocoder import Host, UsageError, project_file, read_project_bytes
@@ -10,25 +11,26 @@ from nanocoder_command_setup.settings import as_json
 from nanocoder_command_setup.trusted_folders import trust as trust_folder
 from nanocoder_command_setup.trusted_folders import untrust as untrust_folder
 
+Review = tuple[list[str], Callable[[], None]]
+"""What a person reads before a plugin may use it, and what lets the plugin use it then."""
 NEEDS_PERSON: Final = 3
 """The exit code without a terminal to ask on."""
-MCP_FILE: Final = ".mcp.json"
-"""It names servers, each of which a person reviews before it starts."""
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
 
 
 def trust(arguments: Namespace, host: Host) -> int:
     """Show what the project's file changes, and apply it if the person agrees."""
     file = project_file(host.cwd)
-    if not any(map(os.path.lexists, (file, host.cwd / MCP_FILE))):
+    reviews = _plugin_reviews(host)
+    if not (os.path.lexists(file) or reviews or host.config.trusted):
         # To trust what is not there would say nothing about the file that comes later.
         raise UsageError(f"nothing to trust: {file} does not exist")
     host.refuse_foreign_places()
-    if host.config.trusted:
+    if host.config.trusted and not reviews:
         host.print_line(f"{host.cwd} is trusted already.")
         return 0
     content = read_project_bytes(host.cwd)
-    for line in _loosened(host):
+    for line in _review_lines(host, reviews):
         host.print_line(line)
     if not arguments.yes:
         if not host.is_interactive:
@@ -38,6 +40,8 @@ def trust(arguments: Namespace, host: Host) -> int:
             host.print_line("Not trusted.")
             return 0
     trust_folder(host.cwd, reviewed=content)
+    for _, accept in reviews:
+        accept()
     host.print_line("Trusted. Its settings now apply; a change to the file revokes this.")
     return 0
 
@@ -47,6 +51,26 @@ def untrust(_: Namespace, host: Host) -> int:
     untrust_folder(host.cwd)
     host.print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
     return 0
+
+
+def _plugin_reviews(host: Host) -> list[Review]:
+    """Return what plugins read in a trusted folder that the person has not accepted as it is.
+
+    A plugin says so with a method `project_review` of its class of settings.
+    """
+    reviews = [
+        getattr(cls, "project_review", lambda _: None)(host.cwd)
+        for _, cls in sorted(host.settings_classes().items())
+    ]
+    return [review for review in reviews if review is not None]
+
+
+def _review_lines(host: Host, reviews: Sequence[Review]) -> Iterator[str]:
+    """Yield what counts as soon as the folder is trusted."""
+    if os.path.lexists(project_file(host.cwd)) and not host.config.trusted:
+        yield from _loosened(host)
+    for lines, _ in reviews:
+        yield from lines
 
 
 def _loosened(host: Host) -> list[str]:

@@ -35,8 +35,8 @@ def nanocoder_tools(
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer the servers that run for a session."""
-    return [Resource("servers", _open_servers)]
+    """Offer the servers that run for a session, and what a conversation shows of them."""
+    return [Resource("servers", _open_servers), Resource("chat", _open_chat)]
 
 
 @hookimpl
@@ -52,6 +52,8 @@ def nanocoder_commands() -> list[Command[Host]]:
         ("list", "list the servers and what they offer", (json, DIRECTORY), False),
         ("review", "show what a server offers now, and accept it", (yes, NAME, DIRECTORY), True),
         ("test", "start a server and say what it answers", (json, NAME, DIRECTORY), False),
+        ("login", "log in at a server in a browser", (yes, NAME, DIRECTORY), True),
+        ("logout", "forget the login at a server", (NAME, DIRECTORY), True),
         ("remove", "remove a server and what was accepted of it", (NAME, DIRECTORY), True),
     ]
     return [
@@ -67,6 +69,12 @@ def _action(name: str) -> Callable[[Namespace, Host], int]:
         return int(getattr(commands, name)(arguments, host))
 
     return run
+
+
+def _open_chat(session: Any, settings: Settings) -> Any:
+    from nanocoder_mcp.chat import Chat
+
+    return Chat(session, settings)
 
 
 def _open_servers(session: Any, settings: Settings) -> Any:

@@ -18,13 +18,14 @@ def ask_server(cwd: Path, settings: Settings, server: Server) -> tuple[Listing, 
     """Start *server*, return what it offers, and end it; raises UsageError or ToolError."""
     servers = Servers(SessionInfo("mcp", cwd), settings)
     try:
-        raw_tools, info = servers.tools(server, Cancel())
+        lists, info = servers.lists(server, Cancel())
     finally:
         servers.close()
-    return listing_of(server.name, raw_tools), info
+    return listing_of(server.name, *lists), info
 
 
 def accept(server: Server, listing: Listing, info: Mapping[str, Any]) -> None:
     """Keep what a person accepted; raises ToolError."""
     tools, digest = tuple(listing.tools), launch_digest(server)
-    records.write(server, Record(digest, tools, listing.left_out, info=info))
+    record = Record(digest, tools, listing.left_out, listing.resources, listing.prompts, info)
+    records.write(server, record)

@@ -3,6 +3,7 @@
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,17 +11,20 @@ from attrs import evolve
 from nanocoder import Host, ToolError, UsageError, counted, did_you_mean
 from nanocoder_kit_table import print_table
 
-from nanocoder_mcp import records
+from nanocoder_mcp import credentials, records
 from nanocoder_mcp.accepting import accept, ask_server
 from nanocoder_mcp.config_file import added, removed, save
 from nanocoder_mcp.configured import Configured, configured
+from nanocoder_mcp.definitions import Listing
+from nanocoder_mcp.project_file import ProjectFile
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools
 from nanocoder_mcp.server import Server, server_of
 from nanocoder_mcp.settings import Settings
-from nanocoder_mcp.states import state_of
+from nanocoder_mcp.states import HEAD, state_of
 
 PLUGIN: Final = "mcp"
+LOGIN_NEEDED: Final = "login_needed"
 ADDRESSES: Final = ("http://", "https://")
 
 
@@ -31,7 +35,12 @@ def add(arguments: Namespace, host: Host) -> int:
     if name in settings.servers:
         raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
     server = _checked(name, table)
-    listing, info = ask_server(host.cwd, settings, server)
+    try:
+        listing, info = ask_server(host.cwd, settings, server)
+    except ToolError as error:
+        if error.error_class != LOGIN_NEEDED:
+            raise
+        return _added_without_login(host, name, table)
     for line in shown_tools(listing):
         host.print_line(line)
     if not _agrees(arguments, host, f"Add {name}: {server.starts_with}?"):
@@ -43,6 +52,13 @@ def add(arguments: Namespace, host: Host) -> int:
     return 0
 
 
+def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int:
+    """Keep a server that shows nothing to a stranger: nothing of it is accepted yet."""
+    save(host, added(host, name, table))
+    host.print_line(f"{name} is added and asks for a login: nanocoder mcp login {name}")
+    return 0
+
+
 def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the person types it
     """List the servers with their state, without starting any."""
     all_servers = _configured(host)
@@ -50,10 +66,9 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
     if arguments.output == "json":
         host.print_json({"servers": rows, "problems": all_servers.problems})
         return 0
-    head = ("server", "state", "tools", "tokens", "from", "starts")
-    cells = [tuple(str(row[key]) for key in head) for row in rows]
+    cells = [tuple(str(row[key]) for key in HEAD) for row in rows]
     if cells:
-        print_table(head, cells)
+        print_table(HEAD, cells)
     else:
         host.print_line("No server is configured; nanocoder mcp add NAME -- COMMAND adds one.")
     for row in rows:
@@ -77,10 +92,19 @@ def review(arguments: Namespace, host: Host) -> int:
     listing, info = ask_server(host.cwd, _settings(host), server)
     lines = [*shown_changes(record, listing)]
     if not lines and record.launch:
+        record = evolve(record, prompts=listing.prompts, resources=listing.resources)
         records.write(server, evolve(record, pending=None, problem=""))
         host.print_line(f"{server.name} offers exactly what was accepted.")
         return 0
-    for line in lines:
+    return _accepted(arguments, host, server, listing, info)
+
+
+def _accepted(
+    arguments: Namespace, host: Host, server: Server, listing: Listing, info: Mapping[str, Any]
+) -> int:
+    """Show how a server differs from what was accepted, and keep it if the person agrees."""
+    record = records.read(server)
+    for line in shown_changes(record if record.agrees_to(server) else Record(), listing):
         host.print_line(line)
     if not _agrees(arguments, host, f"Accept this of {server.name}?"):
         return 1
@@ -122,10 +146,40 @@ def test(arguments: Namespace, host: Host) -> int:
     return 0
 
 
+def login(arguments: Namespace, host: Host) -> int:
+    """Log in at a server in a browser, and accept what it offers where nobody has."""
+    server = _named(host, arguments.name)
+    record = records.read(server)
+    if server.folder is not None and not record.agrees_to(server):
+        for line in shown_launch(server):
+            host.print_line(line)
+        if not _agrees(arguments, host, "Log in there?"):
+            return 1
+    from nanocoder_mcp.login import log_in, show_address  # it loads the SDK
+
+    listing, info, is_new = log_in(server, host.cwd, partial(show_address, server, host))
+    host.print_line(f"{server.name}: {'logged in' if is_new else 'no login was needed'}.")
+    if record.agrees_to(server):
+        records.note(server, "")
+        return 0
+    return _accepted(arguments, host, server, listing, info)
+
+
+def logout(arguments: Namespace, host: Host) -> int:
+    """Forget the login at a server."""
+    server = _named(host, arguments.name)
+    if credentials.forget(server):
+        host.print_line(f"{server.name}: the login is forgotten here.")
+    else:
+        host.print_line(f"{server.name}: nobody is logged in.")
+    return 0
+
+
 def remove(arguments: Namespace, host: Host) -> int:
     """Remove a server of the person's own configuration, and what was accepted of it."""
     server = _named(host, arguments.name)
     records.forget(server)
+    credentials.forget(server)
     if server.folder is not None:
         path = server.folder / ".mcp.json"
         host.print_line(f"What was accepted of {server.name} is forgotten; {path} still names it.")
@@ -195,6 +249,12 @@ def _named(host: Host, name: str) -> Server:
     """Return the server called *name*; raises UsageError."""
     all_servers = _configured(host)
     if name not in all_servers.servers:
+        file = ProjectFile.of(host.cwd)
+        if name in file.servers:
+            raise UsageError(
+                f"{name!r} is a server of {file.path}, which counts once you trust the folder as"
+                " it is now: nanocoder config trust"
+            )
         hint = did_you_mean(name, all_servers.servers, "; nanocoder mcp list names them")
         raise UsageError(f"there is no server {name!r}{hint}")
     return all_servers.servers[name]

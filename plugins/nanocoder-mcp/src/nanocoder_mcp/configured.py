@@ -1,16 +1,10 @@
 """Which servers there are: the person's own, and those of a trusted folder's `.mcp.json`."""
 
-import json
-import os
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from nanocoder_files import open_private
-
+from nanocoder_mcp.project_file import ProjectFile
 from nanocoder_mcp.server import Server, server_of
-
-FILE: Final = ".mcp.json"
-MAX_BYTES: Final = 1_048_576
 
 
 class ServerSettings(Protocol):
@@ -40,28 +34,8 @@ def configured(settings: ServerSettings, trusted_folder: Path | None) -> Configu
     own = {name: server_of(name, table) for name, table in settings.servers.items()}
     if trusted_folder is None or not settings.project_servers:
         return Configured(own, [])
-    project = project_servers(trusted_folder)
-    return Configured({**project.servers, **own}, project.problems)
-
-
-def project_servers(folder: Path) -> Configured:
-    """Return the servers of the `.mcp.json` in *folder*."""
-    path = folder / FILE
-    try:
-        with os.fdopen(open_private(path), "rb") as file:
-            content = file.read(MAX_BYTES)  # more than that is cut, and no JSON any more
-        tables = json.loads(content)["mcpServers"]
-        items: list[tuple[str, Any]] = sorted(tables.items())
-    except FileNotFoundError:
-        return Configured({}, [])
-    except OSError as error:
-        return Configured({}, [f"{path}: cannot be read: {error.strerror}"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return Configured({}, [f'{path}: expected {{"mcpServers": {{…}}}}: {error!s:.200}'])
-    servers, problems = {}, []
-    for name, table in items:
-        try:
-            servers[name] = server_of(name, table, folder)
-        except ValueError as error:
-            problems.append(f"{path}: {error}")
-    return Configured(servers, problems)
+    file = ProjectFile.of(trusted_folder)
+    if file.servers and not file.is_accepted:
+        problem = f"{file.path} is not as it was when you trusted it: nanocoder config trust"
+        return Configured(own, [*file.problems, problem])
+    return Configured({**file.servers, **own}, file.problems)

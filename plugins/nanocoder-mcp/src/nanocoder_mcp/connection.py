@@ -13,6 +13,7 @@ from anyio import BrokenResourceError, ClosedResourceError
 from mcp import Client, MCPError
 from nanocoder import ToolError, __version__
 
+from nanocoder_mcp.http import Endpoint, why_unreachable
 from nanocoder_mcp.process import ServerProcess
 from nanocoder_mcp.requests import ServerRequests
 from nanocoder_mcp.server import Server
@@ -29,15 +30,16 @@ class Connection:
     def __init__(
         self,
         server: Server,
-        process: ServerProcess | None,
-        transport: Any,
+        peer: ServerProcess | Endpoint,
         requests: ServerRequests,
     ) -> None:
         self.server = server
         self.requests = requests
-        self._process = process
+        self._process = peer if isinstance(peer, ServerProcess) else None
+        self._endpoint = peer if isinstance(peer, Endpoint) else None
+        self._broken = ""
         self._client = Client(
-            transport,
+            peer.streams(),
             client_info=mcp_types.Implementation(name="nanocoder", version=__version__),
             message_handler=self._heard,
             list_roots_callback=requests.list_roots,
@@ -91,7 +93,9 @@ class Connection:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - task groups wrap whatever went wrong
-            if not ready.done():
+            if ready.done():
+                self._broken = why_unreachable(innermost(error))
+            else:
                 ready.set_exception(self._as_tool_error(error, "server_not_started"))
 
     async def close(self) -> None:
@@ -125,6 +129,20 @@ class Connection:
         """Return the definitions of all its tools as they came; raises ToolError."""
         return await self._listed("tools", self._client.list_tools)
 
+    async def lists(self) -> tuple[list[dict[str, Any]], ...]:
+        """Return the definitions of its tools, prompts and resources; raises ToolError."""
+        prompts = await self._listed("prompts", self._client.list_prompts)
+        resources = await self._listed("resources", self._client.list_resources)
+        return await self.tools(), prompts, resources
+
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        """Return the contents of a resource as JSON; raises ToolError."""
+        return as_json(await self._asked(self._client.read_resource(uri)))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return the messages of a prompt as JSON; raises ToolError."""
+        return as_json(await self._asked(self._client.get_prompt(name, dict(arguments))))
+
     async def _listed(self, what: str, ask: Callable[..., Awaitable[Any]]) -> list[dict[str, Any]]:
         if getattr(self._client.server_capabilities, what, None) is None:
             return []
@@ -148,16 +166,22 @@ class Connection:
 
     def _as_tool_error(self, error: BaseException, error_class: str) -> ToolError:
         """Return what went wrong as one line."""
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = innermost(error)
         if isinstance(error, ToolError):
             return self.failure(str(error), error.error_class)
+        if self._endpoint is not None and self._endpoint.wants_login:
+            return self.failure(self._endpoint.wants_login, "login_needed")
+        if problem := why_unreachable(error):
+            return self.failure(f"{problem} ({self.server.url})", error_class)
         gone = isinstance(error, BrokenResourceError | ClosedResourceError)
         if isinstance(error, MCPError):
             gone = gone or error.error.code == mcp_types.CONNECTION_CLOSED
         if gone or (self._process is not None and self._process.problem):
-            problem = (self._process and self._process.problem) or "closed the connection"
+            ended = self._process.problem if self._process is not None else self._broken
+            problem = ended or "closed the connection"
             return self.failure(problem, "server_ended")
+        if self._endpoint is not None and self._endpoint.refusal:
+            return self.failure(self._endpoint.refusal, error_class)
         text = " ".join(str(error).split())[:500] or type(error).__name__
         return self.failure(f"answered with an error: {text}", error_class)
 
@@ -176,6 +200,13 @@ class Connection:
 
 async def _unchecked(_name: str, _result: Any) -> None:
     """Accept a result as it is: it is data, and is cleaned before a model reads it."""
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return the first error that task groups have wrapped."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def as_json(value: Any) -> dict[str, Any]:

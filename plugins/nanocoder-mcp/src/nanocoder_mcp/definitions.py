@@ -9,9 +9,12 @@ from typing import Any, Final, NamedTuple
 from nanocoder import ToolError, count_tokens, for_model, for_terminal, one_line
 from nanocoder_schema import canonical_json, for_model_schema
 
+from nanocoder_mcp.prompts import prompt_of, resource_of
 from nanocoder_mcp.raw_schema import refuse_unsafe
 
 MAX_TOOLS: Final = 200
+MAX_TEXTS: Final = 500
+"""So many prompts, and resources, are kept of a server; others can be named all the same."""
 MAX_NAME_CHARS: Final = 64
 MAX_DESCRIPTION_CHARS: Final = 2_048
 MAX_TEXT_CHARS: Final = 1_024
@@ -21,14 +24,24 @@ SHOWN_CHARS: Final = 60
 
 
 class Listing(NamedTuple):
-    """The tools of a server that can be offered, and why the others cannot, by their names."""
+    """The tools of a server that can be offered, and why the others cannot, by their names.
+
+    *prompts* and *resources* are those that a person can name in a conversation.
+    """
 
     tools: list[dict[str, Any]]
     left_out: dict[str, str]
+    prompts: tuple[dict[str, Any], ...] = ()
+    resources: tuple[dict[str, Any], ...] = ()
 
 
-def listing_of(server: str, raw_tools: Sequence[Mapping[str, Any]]) -> Listing:
-    """Judge what the server called *server* lists; *raw_tools* are as they came, as JSON."""
+def listing_of(
+    server: str, raw_tools: Sequence[Mapping[str, Any]], *more: Sequence[Mapping[str, Any]]
+) -> Listing:
+    """Judge what the server called *server* lists, as JSON as it came.
+
+    *more* are its prompts, and its resources.
+    """
     tools: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     counts = Counter(tool_name(server, str(raw.get("name", ""))) for raw in raw_tools)
@@ -44,7 +57,9 @@ def listing_of(server: str, raw_tools: Sequence[Mapping[str, Any]]) -> Listing:
                 tools.append(_definition(server, raw))
             except ToolError as error:
                 left_out[label] = str(error)
-    return Listing(sorted(tools, key=lambda tool: str(tool["name"])), left_out)
+    readers = zip((prompt_of, resource_of), more, strict=False)
+    texts = (tuple(filter(None, map(read, raw[:MAX_TEXTS]))) for read, raw in readers)
+    return Listing(sorted(tools, key=lambda tool: str(tool["name"])), left_out, *texts)
 
 
 def tool_name(server: str, name: str) -> str:

@@ -1,20 +1,73 @@
-"""A server at an address: streamable HTTP."""
+"""A server at an address: streamable HTTP, with the login that is kept for it."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Final
 
+import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from nanocoder_mcp.oauth import LoginAuth, SessionAuth
 from nanocoder_mcp.server import Server
 
+FIRST_ERROR: Final = 400
+REASON_CHARS: Final = 200
 
-@asynccontextmanager
-async def streams_of(server: Server) -> AsyncIterator[Any]:
-    """Provide the streams of the messages of the server at an address."""
-    async with (
-        create_mcp_http_client(headers=dict(server.headers)) as client,
-        streamable_http_client(server.url, http_client=client) as streams,
-    ):
-        yield streams
+
+class Endpoint:
+    """One server at an address, with a *login* of ours unless its headers are one."""
+
+    def __init__(self, server: Server, login: SessionAuth | LoginAuth | None) -> None:
+        self._server = server
+        self._login = login
+        self._status = 0
+
+    @property
+    def wants_login(self) -> str:
+        """What a person has to do before it answers, or ""."""
+        return self._login.problem if isinstance(self._login, SessionAuth) else ""
+
+    @property
+    def refusal(self) -> str:
+        """What it answered last in place of a message, or ""."""
+        if not self._status:
+            return ""
+        phrase = HTTPStatus(self._status).phrase if self._status in _STATUSES else ""
+        return f"answered with HTTP {self._status} {phrase}".rstrip()
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncIterator[Any]:
+        """Provide the streams of its messages."""
+        headers = dict(self._server.headers)
+        async with create_mcp_http_client(headers=headers, auth=self._login) as client:
+            client.event_hooks = {"response": [self._note]}
+            async with streamable_http_client(self._server.url, http_client=client) as streams:
+                yield streams
+
+    async def _note(self, response: httpx2.Response) -> None:
+        # The stream for messages between calls is optional, so a refusal of it says nothing.
+        if response.request.method == "POST" and str(response.request.url) == self._server.url:
+            self._status = response.status_code if response.status_code >= FIRST_ERROR else 0
+
+
+_STATUSES: Final = frozenset(HTTPStatus)
+
+
+def why_unreachable(error: BaseException) -> str:
+    """Return why no connection came about or lasted, "" for an error of another kind."""
+    if not isinstance(error, httpx2.TransportError):
+        return ""
+    if isinstance(error, httpx2.TimeoutException):
+        return "cannot be reached: it did not answer in time"
+    cause: BaseException | None = error
+    reason = str(error)
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno:
+            # asyncio writes a text of its own into these; those of a look-up have no number.
+            reason = os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
+        cause = cause.__cause__ or cause.__context__
+    verb = "cannot be reached" if isinstance(error, httpx2.ConnectError) else "broke off"
+    return f"{verb}: {' '.join(reason.split())[:REASON_CHARS]}"

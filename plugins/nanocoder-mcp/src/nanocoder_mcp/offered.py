@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import Effect, Risk, Tool, ToolContext, ToolResult, __version__
+from nanocoder import Effect, Risk, Tool, ToolContext, ToolError, ToolResult, __version__
 
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import configured
@@ -15,6 +15,8 @@ from nanocoder_mcp.settings import Settings
 PLUGIN: Final = "mcp"
 CHANGES: Final = frozenset({Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 SHORT_CHARS: Final = 100
+READER: Final = "mcp_read"
+"""The tool that reads what is no tool."""
 
 
 def offered_tools(
@@ -29,7 +31,57 @@ def offered_tools(
                 # A tool of somebody else keeps its name, and so does the first of two of ours.
                 if definition["name"] not in others:
                     tools.setdefault(definition["name"], tool_of(server, definition))
+    if (reader := read_tool(settings, trusted_folder)) is not None and READER not in others:
+        tools.setdefault(READER, reader)
     return list(tools.values())
+
+
+def read_tool(settings: Settings, trusted_folder: Path | None) -> Tool[..., Any] | None:
+    """Return the tool that reads resources and prompts, None where no server has any."""
+    servers = {
+        server.name: server
+        for server in configured(settings, trusted_folder).servers.values()
+        if has_texts(server)
+    }
+    if not servers:
+        return None
+
+    def read(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
+        prompt, uri = arguments.get("prompt", ""), arguments.get("uri", "")
+        if bool(prompt) == bool(uri):
+            raise ToolError("give either a uri or a prompt", error_class="invalid_arguments")
+        server, values = servers[arguments["server"]], arguments.get("arguments", {})
+        result: ToolResult = ctx.resource("servers").read(ctx, server, prompt, uri, values)
+        return result
+
+    schema = {
+        "type": "object",
+        "properties": {
+            "server": {"type": "string", "enum": sorted(servers)},
+            "uri": {"type": "string", "description": "URI of a resource."},
+            "prompt": {"type": "string", "description": "Name of the prompt."},
+            "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+        "required": ["server"],
+        "additionalProperties": False,
+    }
+    tool: Tool[..., Any] = Tool(
+        name=READER,
+        description="Read a resource of an MCP server by its URI, or a prompt by its name.",
+        handler=read,
+        signature=RawSignature(schema),
+        # A server does with a request what it likes.
+        risk=Risk.DANGEROUS,
+        effects=frozenset({Effect.READ, Effect.NETWORK}),
+        schema=schema,
+    )
+    return tool.owned(PLUGIN, __version__)
+
+
+def has_texts(server: Server) -> bool:
+    """Tell whether a person accepted a server that has resources or prompts."""
+    record = records.read(server)
+    return record.agrees_to(server) and bool(record.resources or record.prompts)
 
 
 def tool_of(server: Server, definition: Mapping[str, Any]) -> Tool[..., Any]:

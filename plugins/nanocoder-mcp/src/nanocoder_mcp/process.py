@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 import mcp_types
 from mcp.shared.message import SessionMessage
-from nanocoder import ToolError, for_terminal
+from nanocoder import ToolError, for_terminal, one_line
 from nanocoder_kit_process import environment
 from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
@@ -30,6 +30,7 @@ LOG_BYTES: Final = 4_000
 LOG_LINES: Final = 5
 PIECE_BYTES: Final = 65_536
 LEAVE_S: Final = 1.0
+WORDS_CHARS: Final = 80
 
 
 class ServerProcess:
@@ -41,6 +42,8 @@ class ServerProcess:
         self._cwd = cwd
         self._log = bytearray()
         self._pipes: list[asyncio.BaseTransport] = []
+        self._has_spoken = False
+        self._odd_line = b""
         self.messages = 0
         self.problem = ""
 
@@ -117,9 +120,11 @@ class ServerProcess:
                     message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
                     odd += 1
+                    self._odd_line = self._odd_line or line
                     if odd > MAX_ODD_LINES:
                         self.problem = f"wrote more than {MAX_ODD_LINES:,} lines that are no JSON"
                     continue
+                self._has_spoken = True
                 await to_us.send(SessionMessage(message))
         with suppress(ProcessLookupError):
             process.kill()
@@ -140,9 +145,18 @@ class ServerProcess:
         except asyncio.IncompleteReadError:
             code = await asyncio.to_thread(_exit_code, process)
             self.problem = "closed its output" if code is None else f"ended with exit code {code}"
+            self.problem += self._other_words()
         except OSError as error:
             self.problem = f"broke off: {error}"
         return b""
+
+    def _other_words(self) -> str:
+        """Say that a program is no server, with what it wrote in place of a message."""
+        if self._has_spoken:
+            return ""
+        words = one_line(self._odd_line.decode("utf-8", "replace"), WORDS_CHARS)
+        wrote = f"wrote {words!r}" if words else "wrote nothing"
+        return f" and {wrote}, so it is no MCP server"
 
     async def _write(self, process: Process, from_us: Any, to_us: Any) -> None:
         if process.stdin is None:
@@ -153,6 +167,7 @@ class ServerProcess:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await asyncio.to_thread(_write_all, process.stdin, text.encode() + b"\n")
         except (OSError, ValueError, anyio.ClosedResourceError):
+            await asyncio.sleep(2 * LEAVE_S)  # its output says why it is gone
             to_us.close()
 
     async def _keep_log(self, process: Process) -> None:

@@ -59,7 +59,7 @@ def launch_digest(server: Server) -> str:
 def read(server: Server) -> Record:
     """Return the record of *server*, an empty one if there is none that can be used."""
     try:
-        with os.fdopen(open_private(_path(server)), "rb") as file:
+        with os.fdopen(open_private(path_of(server)), "rb") as file:
             data = json.loads(file.read(MAX_BYTES))
         if data.pop("format") != FORMAT:
             return Record()
@@ -74,7 +74,7 @@ def read(server: Server) -> Record:
 
 def write(server: Server, record: Record) -> None:
     """Keep *record* of *server*; raises ToolError."""
-    path = _path(server)
+    path = path_of(server)
     data = {"format": FORMAT, **asdict(record), "at": time.time()}
     try:
         private_directory(path.parent)
@@ -92,7 +92,7 @@ def note(server: Server, problem: str) -> None:
 
 def forget(server: Server) -> None:
     """Remove the record of *server*."""
-    _path(server).unlink(missing_ok=True)
+    path_of(server).unlink(missing_ok=True)
 
 
 def changes(record: Record, tools: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, str]]:
@@ -104,8 +104,14 @@ def changes(record: Record, tools: tuple[dict[str, Any], ...]) -> Iterator[tuple
             yield tool["original"], "is new" if before is None else "has changed"
 
 
-def _path(server: Server) -> Path:
+def project_folder(state: Path, project: Path) -> Path:
+    """Return where is kept what a person accepted of a project's file."""
+    return state / "mcp" / "projects" / hashlib.sha256(bytes(project)).hexdigest()[:32]
+
+
+def path_of(server: Server) -> Path:
+    """Return the file that keeps the record of *server*."""
     folder = state_dir() / "mcp"
     if server.folder is not None:
-        folder = folder / "projects" / hashlib.sha256(bytes(server.folder)).hexdigest()[:32]
+        folder = project_folder(state_dir(), server.folder)
     return folder / f"{server.name}.json"

@@ -12,6 +12,7 @@ from nanocoder_mcp.records import Record, changes
 from nanocoder_mcp.server import Server
 
 COLUMNS = 100
+MAX_NAMES = 10
 
 
 def shown_launch(server: Server) -> Iterator[str]:
@@ -32,6 +33,13 @@ def shown_tools(listing: Listing) -> Iterator[str]:
     for tool in listing.tools:
         text = str(tool["description"]).partition(" says: ")[2]
         yield f"{tool['name']} ({counted(tool['tokens'], 'token')}): {one_line(text, COLUMNS)}"
+    for kind, key, texts in (
+        ("prompt", "name", listing.prompts),
+        ("resource", "uri", listing.resources),
+    ):
+        if texts:
+            names = ", ".join(str(text[key]) for text in texts[:MAX_NAMES])
+            yield f"{counted(len(texts), kind)}: {one_line(names, COLUMNS)}"
     for name, why in listing.left_out.items():
         yield f"left out: {name}: {why}"
 

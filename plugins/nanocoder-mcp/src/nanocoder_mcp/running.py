@@ -12,7 +12,7 @@ from nanocoder import Cancel, Cancelled, SessionInfo, ToolContext, ToolError, To
 
 from nanocoder_mcp import records
 from nanocoder_mcp.definitions import digest_of
-from nanocoder_mcp.results import result_of
+from nanocoder_mcp.results import prompt_result, resource_result, result_of
 from nanocoder_mcp.server import Server
 from nanocoder_mcp.settings import Settings
 
@@ -42,19 +42,13 @@ class Servers:
         self, ctx: ToolContext, server: Server, tool: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
         """Call a tool; raises ToolError, and Cancelled when a person interrupted it."""
-        try:
-            connection = self.connect(server, ctx.wrap, ctx.cancelled)
+
+        def ask(connection: "Connection") -> ToolResult:
             self._refuse_changed(connection, tool, ctx.cancelled)
             work = connection.call_tool(tool, arguments, ctx.progress)
-            with connection.requests.during(ctx):
-                answer = self._run(work, ctx.cancelled)
-        except Cancelled:
-            raise
-        except ToolError as error:
-            _note(server, str(error))
-            raise
-        _note(server, "")
-        return result_of(server.name, tool, answer)
+            return result_of(server.name, tool, self._run(work, ctx.cancelled))
+
+        return self._answered(ctx, server, ask)
 
     def connect(self, server: Server, wrap: Wrap, cancel: Cancel) -> "Connection":
         """Return the connection of *server*, started if it does not run; raises ToolError."""
@@ -71,10 +65,40 @@ class Servers:
             self._connections[server.name] = opened
             return opened
 
-    def tools(self, server: Server, cancel: Cancel) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def read(
+        self, ctx: ToolContext, server: Server, prompt: str, uri: str, arguments: Mapping[str, str]
+    ) -> ToolResult:
+        """Read a prompt, or without one a resource; raises ToolError and Cancelled."""
+
+        def ask(connection: "Connection") -> ToolResult:
+            if prompt:
+                answer = self._run(connection.prompt(prompt, arguments), ctx.cancelled)
+                return prompt_result(server.name, prompt, answer)
+            answer = self._run(connection.read_resource(uri), ctx.cancelled)
+            return resource_result(server.name, uri, answer)
+
+        return self._answered(ctx, server, ask)
+
+    def _answered(
+        self, ctx: ToolContext, server: Server, ask: "Callable[[Connection], ToolResult]"
+    ) -> ToolResult:
+        """Return what *ask* makes of the connection, and keep what went wrong."""
+        try:
+            connection = self.connect(server, ctx.wrap, ctx.cancelled)
+            with connection.requests.during(ctx):
+                result = ask(connection)
+        except Cancelled:
+            raise
+        except ToolError as error:
+            _note(server, str(error))
+            raise
+        _note(server, "")
+        return result
+
+    def lists(self, server: Server, cancel: Cancel) -> tuple[tuple[list[Any], ...], dict[str, Any]]:
         """Return what a server lists as it came, and who it says it is; raises ToolError."""
         connection = self.connect(server, list, cancel)
-        return self._run(connection.tools(), cancel), connection.info
+        return self._run(connection.lists(), cancel), connection.info
 
     def close(self) -> None:
         """End all of them."""
@@ -105,12 +129,13 @@ class Servers:
 
         requests = ServerRequests(server.name, self._cwd)
         if server.url:
-            from nanocoder_mcp.http import streams_of
+            from nanocoder_mcp.http import Endpoint
+            from nanocoder_mcp.oauth import SessionAuth, may_send_tokens
 
-            connection = Connection(server, None, streams_of(server), requests)
+            login = SessionAuth(server) if may_send_tokens(server) else None
+            connection = Connection(server, Endpoint(server, login), requests)
         else:
-            process = ServerProcess(server, wrap, self._cwd)
-            connection = Connection(server, process, process.streams(), requests)
+            connection = Connection(server, ServerProcess(server, wrap, self._cwd), requests)
         await connection.open(self._start_timeout_s)
         return connection
 

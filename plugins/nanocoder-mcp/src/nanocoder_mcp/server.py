@@ -10,10 +10,12 @@ from attrs import field, frozen
 NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 KEYS: Final = (
     *("command", "args", "env", "environment", "url", "headers"),
-    *("timeout_s", "read_only", "for_small_models"),
+    *("timeout_s", "read_only", "for_small_models", "oauth"),
 )
 PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type")
 """The keys that a project's file may set; the others are for the person alone."""
+OAUTH_KEYS: Final = ("client_id", "client_secret_variable", "issuer", "redirect_port")
+MAX_PORT: Final = 65_536
 REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 
 
@@ -24,7 +26,8 @@ class Server:
     *env* are variables for the command, *environment* names of ours that it gets, too. *timeout_s*
     is the limit of one call in seconds (None: the session's). *read_only* names tools of which the
     person says that they change nothing, *for_small_models* those that small models are offered.
-    *folder* is set for a server of a project's `.mcp.json`.
+    *oauth* is a client that the person registered by hand, for a server at an address. *folder* is
+    set for a server of a project's `.mcp.json`.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Server:
     timeout_s: float | None = None
     read_only: tuple[str, ...] = ()
     for_small_models: tuple[str, ...] = ()
+    oauth: Mapping[str, str] = field(factory=dict)
     folder: Path | None = None
 
     @property
@@ -84,6 +88,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
         _seconds(where, table.get("timeout_s")),
         _texts(where, "read_only", table.get("read_only", ())),
         _texts(where, "for_small_models", table.get("for_small_models", ())),
+        _oauth(where, table),
         folder,
     )
 
@@ -127,6 +132,19 @@ def _pairs(where: str, key: str, table: Mapping[str, Any]) -> dict[str, str]:
     if not is_table or any("\0" in text or "\n" in text for pair in pairs.items() for text in pair):
         raise ValueError(f"{where}: {key}: expected a table of texts, each on one line")
     return dict(pairs)
+
+
+def _oauth(where: str, table: Mapping[str, Any]) -> dict[str, str]:
+    pairs = _pairs(where, "oauth", table)
+    if unknown := sorted(pairs.keys() - {*OAUTH_KEYS}):
+        names = ", ".join(OAUTH_KEYS)
+        raise ValueError(f"{where}: oauth: unknown key {unknown[0]!r}; known here: {names}")
+    if pairs and "client_id" not in pairs:
+        raise ValueError(f"{where}: oauth: expected a client_id")
+    port = pairs.get("redirect_port", "0")
+    if not (port.isdecimal() and int(port) < MAX_PORT):
+        raise ValueError(f"{where}: oauth: redirect_port: {port!r:.20} is no port")
+    return pairs
 
 
 def _seconds(where: str, value: object) -> float | None:

@@ -1,6 +1,6 @@
 """The settings of mcp."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,16 @@ class Settings:
     def __attrs_post_init__(self) -> None:
         for name, table in self.servers.items():
             server_of(name, table)
+
+    @staticmethod
+    def project_review(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
+        """Return what `.mcp.json` in *folder* brings, and what accepts it as it was read then.
+
+        None where there is no such file, or where it was accepted as it is.
+        """
+        from nanocoder_mcp.project_file import review_of
+
+        return review_of(folder)
 
     def checks(self, trusted_folder: Path | None) -> Iterator[tuple[str, str, str]]:
         """Yield a row of `nanocoder doctor` for each server: its name, its status and why."""

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from nanocoder import counted
 
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import ServerSettings, configured
 from nanocoder_mcp.server import Server
+
+HEAD: Final = ("server", "state", "tools", "tokens", "from", "starts")
+"""What a table shows of each server, in this order."""
 
 
 def checks_of(

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from nanocoder_ui_terminal.echo import keep_enter_apart
 from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.own_command import is_own_command, run_own_command
+from nanocoder_ui_terminal.plugin_parts import plugin_commands, plugin_mentions
 from nanocoder_ui_terminal.prompt_input import PromptInput
 from nanocoder_ui_terminal.slash_commands import ALIASES, COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.terminal import Terminal
@@ -83,10 +85,11 @@ class Chat:
         self._session = conversation.session
         self._terminal = conversation.terminal
         conversation.built_in = (*COMMANDS, *ALIASES)
-        commands = {name: command.meaning for name, command in COMMANDS.items()}
-        commands |= {name: each.meaning for name, each in conversation.file_commands.items()}
         completer = ChatCompleter(
-            commands, lambda name: values_for(conversation, name), Files(self._session.info.cwd)
+            cache(self._commands),
+            lambda name: values_for(conversation, name),
+            Files(self._session.info.cwd),
+            cache(lambda: plugin_mentions(self._session)),
         )
         self._input = PromptInput(
             completer,
@@ -97,6 +100,14 @@ class Chat:
             conversation.leaving,
             conversation.show_output,
         )
+
+    def _commands(self) -> dict[str, str]:
+        """Return what each command means; plugins are asked, so only once one is typed."""
+        commands = {name: command.meaning for name, command in COMMANDS.items()}
+        files = self._conversation.file_commands.items()
+        commands |= {name: each.meaning for name, each in files}
+        added = plugin_commands(self._session).items()
+        return {**{name: meaning for name, (_, meaning) in added}, **commands}
 
     def run(self, first: str = "", before: Conversation | None = None) -> Next:
         """Go on until the person chooses another session, or leaves.

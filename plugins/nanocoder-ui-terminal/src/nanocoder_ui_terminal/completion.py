@@ -63,13 +63,15 @@ class ChatCompleter(Completer):
 
     def __init__(
         self,
-        commands: Mapping[str, str],
+        commands: Callable[[], Mapping[str, str]],
         values: Callable[[str], Iterable[Value]],
         files: Files,
+        names: Callable[[], Mapping[str, str]],
     ) -> None:
         self._commands = commands
         self._values = values
         self._files = files
+        self._names = names
 
     def get_completions(
         self,
@@ -84,6 +86,9 @@ class ChatCompleter(Completer):
         match = FRAGMENT.search(text)
         if match is None:
             return
+        for name, meaning in self._names().items():
+            if match[2] and name.casefold().startswith(match[2].casefold()):
+                yield Completion(f"@{name}", -len(match[1] + match[2]) - 1, display_meta=meaning)
         for path in self._files.matching(match[2]):
             word = f'@"{path}"' if " " in path else f"@{path}"
             yield Completion(word, -len(match[1] + match[2]) - 1, display=path)
@@ -91,7 +96,7 @@ class ChatCompleter(Completer):
     def _for_command(self, text: str) -> Iterable[Completion]:
         name, space, argument = text.partition(" ")
         if not space:
-            for command, meaning in self._commands.items():
+            for command, meaning in self._commands().items():
                 if command.startswith(name):
                     yield Completion(f"/{command}", -len(text) - 1, display_meta=meaning)
             return

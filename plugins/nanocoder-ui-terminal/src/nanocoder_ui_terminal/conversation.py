@@ -24,6 +24,7 @@ from nanocoder_ui_terminal.call_output import Outputs
 from nanocoder_ui_terminal.choices import Models, Sessions
 from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
+from nanocoder_ui_terminal.plugin_parts import attach_named
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.run_summary import conversation_tokens
 from nanocoder_ui_terminal.screen import TextScreen
@@ -235,14 +236,17 @@ class Conversation:
             if event.kind != "notice" or event.data["text"] not in self._notices:
                 screen.show(event)  # the others were said at the start
 
-        prompt = attach_files(typed, self.session, show, lambda text: screen.say(text, "yellow"))
-        text = prompt.text
+        named = attach_named(self.session, typed, show)
+        prompt = attach_files(
+            named.typed, self.session, show, lambda text: screen.say(text, "yellow")
+        )
+        text = prompt.text + named.text
         if typed.command:  # what was attached below it comes from other files, and is not run
             own = run_shell_parts(typed.text, self.session, show)
             text = own + text.removeprefix(typed.text)
         text = "\n\n".join([*self._news, text])
         self._news.clear()
-        attachments = prompt.attachments
+        attachments = prompt.attachments + named.attachments
         run = self.session.run(text, attachments=attachments, typed=typed.command or typed.text)
         for event in self.events(run):
             if event.kind == "run.started":

@@ -10,6 +10,8 @@ from nanocoder_kit_sessions import RecordJournal
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
 from nanocoder_ui_terminal.context_commands import compact, show_context, show_cost
 from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.plugin_commands import run_plugin_command
+from nanocoder_ui_terminal.plugin_parts import plugin_commands
 from nanocoder_ui_terminal.reload import reload_configuration
 from nanocoder_ui_terminal.rewind import rewind
 from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
@@ -68,23 +70,27 @@ def act(conversation: "Conversation", line: str) -> Next | None:
     name, _, argument = line[1:].partition(" ")
     name = name.casefold()
     command = COMMANDS.get(ALIASES.get(name, name))
-    if command is None:
-        files = conversation.file_commands
-        if name in files:
-            conversation.work(Typed(files[name].prompt(argument.strip()), command=line))
-            return None
-        if problem := conversation.problem_of(name):
-            conversation.say(problem, "yellow")
-            return None
-        names = map("/{}".format, [*COMMANDS, *files])
-        hint = did_you_mean(f"/{name}", names, "; /help lists them")
-        conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
-        return None
     try:
-        return command.act(conversation, argument.strip())
+        if command is not None:
+            return command.act(conversation, argument.strip())
+        _act_on_added(conversation, name, line)
     except PersonError as error:
         conversation.say(use_chat_commands(str(error)), "yellow")
-        return None
+    return None
+
+
+def _act_on_added(conversation: "Conversation", name: str, line: str) -> None:
+    """Run the command of a file or of a plugin in *line*, or say that there is none."""
+    files = conversation.file_commands
+    if name in files:
+        argument = line[1:].partition(" ")[2].strip()
+        conversation.work(Typed(files[name].prompt(argument), command=line))
+    elif problem := conversation.problem_of(name):
+        conversation.say(problem, "yellow")
+    elif not run_plugin_command(conversation, line):
+        names = map("/{}".format, [*COMMANDS, *files, *plugin_commands(conversation.session)])
+        hint = did_you_mean(f"/{name}", names, "; /help lists them")
+        conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
 
 
 def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
@@ -105,6 +111,10 @@ def _help(conversation: "Conversation", _argument: str) -> None:
     rows += [
         (f"/{command.name} {command.takes}".rstrip(), command.meaning)
         for command in conversation.file_commands.values()
+    ]
+    rows += [
+        (f"/{name} {takes}".rstrip(), meaning)
+        for name, (takes, meaning) in plugin_commands(conversation.session).items()
     ]
     conversation.show_table([*rows, ("", ""), *KEYS])
 

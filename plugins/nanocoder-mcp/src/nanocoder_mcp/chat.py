@@ -1,0 +1,112 @@
+"""What a conversation shows of the servers: `/mcp`, prompts as commands, resources as mentions."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, Final
+
+from nanocoder import Config, ConfigError, SessionInfo, UsageError
+
+from nanocoder_mcp import records
+from nanocoder_mcp.configured import Configured, configured
+from nanocoder_mcp.offered import READER
+from nanocoder_mcp.prompts import URI
+from nanocoder_mcp.records import Record
+from nanocoder_mcp.settings import Settings
+from nanocoder_mcp.states import HEAD, state_of
+
+COMMAND: Final = "mcp"
+MEANING: Final = "the MCP servers: state, tools, tokens, last error"
+Call = tuple[str, Mapping[str, Any]]
+
+
+class Chat:
+    """The part of the plugin in one conversation; what it reads, the tool of the session reads."""
+
+    def __init__(self, session: SessionInfo, settings: Settings) -> None:
+        self._session = session
+        self._settings = settings
+
+    @cached_property
+    def _configured(self) -> Configured:
+        folder = None
+        with suppress(ConfigError):
+            folder = Config.load(self._session.cwd).trusted_folder
+        return configured(self._settings, folder)
+
+    @property
+    def commands(self) -> Mapping[str, tuple[str, str]]:
+        """What each command takes and means, by its name."""
+        prompts = {
+            f"{name}:{prompt['name']}": (_takes(prompt), prompt["meaning"])
+            for name, record in self._accepted()
+            for prompt in record.prompts
+        }
+        return {COMMAND: ("", MEANING), **prompts}
+
+    @property
+    def mentions(self) -> Mapping[str, str]:
+        """The meaning of each listed resource, by its name behind the @."""
+        return {
+            f"{name}:{resource['uri']}": resource["meaning"]
+            for name, record in self._accepted()
+            for resource in record.resources
+        }
+
+    def rows(self, name: str) -> Sequence[Sequence[str]] | None:
+        """Return the table that the command *name* shows, None for one that makes a call."""
+        if name != COMMAND:
+            return None
+        states = [state_of(server) for server in self._configured.servers.values()]
+        if not states:
+            return [("No server is configured; nanocoder mcp add NAME -- COMMAND adds one.",)]
+        problems = [f"{each['server']}: {each['problem']}" for each in states if each["problem"]]
+        cells = [tuple(str(state[key]) for key in HEAD) for state in states]
+        return [HEAD, *cells, *((text,) for text in [*problems, *self._configured.problems])]
+
+    def call(self, name: str, argument: str) -> Call:
+        """Return the call that the command *name* makes; raises UsageError."""
+        server, _, prompt_name = name.partition(":")
+        prompts = {prompt["name"]: prompt for prompt in dict(self._accepted())[server].prompts}
+        prompt = prompts[prompt_name]
+        values = _values(name, prompt, argument)
+        return READER, {"server": server, "prompt": prompt_name, "arguments": values}
+
+    def mention(self, name: str) -> Call | None:
+        """Return the call that reads the resource *name*, None if it is none of a server."""
+        server, _, uri = name.partition(":")
+        has_it = any(each == server and record.resources for each, record in self._accepted())
+        return (READER, {"server": server, "uri": uri}) if has_it and URI.fullmatch(uri) else None
+
+    def _accepted(self) -> Iterator[tuple[str, Record]]:
+        for name, server in self._configured.servers.items():
+            record = records.read(server)
+            if record.agrees_to(server):
+                yield name, record
+
+
+def _takes(prompt: Mapping[str, Any]) -> str:
+    words = ((each["name"].upper(), each["required"]) for each in prompt["arguments"])
+    return " ".join(word if required else f"[{word}]" for word, required in words)
+
+
+def _values(name: str, prompt: Mapping[str, Any], argument: str) -> dict[str, str]:
+    """Return the arguments of *prompt*: words in their order, or NAME=WORD."""
+    try:
+        words = shlex.split(argument)
+    except ValueError:
+        words = argument.split()
+    values: dict[str, str] = {}
+    free = [each["name"] for each in prompt["arguments"]]
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not (sign and key in free):
+            key, value = (free[0] if free else ""), word
+        if not key:
+            raise UsageError(f"/{name} takes {_takes(prompt) or 'no words'}; {word!r:.60} is more")
+        values[key] = value
+        free.remove(key)
+    if any(each["required"] and each["name"] not in values for each in prompt["arguments"]):
+        raise UsageError(f"/{name} takes {_takes(prompt)}")
+    return values

@@ -1,0 +1,78 @@
+"""Logging in at a server: a person lets it know who they are, in their browser."""
+
+import asyncio
+import os
+import sys
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import Host, ToolError, UsageError, for_terminal
+
+from nanocoder_mcp.connection import Connection
+from nanocoder_mcp.definitions import Listing, listing_of
+from nanocoder_mcp.http import Endpoint
+from nanocoder_mcp.oauth import LoginAuth, refuse_open_address
+from nanocoder_mcp.redirect import waiting
+from nanocoder_mcp.requests import ServerRequests
+from nanocoder_mcp.server import Server
+
+LOGIN_S: Final = 300.0
+"""For so long a person may take."""
+DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+ADDRESS_CHARS: Final = 80
+
+
+def log_in(
+    server: Server, cwd: Path, show: Callable[[str], None]
+) -> tuple[Listing, dict[str, Any], bool]:
+    """Log in at *server*; return what it offers, who it is, and whether somebody had to log in.
+
+    *show* gets the address that the person has to open. Raises: UsageError for a server that has no
+    login, ToolError when it did not come about.
+    """
+    refuse_open_address(server)
+    with asyncio.Runner() as runner:
+        lists, info, is_new = runner.run(_log_in(server, cwd, show))
+    return listing_of(server.name, *lists), info, is_new
+
+
+def show_address(server: Server, host: Host, address: str) -> None:
+    """Tell the person where to log in, and open it in a browser where there is one."""
+    host.print_line(f"To log in at {server.name}, open this address in a browser here:")
+    host.print_line(for_terminal(address))
+    sys.stdout.flush()  # a program that reads it waits for it
+    if host.is_interactive and _has_display():
+        webbrowser.open(address)
+
+
+async def _log_in(
+    server: Server, cwd: Path, show: Callable[[str], None]
+) -> tuple[tuple[list[dict[str, Any]], ...], dict[str, Any], bool]:
+    async with waiting(int(server.oauth.get("redirect_port", 0))) as redirect:
+
+        async def expect(address: str) -> None:
+            if not address.startswith(("https://", "http://")):
+                text = for_terminal(address)[:ADDRESS_CHARS]
+                raise UsageError(f"{server.name!r} sends its login to {text!r}")
+            redirect.expect(address)
+            await asyncio.to_thread(show, address)
+
+        auth = LoginAuth(server, redirect.address, expect, redirect.code)
+        connection = Connection(server, Endpoint(server, auth), ServerRequests(server.name, cwd))
+        try:
+            async with asyncio.timeout(LOGIN_S):
+                await connection.open(LOGIN_S)
+                lists, info = await connection.lists(), connection.info
+        except TimeoutError:
+            problem = f"nobody logged in at the MCP server {server.name!r} within {LOGIN_S:g} s"
+            raise ToolError(problem, error_class="login_needed") from None
+        finally:
+            await connection.close()
+        return lists, info, redirect.is_expected
+
+
+def _has_display() -> bool:
+    """Tell whether a browser opens in a window, and not in the terminal."""
+    return sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))

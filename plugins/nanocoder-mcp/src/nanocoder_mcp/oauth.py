@@ -1,0 +1,250 @@
+"""OAuth for servers at an address, by the client of the official SDK.
+
+In a session tokens are sent and refreshed, and nothing else: a server that wants a new login ends
+the call. Only `nanocoder mcp login` registers a client and sends a person to an address.
+"""
+
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+from attrs import evolve
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from nanocoder import ToolError, UsageError
+
+from nanocoder_mcp import credentials
+from nanocoder_mcp.credentials import Credentials
+from nanocoder_mcp.server import Server
+
+Flow = AsyncGenerator[httpx2.Request, httpx2.Response]
+ShowAddress = Callable[[str], Awaitable[None]]
+AwaitCode = Callable[[], Awaitable[AuthorizationCodeResult]]
+
+CLIENT_NAME: Final = "nanocoder"
+PLACEHOLDER: Final = "http://127.0.0.1/callback"
+"""Where no login takes place, the SDK wants an address all the same."""
+UNAUTHORIZED: Final = 401
+FORBIDDEN: Final = 403
+CHALLENGE: Final = "WWW-Authenticate"
+CHALLENGE_CHARS: Final = 4_000
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+EARLY_S: Final = 10.0
+"""A token is renewed so long before it expires."""
+
+
+class KeptLogin:
+    """The storage that the SDK reads and writes: the private file of one server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.provider: OAuthClientProvider | None = None
+        self.kept = credentials.read(server)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens of the last login."""
+        with suppress(ValueError):  # of a file that somebody edited
+            return OAuthToken.model_validate(self.kept.tokens)
+        return None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep new tokens, with what is needed to renew them in another process."""
+        expires_at = time.time() + tokens.expires_in - EARLY_S if tokens.expires_in else 0.0
+        self.write(tokens=_as_json(tokens), expires_at=expires_at, challenge=None)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return what we are registered as."""
+        if self.kept.client:
+            return OAuthClientInformationFull.model_validate(self.kept.client)
+        return _registered_before(self._server)
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep what we were registered as; it counts once there are tokens."""
+        self.kept = evolve(self.kept, client=_as_json(client_info))
+
+    def write(self, **changes: Any) -> None:
+        """Keep *changes* beside what the SDK found out; raises ToolError."""
+        context = self.provider.context if self.provider is not None else None
+        if context is not None and context.oauth_metadata is not None:
+            changes["authorization"] = _as_json(context.oauth_metadata)
+        if context is not None and context.protected_resource_metadata is not None:
+            changes["resource"] = _as_json(context.protected_resource_metadata)
+        self.kept = evolve(self.kept, **changes)
+        credentials.write(self._server, self.kept)
+
+
+class SessionAuth(httpx2.Auth):
+    """Sends and renews the tokens of a login; *problem* says that a person has to log in."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._storage = KeptLogin(server)
+        self._provider = _provider(server, self._storage)
+        self.problem = ""
+
+    async def async_auth_flow(self, request: httpx2.Request) -> Flow:
+        """Yield the request, and before it or after a refusal one that renews the tokens."""
+        for is_last in (False, True):
+            self._adopt_newer()
+            flow = self._provider.async_auth_flow(request)
+            try:
+                outgoing = await anext(flow)
+                while True:
+                    response = yield outgoing
+                    if outgoing is request:
+                        break
+                    outgoing = await flow.asend(response)
+            finally:
+                await flow.aclose()
+            context = self._provider.context
+            if response.status_code != UNAUTHORIZED or is_last or not context.can_refresh_token():
+                break
+            context.token_expiry_time = 1.0  # it was revoked, or our clock is wrong: renew it
+        self._note(response)
+
+    def _adopt_newer(self) -> None:
+        """Take over what another session renewed meanwhile: most tokens can be renewed once."""
+        newer = KeptLogin(self._server)
+        if newer.kept.tokens and newer.kept.tokens != self._storage.kept.tokens:
+            self._storage, self._provider = newer, _provider(self._server, newer)
+
+    def _note(self, response: httpx2.Response) -> None:
+        """Remember what the server wants, for the login that follows."""
+        header = str(response.headers.get(CHALLENGE, ""))[:CHALLENGE_CHARS]
+        wants_more = response.status_code == FORBIDDEN and "insufficient_scope" in header
+        if response.status_code != UNAUTHORIZED and not wants_more:
+            self.problem = ""
+            return
+        has_logged_in = bool(self._storage.kept.tokens)
+        why = "asks for a login"
+        if wants_more:
+            why = "asks for more rights than the login gave"
+        elif has_logged_in:
+            why = "no longer accepts the login"
+        self.problem = f"{why}: nanocoder mcp login {self._server.name}"
+        with suppress(ToolError):
+            self._storage.write(challenge=(response.status_code, header))
+
+
+class LoginAuth(httpx2.Auth):
+    """Lets a person log in as soon as the server asks for it, or at once if it asked before."""
+
+    def __init__(
+        self, server: Server, redirect: str, show: ShowAddress, await_code: AwaitCode
+    ) -> None:
+        self._storage = KeptLogin(server)
+        self._challenge = self._storage.kept.challenge
+        if not server.oauth.get("client_id"):
+            # What we registered names another port of ours.
+            self._storage.kept = evolve(self._storage.kept, client={})
+        self._provider = _provider(server, self._storage, redirect, show, await_code)
+
+    async def async_auth_flow(self, request: httpx2.Request) -> Flow:
+        """Yield the request, and those that the login needs."""
+        flow = self._provider.async_auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                if outgoing is request and self._challenge is not None:
+                    response = _repeated(request, self._challenge)
+                    self._challenge = None
+                else:
+                    response = yield outgoing
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            pass
+        finally:
+            await flow.aclose()
+
+
+def refuse_open_address(server: Server) -> None:
+    """Raise UsageError for a server to which no token may be sent."""
+    if not server.url:
+        raise UsageError(f"{server.name!r} is a command; only a server at an address has a login")
+    if any(name.lower() == "authorization" for name in server.headers):
+        raise UsageError(f"{server.name!r} has a header Authorization; take it out to log in")
+    place = urlsplit(server.url)
+    if place.scheme != "https" and place.hostname not in LOOPBACK:
+        raise UsageError(f"{server.url} is not https, so others could read the login on its way")
+
+
+def may_send_tokens(server: Server) -> bool:
+    """Tell whether a login of *server* is ours to send."""
+    try:
+        refuse_open_address(server)
+    except UsageError:
+        return False
+    return True
+
+
+def _provider(
+    server: Server,
+    storage: KeptLogin,
+    redirect: str = PLACEHOLDER,
+    show: ShowAddress | None = None,
+    await_code: AwaitCode | None = None,
+) -> OAuthClientProvider:
+    """Return the SDK's client, which knows what earlier logins found out."""
+    client_id = server.oauth.get("client_id", "")
+    is_document = client_id.startswith("https://")
+    metadata = OAuthClientMetadata.model_validate(
+        {"client_name": CLIENT_NAME, "redirect_uris": [redirect]}
+    )
+    provider = OAuthClientProvider(
+        server.url, metadata, storage, show, await_code, client_id if is_document else None
+    )
+    storage.provider = provider
+    _restore(provider, storage.kept)
+    return provider
+
+
+def _restore(provider: OAuthClientProvider, login: Credentials) -> None:
+    """Give the SDK what it does not read from its storage: it would ask in the wrong place."""
+    context = provider.context
+    context.token_expiry_time = login.expires_at or None
+    with suppress(ValueError):  # of a file that somebody edited
+        if login.authorization:
+            context.oauth_metadata = OAuthMetadata.model_validate(login.authorization)
+        if login.resource:
+            resource = ProtectedResourceMetadata.model_validate(login.resource)
+            context.protected_resource_metadata = resource
+            context.auth_server_url = str(resource.authorization_servers[0])
+
+
+def _registered_before(server: Server) -> OAuthClientInformationFull | None:
+    """Return the client that the person registered by hand; raises ToolError without its secret."""
+    client_id = server.oauth.get("client_id", "")
+    if not client_id or client_id.startswith("https://"):
+        return None
+    variable = server.oauth.get("client_secret_variable", "")
+    secret = os.environ.get(variable, "") if variable else ""
+    if variable and not secret:
+        raise ToolError(f"the variable {variable}, which has the client's secret, is not set")
+    client = {
+        "client_id": client_id,
+        "client_secret": secret,
+        "token_endpoint_auth_method": "client_secret_basic" if secret else "none",
+        "issuer": server.oauth.get("issuer", ""),
+    }
+    return OAuthClientInformationFull.model_validate(client)
+
+
+def _repeated(request: httpx2.Request, challenge: tuple[int, str]) -> httpx2.Response:
+    status, header = challenge
+    return httpx2.Response(status, headers={CHALLENGE: header}, request=request)
+
+
+def _as_json(value: Any) -> dict[str, Any]:
+    data: dict[str, Any] = value.model_dump(mode="json", exclude_none=True)
+    return data

@@ -1,0 +1,91 @@
+"""The `.mcp.json` of a project: its servers count as long as it is what the person trusted."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+from attrs import field, frozen
+from nanocoder import ConfigError, for_terminal, state_dir
+from nanocoder_files import open_private, private_directory, replace_file
+
+from nanocoder_mcp.records import project_folder
+from nanocoder_mcp.server import Server, server_of
+
+FILE: Final = ".mcp.json"
+MAX_BYTES: Final = 1_048_576
+ACCEPTED: Final = ".accepted"
+"""No server has such a name."""
+
+
+@frozen
+class ProjectFile:
+    """The file at *path*: its servers by name, a line for each problem, and its digest."""
+
+    path: Path
+    servers: Mapping[str, Server] = field(factory=dict)
+    problems: list[str] = field(factory=list)
+    digest: str = ""
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Read the file in *folder*; one that is wrong is a problem and keeps nobody from work."""
+        path = folder / FILE
+        try:
+            with os.fdopen(open_private(path), "rb") as file:
+                content = file.read(MAX_BYTES)  # more than that is cut, and no JSON any more
+            tables = json.loads(content)["mcpServers"]
+            items: list[tuple[str, Any]] = sorted(tables.items())
+        except FileNotFoundError:
+            return cls(path)
+        except OSError as error:
+            return cls(path, {}, [f"{path}: cannot be read: {error.strerror}"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return cls(path, {}, [f'{path}: expected {{"mcpServers": {{…}}}}: {error!s:.200}'])
+        servers, problems = {}, []
+        for name, table in items:
+            try:
+                servers[name] = server_of(name, table, folder)
+            except ValueError as error:
+                problems.append(f"{path}: {error}")
+        return cls(path, servers, problems, hashlib.sha256(content).hexdigest())
+
+    @property
+    def is_accepted(self) -> bool:
+        """Tell whether the person trusted the folder with the file as it is now."""
+        try:
+            with os.fdopen(open_private(_accepted_file(self.path.parent)), "rb") as file:
+                return file.read(MAX_BYTES).decode("ascii", "replace") == self.digest
+        except (OSError, ConfigError):
+            return False
+
+    def accept(self) -> None:
+        """Let the servers count from now on; raises ConfigError."""
+        place = _accepted_file(self.path.parent)
+        try:
+            private_directory(place.parent)
+            replace_file(place, self.digest.encode())
+        except OSError as error:
+            raise ConfigError(f"cannot write {place}: {error.strerror}") from None
+
+
+def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
+    """Return what a person reads before they trust the file in *folder*, and what accepts it.
+
+    None where no file is, or where it was accepted as it is.
+    """
+    from nanocoder_mcp.review import shown_launch  # only people read it
+
+    file = ProjectFile.of(folder)
+    if not (file.servers or file.problems) or (file.digest and file.is_accepted):
+        return None
+    lines = [line for server in file.servers.values() for line in shown_launch(server)]
+    if lines:
+        lines.append("Each of them starts only after nanocoder mcp review NAME.")
+    return [f"{file.path} brings servers:", *lines, *map(for_terminal, file.problems)], file.accept
+
+
+def _accepted_file(folder: Path) -> Path:
+    return project_folder(state_dir(), folder) / ACCEPTED

@@ -1,0 +1,36 @@
+"""What a server says of its prompts and resources, as far as a person can name them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nanocoder import one_line
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+URI: Final = re.compile(r"[!-~]{1,500}")
+"""Printable ASCII without blanks: what an address consists of."""
+MEANING_CHARS: Final = 80
+MAX_ARGUMENTS: Final = 20
+
+
+def prompt_of(raw: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is kept of a prompt, None for a name that nobody can type."""
+    name = str(raw.get("name", ""))
+    arguments = [
+        {"name": str(each.get("name", "")), "required": each.get("required") is True}
+        for each in raw.get("arguments") or ()
+    ][:MAX_ARGUMENTS]
+    if not all(NAME.fullmatch(each) for each in (name, *(str(it["name"]) for it in arguments))):
+        return None
+    return {"name": name, "meaning": _meaning(raw), "arguments": arguments}
+
+
+def resource_of(raw: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is kept of a resource, None for an address that nobody can type."""
+    uri = str(raw.get("uri", ""))
+    return {"uri": uri, "meaning": _meaning(raw)} if URI.fullmatch(uri) else None
+
+
+def _meaning(raw: Mapping[str, Any]) -> str:
+    text = raw.get("description") or raw.get("title") or raw.get("name") or ""
+    return one_line(str(text), MEANING_CHARS)

@@ -1,0 +1,48 @@
+"""Running the commands that plugins add to a conversation."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_ui_terminal.plugin_parts import Call, plugin_parts
+
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.conversation import Conversation
+
+
+def run_plugin_command(conversation: "Conversation", line: str) -> bool:
+    """Run the command in *line* if it is one of a plugin; raises UsageError."""
+    word, _, argument = line[1:].partition(" ")
+    for part in plugin_parts(conversation.session):
+        name = next((each for each in part.commands if each.casefold() == word.casefold()), "")
+        if not name:
+            continue
+        rows = part.rows(name)
+        if rows is None:
+            _send(conversation, line, part.call(name, argument.strip()))
+        else:
+            _show(conversation, rows)
+        return True
+    return False
+
+
+def _show(conversation: "Conversation", rows: Sequence[Sequence[str]]) -> None:
+    """Show a table, and below it a message for each row that has one cell."""
+    if table := [row for row in rows if len(row) > 1]:
+        conversation.show_table(table)
+    for row in rows:
+        if len(row) == 1:
+            conversation.say(row[0])
+
+
+def _send(conversation: "Conversation", line: str, call: Call) -> None:
+    """Make *call* and let the model read its output with what the person typed."""
+    session = conversation.session
+    with conversation.screen(conversation.settings) as screen:
+        for event in conversation.events(session.call(*call, typed=True)):
+            screen.show(event)
+    result = session.result
+    if result is not None and not result.is_error:
+        conversation.tell_model(result.output)
+        # As pasted text: the author of the prompt is a stranger, so it names no file of ours.
+        conversation.work(Typed(line, pasted=(line,)))

@@ -1,0 +1,105 @@
+"""What plugins add to a conversation: commands, and names behind an @.
+
+A plugin adds a part by offering a resource named "chat". The part says what there is and which call
+of a tool that makes; the call takes the path of all calls, as one that a person typed.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from attrs import evolve, field, frozen
+from nanocoder import Attachment, Event, NanocoderError, Session
+
+from nanocoder_ui_terminal.mentioned_files import MAX_MENTIONS, PUNCTUATION, Typed, without_pastes
+from nanocoder_ui_terminal.text_lines import one_line
+
+RESOURCE: Final = "chat"
+NAMED: Final = re.compile(r"(?<![\w@/])@([A-Za-z0-9][\w.-]*:[^\s\"@]+)")
+LABEL_CHARS: Final = 60
+Call = tuple[str, Mapping[str, Any]]
+"""The name of a tool of the session, and its arguments."""
+
+
+class Part(Protocol):
+    """What one plugin adds; its methods start nothing and may raise UsageError."""
+
+    @property
+    def commands(self) -> Mapping[str, tuple[str, str]]:
+        """What each command takes and means, by its name without the slash."""
+
+    @property
+    def mentions(self) -> Mapping[str, str]:
+        """What each name means that may stand behind an @; it has a colon."""
+
+    def rows(self, name: str) -> Sequence[Sequence[str]] | None:
+        """Return the table that the command *name* shows, None for one that makes a call.
+
+        A row of one cell is a message below the table.
+        """
+
+    def call(self, name: str, argument: str) -> Call:
+        """Return the call whose output the command *name* sends to the model."""
+
+    def mention(self, name: str) -> Call | None:
+        """Return the call that reads *name*, None for one of somebody else."""
+
+
+@frozen
+class Mentioned:
+    """What a prompt has besides its files: texts below it, and pictures.
+
+    *typed* is the prompt with the names taken for pasted text, in which no file is looked for.
+    """
+
+    typed: Typed
+    text: str = ""
+    attachments: tuple[Attachment, ...] = field(default=())
+
+
+def plugin_parts(session: Session) -> Iterator[Part]:
+    """Yield the part of each plugin that has one; one that does not open has none."""
+    for entry, offer in session.plugins.offers("resources"):
+        if offer["name"] == RESOURCE:
+            try:
+                yield session.resource(entry.name, RESOURCE)
+            except NanocoderError:
+                continue
+
+
+def plugin_commands(session: Session) -> dict[str, tuple[str, str]]:
+    """Return what each command of a plugin takes and means."""
+    commands: dict[str, tuple[str, str]] = {}
+    for part in plugin_parts(session):
+        commands = {**part.commands, **commands}
+    return commands
+
+
+def plugin_mentions(session: Session) -> dict[str, str]:
+    """Return what each name of a plugin means that may stand behind an @."""
+    return {name: text for part in plugin_parts(session) for name, text in part.mentions.items()}
+
+
+def attach_named(session: Session, typed: Typed, show: Callable[[Event], Any]) -> Mentioned:
+    """Read what *typed* names of plugins; *show* gets the events of the calls."""
+    names = [match.rstrip(PUNCTUATION) for match in NAMED.findall(without_pastes(typed))]
+    if not names or typed.command:
+        return Mentioned(typed)
+    parts = [*plugin_parts(session)]
+    mentioned = Mentioned(typed)
+    for name in list(dict.fromkeys(names))[:MAX_MENTIONS]:
+        call = next(filter(None, (part.mention(name) for part in parts)), None)
+        if call is None:
+            continue
+        for event in session.call(*call, typed=True):
+            show(event)
+        result = session.result
+        before = mentioned.typed
+        mentioned = evolve(mentioned, typed=evolve(before, pasted=(*before.pasted, f"@{name}")))
+        if result is not None and not result.is_error:
+            mentioned = evolve(
+                mentioned,
+                text=f"{mentioned.text}\n\n{one_line(name, LABEL_CHARS)}:\n{result.output}",
+                attachments=(*mentioned.attachments, *result.attachments),
+            )
+    return mentioned
