@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder.cli import streams
-from nanocoder.cli.commands import COMMANDS, SHORT
+from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config.config import Config
 from nanocoder.config.places import state_dir, user_config_dir
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
@@ -119,8 +119,6 @@ class Host:
 
     def parser(self, note: "Note") -> ArgumentParser:
         """Return the parser of every command; *note* gets each of its arguments."""
-        from nanocoder.cli.commands import build  # to complete words is a command of a plugin
-
         return build(self.commands()[0], note)
 
     def chat(self, resume: str = "", prompt: str = "") -> int:

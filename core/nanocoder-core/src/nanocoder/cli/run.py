@@ -139,17 +139,24 @@ def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo)
 class AnswerOnly:
     """The answer on stdout as it comes, where no plugin has a screen for text."""
 
+    _ends_open = False
+
     def show(self, event: Event) -> None:
         """Write text, made safe for a terminal, and beside it what a person should know."""
         if event.kind == "text":
             sys.stdout.write(for_terminal(event.data["text"]))
             sys.stdout.flush()
+            self._ends_open = not event.data["text"].endswith("\n")
+        elif event.kind == "request.finished":
+            self.close()
         elif event.kind == "notice":
             complain(event.data["text"])
 
     def close(self) -> None:
         """End the last line."""
-        print_line()
+        if self._ends_open:
+            print_line()
+        self._ends_open = False
 
 
 def restrict_to_set(host: Host, name: str) -> None:

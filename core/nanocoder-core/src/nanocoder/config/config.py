@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import Attribute
 from nanocoder_files import writable_by_others
-from nanocoder_schema import without_password
+from nanocoder_schema import SURELY_MEANT, did_you_mean, without_password
 
 from nanocoder.config.document import (
     ConfigFile,
@@ -188,8 +188,6 @@ class Config:
         With *surely* only those that are surely a slip, and in a file that is trusted: a stranger's
         file must not keep a person from starting.
         """
-        from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
-
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
             f"{hint(name, sorted(plugins))}"
@@ -268,10 +266,8 @@ def _profile_layer(
     folder = (config_dir or user_config_dir(environment)) / "profiles"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
-        from nanocoder_schema import did_you_mean  # only mistakes need it
-
-        hint = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
-        raise UsageError(f"there is no profile {name!r}{hint}")
+        near = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
+        raise UsageError(f"there is no profile {name!r}{near}")
     return _layer_of("user", folder / f"{name}.toml")
 
 
@@ -306,10 +302,7 @@ def _odd_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
     variables = list(map(variable_of, keys_of(CoreSettings)))
     ours = (name for name in environment if name.startswith("NANOCODER_"))
-    if not (unknown := sorted({*ours}.difference(variables))):
-        return []
-    from nanocoder_schema import SURELY_MEANT, did_you_mean  # only mistakes need them
-
+    unknown = sorted({*ours}.difference(variables))
     hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import Attribute
-from nanocoder_schema import Shown, Value, lazy_frozen
+from nanocoder_schema import Shown, Value, did_you_mean, lazy_frozen
 
 from nanocoder.config.document import ConfigFile
 from nanocoder.config.settings import TABLES, keys_of
@@ -212,7 +212,5 @@ def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> boo
 
 def hint(word: str, names: Collection[str]) -> str:
     """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*."""
-    from nanocoder_schema import did_you_mean  # only mistakes need it
-
     few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
     return did_you_mean(word, names, few)
