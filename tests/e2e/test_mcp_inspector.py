@@ -49,7 +49,7 @@ def test_the_inspector_lists_and_calls_over_standard_streams(inspect, nanocoder)
     names = {tool["name"] for tool in listed["tools"]}
     assert {"read_file", "edit_file", "grep", "bash"} <= names
     _, read = inspect(*serve, *CALL, "read_file", "--tool-arg", "path=a.txt")
-    assert (read["isError"], read["structuredContent"]["lines"]) == (False, ["hello"])
+    assert (read["isError"], read["content"][0]["text"]) == (False, "1\thello")
     _, denied = inspect(*serve, *CALL, "read_file", "--tool-arg", "path=private/a")
     assert denied["isError"]
     assert "private/**" in denied["content"][0]["text"]
@@ -61,7 +61,7 @@ def test_the_inspector_calls_over_http(inspect, nanocoder):
         _, listed = inspect(*at, "--method", "tools/list")
         assert [tool["name"] for tool in listed["tools"]] == ["read_file"]
         _, read = inspect(*at, *CALL, "read_file", "--tool-arg", "path=a.txt")
-        assert (read["isError"], read["structuredContent"]["lines"]) == (False, ["hello"])
+        assert (read["isError"], read["content"][0]["text"]) == (False, "1\thello")
         stranger, _ = inspect(address, "--transport", "http", "--method", "tools/list")
         assert stranger.returncode != 0
 

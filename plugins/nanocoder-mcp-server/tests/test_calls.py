@@ -36,7 +36,7 @@ class Tools:
         @tool(**HARMLESS)
         def files() -> ToolResult:
             """Return files."""
-            return ToolResult("five files", attachments=FILES)
+            return ToolResult("five files", data={"files": 5}, attachments=FILES)
 
         @tool(**HARMLESS)
         def steps(ctx) -> str:
@@ -87,10 +87,12 @@ async def connected(server, person=None, mode="legacy"):
 def test_every_attachment_of_a_result_reaches_the_client(tmp_path):
     async def use(server):
         async with connected(server) as client:
-            return (await client.call_tool("files", {})).content
+            return await client.call_tool("files", {})
 
     with served(tmp_path / "w") as (server, _):
-        text, image, sound, note, broken, page = anyio.run(use, server)
+        result = anyio.run(use, server)
+    text, image, sound, note, broken, page = result.content
+    assert result.structured_content is None  # clients would show it in place of the text
     assert text.text == "five files"
     assert (image.type, image.mime_type) == ("image", "image/png")
     assert (sound.type, sound.mime_type) == ("audio", "audio/wav")

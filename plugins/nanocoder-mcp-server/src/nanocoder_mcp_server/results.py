@@ -11,13 +11,14 @@ TEXTS: Final = ("text/", "application/json")
 
 
 def result_of(result: ToolResult) -> mcp_types.CallToolResult:
-    """Return a result as clients read it: its text, its attachments and its data."""
+    """Return a result as clients read it: the text that a model reads here, and attachments.
+
+    Its data is not sent as structured content: clients show a model that in place of the text,
+    without the marks and limits that the text has.
+    """
     content: list[Any] = [mcp_types.TextContent(type="text", text=result.output)]
     content += [content_of(each, place) for place, each in enumerate(result.attachments, 1)]
-    data = result.data if isinstance(result.data, dict) and not result.is_error else None
-    return mcp_types.CallToolResult(
-        content=content, structured_content=data, is_error=result.is_error
-    )
+    return mcp_types.CallToolResult(content=content, is_error=result.is_error)
 
 
 def content_of(attachment: Attachment, place: int) -> Any:
