@@ -37,3 +37,9 @@ def test_quotes_that_are_one_short_or_one_too_many_become_three(code):
 )
 def test_code_that_is_whole_or_not_certain_stays_as_it_is(code):
     assert repair_quotes(code) == code
+
+
+def test_the_brace_of_the_object_is_taken_from_the_end_of_the_code():
+    assert repair_quotes("x = 1}") == "x = 1\n"
+    assert repair_quotes("x = {1}\n") == "x = {1}\n"
+    assert repair_quotes("x = {1}}}\n") == "x = {1}}}\n"

@@ -164,7 +164,10 @@ def _helped(
 
     repaired, note = repair_quotes(content), ""
     if repaired != content:
-        content, note = repaired, "\n[the quotes of a docstring were repaired]"
+        content, note = (
+            repaired,
+            "\n[the quotes of a docstring, or the end of the code, were repaired]",
+        )
     if settings.keep_definitions and (merged := _merge(workspace, path, content)):
         content = merged.text
         note += f"\n[put into the file: {', '.join(merged.changed)}; everything else stays]"

@@ -1,6 +1,7 @@
-"""Repair the quotes around a docstring that a small model escaped wrongly.
+"""Repair what a small model writes wrongly because its Python stands in JSON.
 
-In JSON it has to write three escaped quotes, and now and then it writes two or four of them.
+It has to escape the three quotes of a docstring, and now and then it writes two or four of them; or
+the brace that ends the object stands at the end of the code, too.
 """
 
 import ast
@@ -12,9 +13,14 @@ _QUOTES = re.compile(r"""(?<!")"{2}(?!")|(?<!")"{4}(?!")|(?<!')'{2}(?!')""")
 
 
 def repair_quotes(code: str) -> str:
-    """Return *code* with three quotes in one place, if it parses with just one such change."""
+    """Return *code* with three quotes in one place, if it parses with just one such change.
+
+    Else without a brace at its end, if it parses then.
+    """
     if parses(code):
         return code
+    if parses(shorter := code.rstrip().removesuffix("}") + "\n"):
+        return shorter
     repaired = {
         changed
         for place in list(_QUOTES.finditer(code))[:MOST]
