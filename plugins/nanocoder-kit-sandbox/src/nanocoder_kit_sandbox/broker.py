@@ -5,17 +5,21 @@ a folder that also holds something protected is changed here, on behalf of the c
 modes and times, of which Landlock knows nothing. All else goes on, and Landlock judges it.
 """
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import os
 import stat
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
 
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.caller import HERE, Caller
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
 
 _RECEIVE, _SEND, _IS_VALID, _ADD_HANDLE = 0xC050_2100, 0xC018_2101, 0x4008_2102, 0x4018_2103
 _REQUEST: Final = struct.Struct("=QIIiIQ6Q")
@@ -35,6 +39,19 @@ Arguments = tuple[int, ...]
 
 class GoOn(Exception):
     """Let the system do the call under the rules of Landlock."""
+
+
+class _Place:
+    """A folder that is open as long as this is entered, and a name in it."""
+
+    def __init__(self, handle: int, name: bytes) -> None:
+        self._handle, self._name = handle, name
+
+    def __enter__(self) -> tuple[int, str, bytes]:
+        return self._handle, _path_of(self._handle), self._name
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._handle)
 
 
 class Broker:
@@ -206,8 +223,10 @@ class Broker:
         return self._set_mode(self._caller.handle_of(arguments[0]), arguments[1])
 
     def _set_mode(self, handle: int, mode: int) -> int:
-        with self._own(handle) as path:
-            os.chmod(path, mode & 0o7777)
+        try:
+            os.chmod(self._own(handle), mode & 0o7777)
+        finally:
+            os.close(handle)
         return 0
 
     def _chown(self, arguments: Arguments) -> int:
@@ -243,8 +262,10 @@ class Broker:
         return self._set_times(handle, self._as_timespecs(times, 2, "=4q", None))
 
     def _set_times(self, handle: int, times: bytes | None) -> int:
-        with self._own(handle) as path:
-            kernel.set_times(path, times)
+        try:
+            kernel.set_times(self._own(handle), times)
+        finally:
+            os.close(handle)
         return 0
 
     def _as_timespecs(
@@ -257,11 +278,8 @@ class Broker:
         first, second = fractions or (1_000 * numbers[1], 1_000 * numbers[3])
         return struct.pack("=4q", numbers[0], first, numbers[step], second)
 
-    @contextmanager
-    def _place(
-        self, folder: int, address: int, *, follows: bool = False
-    ) -> Iterator[tuple[int, str, bytes]]:
-        """Open the folder that a call is about; yield it, its path, and the name in it.
+    def _place(self, folder: int, address: int, *, follows: bool = False) -> _Place:
+        """Open the folder that a call is about, and return it with the name in it.
 
         *follows*: whether a link is what it leads to.
         """
@@ -272,10 +290,7 @@ class Broker:
         handle = self._caller.open_path(folder, outer or slash, follows=True)
         if follows and stat.S_ISLNK(_mode(handle, name)):
             handle, name = _behind_link(handle, name)
-        try:
-            yield handle, _path_of(handle), name
-        finally:
-            os.close(handle)
+        return _Place(handle, name)
 
     def _file(self, folder: int, address: int, *, follows: bool) -> int:
         path = self._caller.text(address)
@@ -312,17 +327,13 @@ class Broker:
         if self._changeable(handle, place, name) != "new":
             raise GoOn
 
-    @contextmanager
-    def _own(self, handle: int) -> Iterator[str]:
-        """Yield a path for *handle* if it may be changed; raises OSError otherwise."""
-        try:
-            path = _path_of(handle)
-            if self._state(path) not in ("new", "granted") or _identity(path) != _facts(handle):
-                raise PermissionError(errno.EPERM, "")
-            self._check()
-            yield f"/proc/self/fd/{handle}"
-        finally:
-            os.close(handle)
+    def _own(self, handle: int) -> str:
+        """Return a path for *handle* if it may be changed; raises OSError otherwise."""
+        path = _path_of(handle)
+        if self._state(path) not in ("new", "granted") or _identity(path) != _facts(handle):
+            raise PermissionError(errno.EPERM, "")
+        self._check()
+        return f"/proc/self/fd/{handle}"
 
 
 def _mode(folder: int, name: bytes) -> int:

@@ -1,9 +1,14 @@
 """The thread that waits for the answer to a call: its memory, and its files by its names."""
 
+from __future__ import annotations
+
 import errno
 import os
 import struct
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 HERE: Final = -100  # AT_FDCWD
 _MAX_PATH: Final = 4_096

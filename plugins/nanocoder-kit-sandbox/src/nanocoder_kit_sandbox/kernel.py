@@ -3,10 +3,15 @@
 The programs around a command import this module, with the standard library alone.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import struct
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
@@ -40,7 +45,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 
-def call(number: int, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | None") -> int:
+def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
     """Make a call of the system; raises OSError."""
     words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     result = int(_libc.syscall(ctypes.c_long(number), *words))
@@ -72,7 +77,7 @@ def handled_of(version: int) -> int:
 
 
 def restrict(
-    rules: "list[tuple[str, int]]", handled: int, *, network: bool, scopes: bool, version: int
+    rules: list[tuple[str, int]], handled: int, *, network: bool, scopes: bool, version: int
 ) -> None:
     """Leave this process, and all that it starts, just the rights of *rules*; raises OSError.
 

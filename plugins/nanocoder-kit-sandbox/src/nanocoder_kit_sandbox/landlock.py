@@ -34,7 +34,7 @@ SCOPED: Final = 6
 """The version from which on signals do not leave it."""
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 START: Final = (
-    "import sys, types; package = types.ModuleType('nanocoder_kit_sandbox');"
+    "import sys; package = type(sys)('nanocoder_kit_sandbox');"
     " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
     " from nanocoder_kit_sandbox import launch; launch.main()"
 )

@@ -4,17 +4,26 @@ This process keeps outside of the command's rules: it holds the lock of what run
 the calls that rules for paths cannot judge, and ends what the command leaves behind.
 """
 
+from __future__ import annotations
+
+# This runs before each command: a module such as `signal` or `typing`, which imports `enum`, takes
+# longer than all of the rest.
 import fcntl
 import marshal
 import os
 import resource
 import select
-import signal
 import sys
-from typing import Any, Final, NoReturn
 
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.broker import Broker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, Final, NoReturn
+else:
+    import _signal as signal
 
 REAP_MS: Final = 1_000
 _NOT_FOUND: Final = 127
