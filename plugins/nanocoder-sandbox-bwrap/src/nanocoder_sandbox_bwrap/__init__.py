@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from nanocoder import Resource, Sandbox, SessionInfo, ToolError, ToolResult, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
 
 # Every start imports this module; what runs bubblewrap is imported at the first command.
 
@@ -26,19 +26,6 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
     return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
-
-
-@hookimpl
-def nanocoder_after_execute(
-    result: ToolResult, session: SessionInfo, settings: Any
-) -> ToolResult | None:
-    """Say what a person can set where a command failed because it runs inside."""
-    if not result.is_error or session.sandbox != "bwrap":
-        return None
-    from nanocoder_kit_sandbox import Settings
-    from nanocoder_kit_sandbox.hints import with_hint
-
-    return with_hint(result, "sandbox-bwrap", settings or Settings())
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
@@ -76,8 +63,6 @@ def open_possible(session: SessionInfo, settings: Any) -> Any:
     from nanocoder_kit_sandbox.bubblewrap import problem
     from nanocoder_kit_sandbox.landlock import Landlocked
 
-    return (
-        Landlocked(session, settings or Settings())
-        if problem()
-        else open_sandbox(session, settings)
-    )
+    if not problem():
+        return open_sandbox(session, settings)
+    return Landlocked(session, settings or Settings())

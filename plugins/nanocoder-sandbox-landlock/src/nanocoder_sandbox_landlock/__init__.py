@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nanocoder import Resource, Sandbox, SessionInfo, ToolResult, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, hookimpl
 
 # Every start imports this module; what starts commands is imported at the first one.
 
@@ -25,19 +25,6 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's folder for temporary files until it ends."""
     return [Resource("landlock", open_sandbox)]
-
-
-@hookimpl
-def nanocoder_after_execute(
-    result: ToolResult, session: SessionInfo, settings: Any
-) -> ToolResult | None:
-    """Say what a person can set where a command failed because it runs inside."""
-    if not result.is_error or not session.sandbox.startswith("landlock"):
-        return None
-    from nanocoder_kit_sandbox import Settings
-    from nanocoder_kit_sandbox.hints import with_hint
-
-    return with_hint(result, "sandbox-landlock", settings or Settings())
 
 
 def in_force(settings: Any) -> str:
