@@ -1,4 +1,4 @@
-"""How a transcript is kept within the model's window: when, by whom, and how it comes back."""
+"""How a transcript is kept within the model's window: by whom, and how it comes back."""
 
 import pytest
 from attrs import evolve
@@ -7,6 +7,7 @@ from nanocoder import (
     Message,
     Plugins,
     ProviderError,
+    Resource,
     Usage,
     UsageError,
     count_tokens,
@@ -14,6 +15,7 @@ from nanocoder import (
     open_session,
     tool,
 )
+from nanocoder_kit_context import ROOM, Room, restore
 from nanocoder_kit_sessions import SessionStore, testing
 from nanocoder_testing import Scripted, opened
 
@@ -32,15 +34,27 @@ class Tools:
         return [look]
 
 
-class LastOnly:
+class Compactor:
+    """Shortens a transcript as `shorter` does, once there is no room left."""
+
+    @hookimpl
+    def nanocoder_resources(self):
+        return [Resource(ROOM, lambda _session, _settings: Room())]
+
+    @hookimpl
+    def nanocoder_compact(self, window, reason, focus, ask_model, session, resource):
+        limit = resource(ROOM).limit_tokens(window, reason, session.model)
+        return self.shorter(window.request.messages, focus, ask_model) if limit else None
+
+
+class LastOnly(Compactor):
     """Keeps the last message alone, and remembers what it was asked."""
 
     def __init__(self):
         self.asked = []
 
-    @hookimpl
-    def nanocoder_compact(self, messages, limit_tokens, focus):
-        self.asked.append((len(messages), limit_tokens, focus))
+    def shorter(self, messages, focus, _ask_model):
+        self.asked.append((len(messages), focus))
         return messages[-1:]
 
 
@@ -72,10 +86,9 @@ def test_an_unknown_window_is_assumed_and_that_is_said_once_it_matters(tmp_path)
         quiet = [event for event in session.run("short") if event.kind == "notice"]
         events = [*session.run(WORDS * 30), *session.run(WORDS * 30)]
     assert len(compactions(events)) == 2
-    (notice,) = [event.data["text"] for event in events if event.kind == "notice"]
     assert quiet == []
-    assert notice.startswith("the context window of script/play is unknown")
-    assert compactions(events)[0]["limit_tokens"] == 32_768
+    message = compactions(events)[0]["message"]
+    assert "the model's window is unknown; set `context` in the configuration" in message
 
 
 @pytest.mark.contract("G5")
@@ -86,9 +99,10 @@ def test_a_request_that_the_model_refuses_as_too_long_is_shortened_and_sent_once
         (compacted,) = compactions(session.run("short"))
         assert session.report.text == "Done."
         assert len(model.requests[-1].messages) == 1
-        limit = session.context.window.tokens
+        list(session.run("word " * 600))
+        (again,) = compactions(session.run("word " * 800))
     assert compacted["reason"] == "overflow"
-    assert limit < 2_000, "the refused request shows how small the window is"
+    assert again["reason"] == "nearly_full", "the refused request shows how small the window is"
 
 
 def test_a_second_refusal_ends_the_run(tmp_path):
@@ -109,14 +123,12 @@ def test_a_refusal_that_no_plugin_can_help_ends_the_run(tmp_path):
 
 @pytest.mark.contract("G5")
 def test_a_compaction_that_tears_a_call_from_its_result_is_refused(tmp_path):
-    class Tears:
-        @hookimpl
-        def nanocoder_compact(self, messages):
+    class Tears(Compactor):
+        def shorter(self, messages, _focus, _ask_model):
             return [message for message in messages if not message.results]
 
-    class Whole:
-        @hookimpl
-        def nanocoder_compact(self, messages):
+    class Whole(Compactor):
+        def shorter(self, _messages, _focus, _ask_model):
             return [Message("user", "go")]
 
     plugins = {"tears": Tears(), "whole": Whole(), "tools": Tools()}
@@ -138,14 +150,14 @@ def test_what_was_compacted_comes_back_with_all_that_was_said_since(tmp_path):
         list(session.compact())
         assert session.messages == before[-1:]
         list(session.run("three"))
-        (restored,) = compactions(session.restore())
+        (restored,) = compactions(restore(session))
         assert [message.text for message in session.messages] == [
             *("one", "first", "two", "second"),
             *("three", "third"),
         ]
         assert restored["reason"] == "restored"
         with pytest.raises(UsageError, match="nothing was compacted"):
-            list(session.restore())
+            list(restore(session))
 
 
 @pytest.mark.contract("G5")
@@ -154,19 +166,18 @@ def test_a_preview_changes_nothing_and_can_be_taken(tmp_path):
     model = Scripted(["first", "second"], context=9_000)
     with opened(tmp_path, plugins={"last": last}, model=model) as (session, _):
         list(session.run("one"))
-        preview = session.context.propose("the names")
+        preview = session.propose("the names")
         assert len(session.messages) == 2
-        (compacted,) = compactions(session.compact(prepared=preview))
+        (compacted,) = compactions(session.replace(preview))
         assert len(session.messages) == 1
-    assert last.asked[0][2] == "the names"
+    assert last.asked[0][1] == "the names"
     assert len(last.asked) == 1
     assert compacted["reason"] == "asked"
 
 
 def test_a_plugin_asks_the_model_at_the_runs_expense(tmp_path):
-    class Summary:
-        @hookimpl
-        def nanocoder_compact(self, messages, ask_model):
+    class Summary(Compactor):
+        def shorter(self, messages, _focus, ask_model):
             return [Message("user", ask_model("Sum up.", messages), typed="")]
 
     summed = Finished("a sum", usage=Usage(input_tokens=7))
@@ -211,15 +222,15 @@ def test_a_resumed_session_restores_each_compaction_that_nobody_restored(tmp_pat
         for prompt in ("one", "two"):
             list(session.run(prompt))
             list(session.compact())
-        list(session.restore())
+        list(restore(session))
         list(session.compact())
     with open_session(tmp_path, resume=session.id, **options) as again:
         list(again.run("three"))
         left = [
-            [message.text for message in again.messages] for _ in range(2) if list(again.restore())
+            [message.text for message in again.messages] for _ in range(2) if list(restore(again))
         ]
         with pytest.raises(UsageError, match="nothing was compacted"):
-            list(again.restore())
+            list(restore(again))
     assert left == [
         ["first", "two", "second", "three", "third"],
         ["one", "first", "two", "second", "three", "third"],
@@ -236,13 +247,22 @@ def test_what_a_plugin_leaves_out_of_requests_does_not_count_as_used(tmp_path):
         def nanocoder_before_request(self, request):
             return evolve(request, tools=())
 
-    plugins = {"fewer": Fewer(), "tools": Tools()}
-    with opened(tmp_path, ["a"], plugins=plugins) as (session, model):
-        whole = session.context.window.prompt_tokens
+    class Counter:
+        def __init__(self):
+            self.sizes = []
+
+        @hookimpl
+        def nanocoder_compact(self, window):
+            tools = sum(count_tokens(tool.description) for tool in window.request.tools)
+            self.sizes.append(count_tokens(window.request.system) + tools)
+
+    counter = Counter()
+    plugins = {"counter": counter, "fewer": Fewer(), "tools": Tools()}
+    with opened(tmp_path, ["a", "b", "c"], plugins=plugins) as (session, model):
         list(session.run("go"))
-        (request,) = model.requests
-        sent = session.context.window.prompt_tokens
+        list(session.run("go"))
         session.set_mode("plan")
-        other = session.context.window.prompt_tokens
-    assert sent == count_tokens(request.system) < whole
+        list(session.run("go"))
+    whole, sent, other = counter.sizes
+    assert sent == count_tokens(model.requests[0].system) < whole
     assert other > sent

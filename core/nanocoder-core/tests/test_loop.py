@@ -19,10 +19,11 @@ from nanocoder import (
     Usage,
     UsageError,
     hookimpl,
+    message_tokens,
     open_session,
     tool,
 )
-from nanocoder.session.prompt import named_files
+from nanocoder.session.model_view import named_files
 from nanocoder_testing import Scripted, opened, play
 
 
@@ -481,8 +482,9 @@ def test_listeners_hear_the_pieces_of_a_reply_joined_and_in_order(tmp_path):
 def test_a_transcript_that_outgrows_the_context_is_compacted_once_it_may_be(tmp_path):
     class Compactor:
         @hookimpl
-        def nanocoder_compact(self, messages, limit_tokens):
-            return messages[-1:]
+        def nanocoder_compact(self, window):
+            is_full = sum(map(message_tokens, window.request.messages)) > 0.8 * window.tokens
+            return window.request.messages[-1:] if is_full else None
 
     model = Scripted(["a", "b"], context=1000)
     with opened(tmp_path, plugins={"compact": Compactor()}, model=model) as (session, _):

@@ -65,7 +65,7 @@ def test_a_conversation_of_two_messages_is_not_summed_up():
         raise AssertionError
 
     messages = [Message("user", LONG), Message("assistant", "a")]
-    assert plugin.nanocoder_compact(messages, 100, "", never, None) is None
+    assert plugin.summarize(messages, 100, never, focus="", recent=0.2) is None
 
 
 def test_in_the_middle_of_a_run_the_request_stays_before_its_latest_steps():
@@ -78,7 +78,7 @@ def test_in_the_middle_of_a_run_the_request_stays_before_its_latest_steps():
         )
     ]
     messages = [Message("user", "build it"), *steps]
-    first, *rest = plugin.nanocoder_compact(messages, 4_000, "", lambda *_: "Sum.", None)
+    first, *rest = plugin.summarize(messages, 4_000, lambda *_: "Sum.", focus="", recent=0.2)
     assert spoken(first)[0] == "build it"
     assert "Sum." in first.text
     assert rest == steps[-len(rest) :]

@@ -5,7 +5,15 @@ from itertools import pairwise
 
 import nanocoder_tool_search as plugin
 import pytest
-from nanocoder import Effect, ProviderSpec, ToolCall, ToolResult, hookimpl, tool
+from nanocoder import (
+    Effect,
+    ProviderSpec,
+    ToolCall,
+    ToolResult,
+    hookimpl,
+    message_tokens,
+    tool,
+)
 from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted, opened, play
 
@@ -201,8 +209,9 @@ def test_a_session_inside_a_session_finds_its_own_tools(tmp_path):
 def test_a_compacted_transcript_forgets_no_tool(tmp_path):
     class Shortens:
         @hookimpl
-        def nanocoder_compact(self, messages):
-            return messages[-1:]
+        def nanocoder_compact(self, window):
+            messages = window.request.messages
+            return messages[-1:] if message_tokens(messages[-1]) > window.tokens else None
 
     model = Scripted([finding("beta"), "Done.", "Again."], context=1_000)
     plugins = both(shortens=Shortens())

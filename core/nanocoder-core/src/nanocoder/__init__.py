@@ -32,12 +32,13 @@ _NAMES = {
     "nanocoder.plugins.packages": "known_packages",
     "nanocoder.provider": """
         Finished ModelInfo Notice Provider ProviderSpec Request Retrying TextDelta ThinkingDelta
-        ToolDefinition
+        ToolDefinition Window
     """,
     "nanocoder.session.models": """
         Chosen choose_model key_source open_provider refuse_unknown_price usable
     """,
     "nanocoder.session.installed": "find_offer start_notices",
+    "nanocoder.session.compaction": "Shortened",
     "nanocoder.session.conversation": "encode_message message_tokens spoken",
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",
     "nanocoder.tools.tool": "Tool ToolContext ToolInfo tool",

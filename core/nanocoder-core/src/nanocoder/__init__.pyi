@@ -87,7 +87,9 @@ from nanocoder.provider import Retrying as Retrying
 from nanocoder.provider import TextDelta as TextDelta
 from nanocoder.provider import ThinkingDelta as ThinkingDelta
 from nanocoder.provider import ToolDefinition as ToolDefinition
+from nanocoder.provider import Window as Window
 from nanocoder.session.api import open_session as open_session
+from nanocoder.session.compaction import Shortened as Shortened
 from nanocoder.session.conversation import encode_message as encode_message
 from nanocoder.session.conversation import message_tokens as message_tokens
 from nanocoder.session.conversation import spoken as spoken

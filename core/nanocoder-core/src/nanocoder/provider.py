@@ -55,6 +55,18 @@ class Request(Value):
 
 
 @lazy_frozen
+class Window(Value):
+    """The model's window, into which *request* has to fit with the reply.
+
+    *tokens* is its size, 0 when unknown; *usage* is what the model counted of the request before.
+    """
+
+    request: Request
+    tokens: int
+    usage: Usage
+
+
+@lazy_frozen
 class TextDelta(Value):
     """A piece of the answer.
 

@@ -5,12 +5,10 @@ from typing import Any
 
 from attrs import asdict
 from nanocoder import Host, Message, PersonError, Session
-from nanocoder_kit_context import aligned, sources_of, window_rows
+from nanocoder_kit_context import ASSUMED_WINDOW, aligned, sources_of, window_rows
 from nanocoder_kit_sessions import session_store
 
-ASSUMED_TOKENS = 32_768
-"""The window where no model is there to ask."""
-ASSUMED = f"without a model, the share is of an assumed window of {ASSUMED_TOKENS:,} tokens"
+ASSUMED = f"without a model, the share is of an assumed window of {ASSUMED_WINDOW:,} tokens"
 UNKNOWN = "the window of this model is unknown; set `context`"
 
 
@@ -46,9 +44,9 @@ def run(arguments: Namespace, host: Host) -> int:
 def _window(session: Session) -> dict[str, Any]:
     """Return the size of the window, and why it may be another."""
     try:
-        window = session.context.window
+        window = session.window_tokens
     except PersonError as error:
         if session.info.model:
             raise  # a model that was named has to be there
-        return {"window_tokens": ASSUMED_TOKENS, "problem": f"{ASSUMED}\n{error}"}
-    return {"window_tokens": window.tokens, "problem": UNKNOWN if window.is_assumed else ""}
+        return {"window_tokens": ASSUMED_WINDOW, "problem": f"{ASSUMED}\n{error}"}
+    return {"window_tokens": window or ASSUMED_WINDOW, "problem": "" if window else UNKNOWN}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen, validators
-from nanocoder import Message, hookimpl, message_tokens
-from nanocoder_kit_context import add_note, first_kept, latest_request
+from nanocoder import Message, Resource, SessionInfo, Window, hookimpl, message_tokens
+from nanocoder_kit_context import ROOM, Room, add_note, first_kept, latest_request
 
 from nanocoder_compact_summary.instructions import HEAD, INSTRUCTIONS, SYSTEM, WISH
 from nanocoder_compact_summary.script import script_of
@@ -33,18 +33,41 @@ def nanocoder_settings() -> type:
     return Settings
 
 
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what a session knows of the model's window."""
+    return [Resource(ROOM, lambda _session, _settings: Room())]
+
+
 @hookimpl(rank=40)
 def nanocoder_compact(
-    messages: Sequence[Message],
-    limit_tokens: int,
+    window: Window,
+    reason: str,
     focus: str,
     ask_model: Callable[[str, Sequence[Message]], str],
+    session: SessionInfo,
     settings: Any,
+    resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
     """Put a summary in the place of the older messages; the latest request stays."""
-    settings = settings or Settings()
+    limit = resource(ROOM).limit_tokens(window, reason, session.model)
+    if not limit:
+        return None
+    recent = (settings or Settings()).recent
+    return summarize(window.request.messages, limit, ask_model, focus=focus, recent=recent)
+
+
+def summarize(
+    messages: Sequence[Message],
+    limit_tokens: int,
+    ask_model: Callable[[str, Sequence[Message]], str],
+    *,
+    focus: str,
+    recent: float,
+) -> Sequence[Message] | None:
+    """Return the messages with a summary in the place of the older ones; None without one."""
     # A person may ask for it long before the window is full.
-    most = min(limit_tokens, sum(map(message_tokens, messages))) * settings.recent
+    most = min(limit_tokens, sum(map(message_tokens, messages))) * recent
     first = first_kept(messages, most)
     if first < LEAST_MESSAGES:
         return None

@@ -1,12 +1,11 @@
 """Shortens a long conversation: old results first, then old steps. No model is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import field, frozen, validators
-from nanocoder import Message, hookimpl
-
-from nanocoder_compact_trim.trimming import trim
+from nanocoder import Message, Resource, SessionInfo, Window, hookimpl
+from nanocoder_kit_context import ROOM, Room
 
 
 @frozen
@@ -31,10 +30,26 @@ def nanocoder_settings() -> type:
     return Settings
 
 
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what a session knows of the model's window."""
+    return [Resource(ROOM, lambda _session, _settings: Room())]
+
+
 @hookimpl(rank=60)
 def nanocoder_compact(
-    messages: Sequence[Message], limit_tokens: int, settings: Any
+    window: Window,
+    reason: str,
+    session: SessionInfo,
+    settings: Any,
+    resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
     """Leave out what is old, results first; after every plugin that keeps more of its meaning."""
+    limit = resource(ROOM).limit_tokens(window, reason, session.model)
+    if not limit:
+        return None
+    # Every request asks; few conversations become too long.
+    from nanocoder_compact_trim.trimming import trim
+
     settings = settings or Settings()
-    return trim(messages, limit_tokens, target=settings.target, recent=settings.recent)
+    return trim(window.request.messages, limit, target=settings.target, recent=settings.recent)

@@ -6,15 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import frozen
-from nanocoder import (
-    Message,
-    Request,
-    Session,
-    ToolDefinition,
-    count_tokens,
-    message_tokens,
-    spoken,
-)
+from nanocoder import Message, Request, Session, count_tokens, message_tokens, spoken
+
+from nanocoder_kit_context.room import definition_tokens
 
 FILE_MARK: Final = re.compile(r"^\[([^\n\[\]]{1,1000}): [^\n]+\]$", re.MULTILINE)
 """The line before the text of a file in the system prompt: its path, and whose words they are."""
@@ -43,7 +37,7 @@ def sources_of(session: Session, messages: Sequence[Message] | None = None) -> l
     count. Raises: what a plugin raises instead of letting the request go.
     """
     messages = session.messages if messages is None else messages
-    request = session.context.next_request((*messages, NEXT))
+    request = session.next_request((*messages, NEXT))
     sent = request.messages
     files = prompt_files(session)
     tools, history, results = _tools(request), _history(sent), _results(sent)
@@ -53,7 +47,7 @@ def sources_of(session: Session, messages: Sequence[Message] | None = None) -> l
 def prompt_files(session: Session) -> list[Source]:
     """Return the files whose text is in the system prompt: each follows a line FILE_MARK."""
     files = []
-    for _, text in session.context.additions:
+    for _, text in _additions(session):
         marks = list(FILE_MARK.finditer(text))
         ends = [*(mark.start() for mark in marks[1:]), len(text)]
         for mark, end in zip(marks, ends, strict=False):
@@ -61,10 +55,14 @@ def prompt_files(session: Session) -> list[Source]:
     return files
 
 
+def _additions(session: Session) -> Sequence[tuple[str, str]]:
+    """Return the texts that plugins add to the system prompt, each after its plugin's name."""
+    return session.additions if session.system else ()
+
+
 def _prompt(session: Session, system: str, files: Sequence[Source]) -> Iterator[Source]:
-    additions = [(plugin, text) for plugin, text in session.context.additions]
     total, in_files = count_tokens(system), sum(file.tokens for file in files)
-    others = [(plugin, text) for plugin, text in additions if not FILE_MARK.search(text)]
+    others = [(plugin, text) for plugin, text in _additions(session) if not FILE_MARK.search(text)]
     tokens = {plugin: count_tokens(text) for plugin, text in others}
     yield Source("prompt", "nanocoder", max(total - in_files - sum(tokens.values()), 0))
     yield from (Source("prompt", plugin, count) for plugin, count in tokens.items())
@@ -73,12 +71,8 @@ def _prompt(session: Session, system: str, files: Sequence[Source]) -> Iterator[
 def _tools(request: Request) -> Iterator[Source]:
     tokens: Counter[str] = Counter()
     for definition in request.tools:
-        tokens[definition.plugin or "dialect"] += _definition_tokens(definition)
+        tokens[definition.plugin or "dialect"] += definition_tokens(definition)
     yield from (Source("tools", plugin, count) for plugin, count in tokens.most_common())
-
-
-def _definition_tokens(definition: ToolDefinition) -> int:
-    return count_tokens(str((definition.name, definition.description, definition.parameters)))
 
 
 def _history(messages: Sequence[Message]) -> Iterator[Source]:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import asdict
 from nanocoder import Event, Usage, counted, for_terminal
-from nanocoder_kit_context import aligned, prompt_files, sources_of, window_rows
+from nanocoder_kit_context import (
+    ASSUMED_WINDOW,
+    aligned,
+    prompt_files,
+    restore,
+    sources_of,
+    window_rows,
+)
 
 from nanocoder_ui_terminal.text_lines import use_chat_commands
 
@@ -35,10 +42,11 @@ def prompt_files_line(session: "Session") -> str:
 def show_context(conversation: "Conversation", _argument: str) -> None:
     """Show how many tokens each source takes in the next request."""
     session = conversation.session
-    window = session.context.window
-    rows = window_rows(sources_of(session), window.tokens, conversation.terminal.sign("block"))
+    window = session.window_tokens
+    sign = conversation.terminal.sign("block")
+    rows = window_rows(sources_of(session), window or ASSUMED_WINDOW, sign)
     conversation.show_table(aligned(rows))
-    if window.is_assumed:
+    if not window:
         conversation.say("the window of this model is unknown; set `context`", "yellow")
 
 
@@ -68,27 +76,29 @@ def compact(conversation: "Conversation", argument: str) -> None:
     """Make the conversation shorter, show what would be done, or take it back."""
     session = conversation.session
     if argument == RESTORE:
-        _show_events(conversation, session.restore())
+        _show_events(conversation, restore(session))
         return
     before = session.report.usage
     focus = argument.removeprefix(PREVIEW).strip()
     if argument.split(maxsplit=1)[:1] == [PREVIEW]:
         _preview(conversation, focus)
-    elif not _show_events(
-        conversation, conversation.finish(session.compact(argument, conversation.prepared))
-    ):
+    elif not _show_events(conversation, conversation.finish(_compact(conversation, argument))):
         conversation.say(_why_nothing(session), "yellow")
     else:
         conversation.say(WAY_BACK)
     conversation.usage += _difference(session.report.usage, before)
 
 
+def _compact(conversation: "Conversation", focus: str) -> Iterable[Event]:
+    session, prepared = conversation.session, conversation.prepared
+    return session.compact(focus) if prepared is None else session.replace(prepared)
+
+
 def _preview(conversation: "Conversation", focus: str) -> None:
     """Show what a compaction would do; `/compact` does the same then, and does not ask again."""
     session = conversation.session
-    session.compact(focus)  # forgets that a run was stopped; without its events nothing is done
     with conversation.stoppable():
-        shortened = session.context.propose(focus)
+        shortened = session.propose(focus)
     if shortened is None:
         conversation.say(_why_nothing(session), "yellow")
         return
@@ -104,7 +114,7 @@ def _preview(conversation: "Conversation", focus: str) -> None:
 
 
 def _why_nothing(session: "Session") -> str:
-    return STOPPED if session.context.cancel.is_set() else NOTHING
+    return STOPPED if session.compaction.cancel.is_set() else NOTHING
 
 
 def _show_events(conversation: "Conversation", events: Iterable[Event]) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from nanocoder.cancel import Cancel
     from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen, Store
-    from nanocoder.provider import ProviderSpec, Request
+    from nanocoder.provider import ProviderSpec, Request, Window
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.tools.tool import Tool
     from nanocoder.values import (
@@ -265,25 +265,25 @@ def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
 
 @hookspec
 def nanocoder_compact(
-    messages: "Sequence[Message]",
-    limit_tokens: int,
+    window: "Window",
+    reason: str,
     focus: str,
     ask_model: "Callable[[str, Sequence[Message]], str]",
     session: "SessionInfo",
     settings: Any,
+    resource: Open,
 ) -> "Sequence[Message] | None":
-    """Shorten a transcript that is about to outgrow the model's window.
+    """Shorten the transcript if it is time to: it must not outgrow the model's window.
 
-    *limit_tokens* is what the window has for messages, *focus* what a person wants to be kept, if
-    anything. `ask_model(system, messages)` asks the session's model, and returns its answer; it may
-    raise ProviderError or Cancelled.
+    *window* has the next request before other plugins see it, *focus* is what a person wants kept.
+    `ask_model(system, messages)` asks the session's model; raises ProviderError or Cancelled.
 
-    Called: before a request whose estimated size passes four fifths of the window, after one that
-    the model refused as too long, and when a person asks for it.
+    Called: before each request, where the plugin decides by the sizes (*reason* ""); after one that
+    the model refused as too long ("overflow"); when a person asks for it ("asked").
     Results: the first shorter answer replaces the transcript; each call must keep its result, and
     the last message should stay. The journal keeps what was replaced.
     Raises: counts as no answer and is reported.
-    Example: `return summarised(messages)`
+    Example: `return summarised(window.request.messages) if is_full(window) else None`
     """
 
 

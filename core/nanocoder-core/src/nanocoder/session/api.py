@@ -18,9 +18,9 @@ from nanocoder.session.installed import (
     open_store,
     refuse_misspelt,
 )
+from nanocoder.session.model_view import ToolList
 from nanocoder.session.runtime import kept_in
 from nanocoder.session.session import Session
-from nanocoder.session.tool_list import ToolList
 from nanocoder.session.workspaces import (
     existing_directory,
     open_workspace,

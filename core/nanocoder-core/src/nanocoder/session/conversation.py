@@ -18,8 +18,6 @@ class Conversation:
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.messages: list[Message] = list(messages)
-        self.tokens = sum(map(message_tokens, self.messages))
-        """About how many tokens the messages have."""
 
     @property
     def open_calls(self) -> Sequence[ToolCall]:
@@ -29,7 +27,6 @@ class Conversation:
     def add(self, message: Message) -> Event:
         """Add a message."""
         self.messages.append(message)
-        self.tokens += message_tokens(message)
         return Event("message", encode_message(message))
 
     def add_results(self, results: Sequence[ToolResult], recorded: Collection[str] = ()) -> Event:
@@ -45,7 +42,6 @@ class Conversation:
     def replace(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Put *messages* in place of all; return them ready for JSON."""
         self.messages = list(messages)
-        self.tokens = sum(map(message_tokens, messages))
         return [encode_message(message) for message in messages]
 
 

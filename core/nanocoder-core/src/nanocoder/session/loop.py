@@ -12,9 +12,9 @@ from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
 from nanocoder.path.path import Executor
 from nanocoder.provider import Request
-from nanocoder.session.context import Context
+from nanocoder.session.compaction import Compaction
 from nanocoder.session.conversation import encode, spoken
-from nanocoder.session.prompt import NAMED_FILE_CHARS, for_small_model
+from nanocoder.session.model_view import NAMED_FILE_CHARS, for_small_model
 from nanocoder.session.reply import Reply, ask
 from nanocoder.session.report import Report, usage_data
 from nanocoder.session.runtime import Runtime
@@ -46,7 +46,7 @@ class Run(Shown):
 
     runtime: Runtime
     executor: Executor
-    context: Context
+    compaction: Compaction
     children: SubSessions
     report: Report
     cancel: Cancel
@@ -208,15 +208,15 @@ class Run(Shown):
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
-        yield from self.context.make_room()
-        request, self.report.turns = self.context.next_request(conversation.messages), turn
+        yield from self.compaction.shorten("")
+        request, self.report.turns = runtime.next_request(conversation.messages), turn
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
         tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
             reply = yield from self._reply(request)
         finished = reply.finished
         runtime.add_usage(finished.usage)
-        self.context.correct(finished.usage)
+        self.compaction.usage = finished.usage
         self.report.text, self.report.truncated = finished.text, finished.truncated
         message = Message("assistant", finished.text, calls=finished.calls, native=finished.native)
         event = conversation.add(message)
@@ -231,9 +231,10 @@ class Run(Shown):
         try:
             return (yield from ask(provider, request, model, self.cancel, self._keep))
         except ProviderError as error:
-            if error.kind != "context_overflow" or not (yield from self.context.after_overflow()):
+            is_overflow = error.kind == "context_overflow"
+            if not (is_overflow and (yield from self.compaction.shorten("overflow"))):
                 raise
-        request = self.context.next_request(self.runtime.conversation.messages)
+        request = self.runtime.next_request(self.runtime.conversation.messages)
         return (yield from ask(provider, request, model, self.cancel, self._keep))
 
     def _keep(self, text: str) -> Event:

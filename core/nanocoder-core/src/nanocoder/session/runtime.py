@@ -16,18 +16,17 @@ from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
-from nanocoder.provider import Provider
+from nanocoder.provider import Provider, Request
 from nanocoder.session import models
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import configure, refuse_misspelt
-from nanocoder.session.prompt import system_prompt
+from nanocoder.session.model_view import ToolList, system_prompt
 from nanocoder.session.report import Report
-from nanocoder.session.tool_list import ToolList
 from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool, ToolInfo
-from nanocoder.values import Usage
+from nanocoder.values import Message, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -70,6 +69,7 @@ class Runtime:
     _chosen: models.Chosen | None = field(default=None, init=False)
     _preferred: models.Chosen | None = field(default=None, init=False)
     _provider: Provider | None = field(default=None, init=False)
+    _latest: tuple[Request, Request] | None = field(default=None, init=False)
     additions: Sequence[tuple[str, str]] = field(default=(), init=False)
     _system: tuple[Any, str] = field(default=((), ""), init=False)
     _workspace: "Workspace | None" = field(default=None, init=False)
@@ -125,6 +125,41 @@ class Runtime:
         if self.info.profile != provider.profile:  # it learned more of its model meanwhile
             self.set_info(profile=provider.profile)
         return provider
+
+    @property
+    def window_tokens(self) -> int:
+        """The model's window: as a person set it, or its provider declares it; 0 if unknown."""
+        return self.config.core.context or getattr(self.open_provider(), "context", 0)
+
+    def next_request(self, messages: Sequence[Message]) -> Request:
+        """Return what the model gets next with *messages*, as plugins leave it.
+
+        Raises: StopRun, and whatever else a plugin raises.
+        """
+        request = self._request(messages)
+        chain = self.plugins.implementations("nanocoder_before_request")
+        arguments = {"request": request, **self.hook_context()}
+        sent = styles.chain(chain, arguments, "request", Request)
+        self._latest = request, sent
+        return sent
+
+    def expected_request(self) -> Request:
+        """Return the next request as far as it is known: without what plugins left out last."""
+        request = self._request(self.conversation.messages)
+        before, sent = self._latest or (request, request)
+        if before.system is request.system and before.tools is request.tools:
+            request = evolve(request, system=sent.system, tools=sent.tools)
+        return request
+
+    def _request(self, messages: Sequence[Message]) -> Request:
+        return Request(
+            model=self.info.model.partition("/")[2],
+            system=self.system,
+            messages=messages,
+            tools=self.tool_list.definitions(self.info),
+            session_id=self.info.id,
+            answer_schema=self.info.answer_schema,
+        )
 
     def set_model(self, model: str) -> None:
         """Talk to another model from the next turn on.

@@ -10,7 +10,7 @@ from nanocoder.errors import PluginError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
 from nanocoder.provider import Provider
-from nanocoder.session.context import Context, Shortened
+from nanocoder.session.compaction import Compaction, Shortened
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Events, Run
@@ -41,7 +41,7 @@ class Session(Runtime):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self.result: ToolResult | None = None
-        self.context = Context(self)
+        self.compaction = Compaction(self)
         self._sub_sessions = SubSessions(self)
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
         self._delivery = Delivery(self)
@@ -106,14 +106,19 @@ class Session(Runtime):
         call = ToolCall(call_id, name, dict(arguments), typed=typed)
         return self._delivery.deliver_all(self._called(call))
 
-    def compact(self, focus: str = "", prepared: Shortened | None = None) -> Iterator[Event]:
-        """Shorten the transcript now, keeping what *focus* names, or take what was *prepared*."""
+    def compact(self, focus: str = "") -> Iterator[Event]:
+        """Have a plugin shorten the transcript now, and keep what *focus* names."""
         self._next_cancel()
-        return self._delivery.deliver_all(self.context.shorten("asked", focus, prepared))
+        return self._delivery.deliver_all(self.compaction.shorten("asked", focus))
 
-    def restore(self) -> Iterator[Event]:
-        """Put back what the latest compaction replaced; raises UsageError when there was none."""
-        return self._delivery.deliver_all(self.context.restore())
+    def propose(self, focus: str = "") -> Shortened | None:
+        """Return what `compact` would make of the transcript now, and change nothing."""
+        self._next_cancel()
+        return self.compaction.propose("asked", focus)
+
+    def replace(self, new: Shortened, reason: str = "asked") -> Iterator[Event]:
+        """Go on with *new* in place of the transcript."""
+        return self._delivery.deliver_all(self.compaction.replace(new, reason))
 
     def reread(self) -> None:
         """Go on with the messages that the journal has now, after a plugin changed which these are.
@@ -122,7 +127,7 @@ class Session(Runtime):
         """
         if self.journal is not None and not self.journal.problem:
             self.conversation = Conversation(self.journal.messages())
-            self.context = Context(self)
+            self.compaction = Compaction(self)
 
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.
@@ -163,7 +168,7 @@ class Session(Runtime):
     def _prompted(self, message: Message) -> Events:
         self.open_provider()  # without a model there is no run
         self.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
-        parts = (self.executor, self.context, self._sub_sessions, self.report)
+        parts = (self.executor, self.compaction, self._sub_sessions, self.report)
         self._run = Run(self, *parts, self._next_cancel(), self._signal)
         yield from self._begin()
         yield from self._run.work_on(message)
@@ -178,7 +183,7 @@ class Session(Runtime):
     def _next_cancel(self) -> Cancel:
         if self._started:
             self._cancel = Cancel()
-        self.context.cancel = self._cancel
+        self.compaction.cancel = self._cancel
         return self._cancel
 
     def _begin(self) -> Events:

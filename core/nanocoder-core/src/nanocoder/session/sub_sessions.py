@@ -21,8 +21,8 @@ from nanocoder.path.in_flight import Approver, Asker, InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.session.conversation import Conversation
+from nanocoder.session.model_view import Has, ToolList
 from nanocoder.session.runtime import Runtime, kept_in
-from nanocoder.session.tool_list import Has, ToolList
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo

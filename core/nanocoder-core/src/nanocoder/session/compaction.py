@@ -1,0 +1,109 @@
+"""Compaction: plugins shorten the transcript where it is time to, and it may come back."""
+
+from collections.abc import Generator, Iterator, Sequence
+from itertools import pairwise, takewhile
+from typing import NamedTuple
+
+from nanocoder.cancel import Cancel
+from nanocoder.hooks import styles
+from nanocoder.provider import Request, Window
+from nanocoder.session.conversation import message_tokens
+from nanocoder.session.reply import Reply
+from nanocoder.session.runtime import Runtime
+from nanocoder.values import Event, Message, Usage
+
+UNKNOWN_WINDOW = "is unknown; set `context` in the configuration (NANOCODER_CONTEXT)"
+
+
+class Shortened(NamedTuple):
+    """A shorter transcript that *plugin* made; sizes in tokens, without prompt and tools."""
+
+    plugin: str
+    messages: tuple[Message, ...]
+    before_tokens: int
+    after_tokens: int
+
+
+class Compaction:
+    """Replaces the transcript of one session; *cancel* ends what plugins ask the model.
+
+    *usage* is of the latest request. *earlier* has the messages before each compaction that was not
+    taken back, with the number of messages after it; those of a resumed session are in its journal.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.cancel = Cancel()
+        self.usage = Usage()
+        self.earlier: list[tuple[tuple[Message, ...], int]] = []
+
+    def shorten(self, reason: str, focus: str = "") -> Generator[Event, None, bool]:
+        """Replace the transcript with what a plugin makes of it; tell whether one did."""
+        shortened = self.propose(reason, focus)
+        if shortened is not None:
+            yield from self.replace(shortened, reason)
+        return shortened is not None
+
+    def propose(self, reason: str, focus: str = "") -> Shortened | None:
+        """Return what the first plugin makes of the transcript that shortens it now."""
+        runtime, request = self._runtime, self._runtime.expected_request()
+        arguments = {
+            "window": Window(request, runtime.window_tokens, self.usage),
+            "reason": reason,
+            "focus": focus,
+            "ask_model": self._ask_model,
+            **runtime.hook_context(),
+        }
+        hooks, report = runtime.plugins.implementations("nanocoder_compact"), runtime.plugins.report
+        # The next plugin does not take up what a person has stopped.
+        for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
+            answer = styles.choose([implementation], report, arguments, (list, tuple))
+            if answer is None:
+                continue
+            if has_lost_results(answer):
+                report(implementation.error("a call lost its result, or a result its call"))
+                continue
+            before, after = map(tokens_of, (request.messages, answer))
+            if after < before:
+                return Shortened(implementation.plugin, tuple(answer), before, after)
+        return None
+
+    def replace(self, new: Shortened, reason: str) -> Iterator[Event]:
+        """Go on with *new*; without a plugin it is what was there before a compaction."""
+        conversation, window = self._runtime.conversation, self._runtime.window_tokens
+        if new.plugin:
+            self.earlier.append((tuple(conversation.messages), len(new.messages)))
+        sizes = f"from {new.before_tokens:,} to {new.after_tokens:,} tokens"
+        deed = f"{new.plugin} shortened" if new.plugin else "restored"
+        holds = f"has {window:,}" if window else UNKNOWN_WINDOW
+        data = new._asdict() | {
+            "reason": reason or "nearly_full",
+            "limit_tokens": window,
+            "message": f"{deed} the conversation {sizes}; the model's window {holds}",
+            "messages": conversation.replace(new.messages),
+        }
+        yield Event("transcript.compacted", data)
+
+    def _ask_model(self, system: str, messages: Sequence[Message]) -> str:
+        """Ask the model beside the conversation, at the expense of the latest run."""
+        runtime = self._runtime
+        reply, info = Reply(runtime.info.model), runtime.info
+        request = Request(runtime.chosen.model, system, messages, session_id=info.id)
+        for _ in reply.events(runtime.open_provider(), request, self.cancel):
+            pass
+        runtime.add_usage(reply.finished.usage)
+        return reply.finished.text
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """Return about how many tokens *messages* take."""
+    return sum(map(message_tokens, messages))
+
+
+def has_lost_results(messages: Sequence[Message]) -> bool:
+    """Tell whether some call has no result in the next message, or some result no call."""
+    ends = Message("user")
+    return any(
+        {call.id for call in message.calls} != {result.call_id for result in following.results}
+        for message, following in pairwise((ends, *messages, ends))
+    )

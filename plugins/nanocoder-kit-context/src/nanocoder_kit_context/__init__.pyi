@@ -1,0 +1,13 @@
+from nanocoder_kit_context.earlier import restore as restore
+from nanocoder_kit_context.parts import add_note as add_note
+from nanocoder_kit_context.parts import first_kept as first_kept
+from nanocoder_kit_context.parts import latest_request as latest_request
+from nanocoder_kit_context.report import aligned as aligned
+from nanocoder_kit_context.report import window_rows as window_rows
+from nanocoder_kit_context.room import ASSUMED_WINDOW as ASSUMED_WINDOW
+from nanocoder_kit_context.room import ROOM as ROOM
+from nanocoder_kit_context.room import Room as Room
+from nanocoder_kit_context.sources import FILE_MARK as FILE_MARK
+from nanocoder_kit_context.sources import Source as Source
+from nanocoder_kit_context.sources import prompt_files as prompt_files
+from nanocoder_kit_context.sources import sources_of as sources_of

@@ -1,0 +1,21 @@
+"""Bring back what a compaction replaced."""
+
+from collections.abc import Iterator
+
+from nanocoder import Event, Session, Shortened, UsageError, message_tokens
+
+
+def restore(session: Session) -> Iterator[Event]:
+    """Put back what the latest compaction replaced, before all that was said since.
+
+    Raises: UsageError when there was none.
+    """
+    compaction, journal = session.compaction, session.journal
+    replaced = compaction.earlier or (journal.replaced() if journal is not None else ())
+    if not replaced:
+        raise UsageError("nothing was compacted in this conversation")
+    *compaction.earlier, (earlier, length) = replaced
+    now = session.messages
+    messages = (*earlier, *now[length:])
+    before, after = (sum(map(message_tokens, each)) for each in (now, messages))
+    yield from session.replace(Shortened("", messages, before, after), "restored")
