@@ -373,7 +373,7 @@ verdicts = st.builds(
     sandbox=st.booleans(),
     persons=st.integers(1, 3),
 )
-ORDER = [ALLOW, ASK, DENY]
+ORDER = [Decision.ABSTAIN, ALLOW, ASK, DENY]
 
 
 def voted(votes: Sequence[Verdict]) -> list[Verdict]:
@@ -398,7 +398,7 @@ def test_another_verdict_never_loosens_the_joined_one(votes, another):
     assert more.persons >= less.persons
     if less.decision is more.decision is ASK:
         assert more.asks_inside_composed >= less.asks_inside_composed
-    if more.decision is ALLOW:
+    if less.decision is more.decision is ALLOW:
         assert more.covers_steps <= less.covers_steps
 
 
@@ -408,4 +408,30 @@ def test_the_joined_verdict_is_the_strictest_with_what_all_demand(votes):
     assert joined.decision is max((verdict.decision for verdict in votes), key=ORDER.index)
     assert joined.sandbox == any(verdict.sandbox for verdict in votes)
     assert joined.persons == max(verdict.persons for verdict in votes)
-    assert joined.reason in {v.reason for v in votes if v.decision is joined.decision}
+    reasons = {v.reason for v in votes if v.decision is joined.decision}
+    remarks = {v.reason for v in votes if v.decision is Decision.ABSTAIN}
+    first, *added = joined.reason.split("; ")
+    assert first in reasons
+    assert set(added) == (remarks - {first} if joined.decision is ASK else set())
+
+
+def abstain(_call: ToolCall) -> Verdict:
+    return Verdict(Decision.ABSTAIN, "it is friday")
+
+
+def test_a_remark_is_added_to_the_question_and_allows_nothing(tmp_path):
+    """A policy that only abstains leaves the decision to the others, or to the default."""
+    questions = []
+
+    def answer(request: ApprovalRequest) -> ApprovalAnswer:
+        questions.append(request.reason)
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    run(tmp_path, "deploy", {"target": "x"}, answer, p=Policy(abstain))
+    [question] = questions
+    assert question.startswith("no policy is installed")
+    assert question.endswith("needs your approval; it is friday")
+    allows = Policy(lambda _call: Verdict(ALLOW))
+    allowed, _ = run(tmp_path, "deploy", {"target": "x"}, answer, p=Policy(abstain), q=allows)
+    assert allowed.output.endswith("deploy x")
+    assert len(questions) == 1

@@ -63,8 +63,12 @@ class Mode(enum.StrEnum):
 
 
 class Decision(enum.StrEnum):
-    """What a policy says of a call; ALLOW < ASK < DENY, the strictest of all voters wins."""
+    """What a policy says of a call; ALLOW < ASK < DENY, the strictest of all voters wins.
 
+    ABSTAIN decides nothing: its reason is a remark that is added to the question, if there is one.
+    """
+
+    ABSTAIN = "abstain"
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"

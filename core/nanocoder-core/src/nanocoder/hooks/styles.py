@@ -44,7 +44,7 @@ OF_PLUGIN = frozenset({"settings", "resource"})
 
 MAX_REWRITES = 8
 """How often policies may rewrite the arguments of one call before it is refused."""
-STRICTNESS = {Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
+STRICTNESS = {Decision.ABSTAIN: -1, Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
 @lazy_frozen
@@ -199,7 +199,9 @@ def judge_call(
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         copied = evolve(call, arguments=copy_arguments(call.arguments))
         latest = judge(policies, report, {**context, "call": copied})
-        votes += latest or [_default_verdict(call, context["tool"])]
+        if all(vote.decision is Decision.ABSTAIN for vote in latest):
+            latest.append(_default_verdict(call, context["tool"]))
+        votes += latest
         verdict, change = join(votes), _rewriting(latest, call)
         if verdict.decision is Decision.DENY or change is None:
             return Judgement(call, verdict, votes, ", ".join(rewriters))
@@ -225,12 +227,26 @@ def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
 
 
 def join(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the strictest of *verdicts* with the obligations of all, whatever their order."""
-    strictest = max(sorted(verdicts, key=attrgetter("plugin")), key=_strictness)
+    """Return the strictest of *verdicts* with the obligations of all, whatever their order.
+
+    A question has the remarks of those who abstain.
+    """
+    verdicts = sorted(verdicts, key=attrgetter("plugin"))
+    strictest = max(verdicts, key=_strictness)
+    reasons = [strictest.reason]
+    if strictest.decision is Decision.ASK:
+        reasons += [each.reason for each in verdicts if each.decision is Decision.ABSTAIN]
     sandbox = any(verdict.sandbox for verdict in verdicts)
     persons = max(verdict.persons for verdict in verdicts)
     grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
-    return evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
+    return evolve(
+        strictest,
+        reason="; ".join(dict.fromkeys(filter(None, reasons))),
+        arguments=None,
+        sandbox=sandbox,
+        persons=persons,
+        grants=grants,
+    )
 
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
@@ -270,7 +286,7 @@ def _verdict_of(
     except PluginError as error:
         report(error)
         return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)
-    is_ask = value.decision is Decision.ALLOW and value.persons > 1
+    is_ask = value.decision is not Decision.DENY and value.persons > 1
     return evolve(value, plugin=plugin, decision=Decision.ASK if is_ask else value.decision)
 
 
