@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from nanocoder import Host
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -102,7 +103,29 @@ def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
     assert gaps["shadowed", "bash(git push *)"]["where"] == f"{file}:3"
     assert ("never hit", "bash(pytest *)") in gaps
     assert ("never hit", "bash(git push *)") not in gaps
-    assert "frobnicate(x)" in nanocoder("policy", "coverage").stdout
+    text = nanocoder("policy", "coverage").stdout
+    assert "frobnicate(x)" in text
+    assert "no rule" not in text
+
+
+@pytest.mark.contract("W14")
+def test_coverage_shows_what_decides_about_each_tool(nanocoder, configure):
+    configure('[plugins.policy-rules]\nask = ["read_file(notes/**)"]\n')
+    done = nanocoder("policy", "coverage", "--output", "json")
+    groups = json.loads(done.stdout)["tools"]
+    by_tool = {tool: group for group in groups for tool in group["tools"]}
+    assert by_tool["read_file"]["rules"] == ["read_file(notes/**)"]
+    assert by_tool["grep"]["rules"] == []
+    edits = by_tool["edit_file"]
+    assert edits["effects"] == ["write"]
+    assert edits["verdicts"]["plan"] == ["deny"]
+    assert edits["verdicts"]["ask"] == ["ask"]
+    assert "allow" in edits["verdicts"]["edits"]
+    order = [group["effects"] for group in groups]
+    assert order.index(["read"]) < order.index(["write"])
+    table = nanocoder("policy", "coverage").stdout.splitlines()
+    assert table[0].split()[:3] == ["effects", "mode", "plan"]
+    assert any("read_file(notes/**)" in line for line in table)
 
 
 @pytest.mark.contract("W14")
@@ -157,6 +180,19 @@ def test_a_session_is_judged_anew(nanocoder, configure, asked):
     [change] = json.loads(done.stdout)["verdicts"]
     assert (change["before"], change["after"], change["times"]) == ("ask", "allow", 2)
     assert "make all" in nanocoder("policy", "replay").stdout
+
+
+@pytest.mark.contract("W3")
+def test_what_a_person_typed_is_judged_as_the_session_judged_it(nanocoder, monkeypatch):
+    """Nobody is asked about what they typed, neither then nor now."""
+    monkeypatch.setenv("HOME", str(nanocoder.home))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with Host(str(nanocoder.cwd)).session() as session:
+        list(session.call("bash", {"command": "make all"}, typed=True))
+        name = session.info.id
+    done = nanocoder("policy", "replay", name, "--output", "json")
+    assert json.loads(done.stdout) == {"calls": 1, "verdicts": []}
 
 
 @pytest.mark.contract("W3")

@@ -7,11 +7,14 @@ the calls. It prints microseconds for each call, the fastest of several rounds.
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from nanocoder import Effect, Mode, Readable, Risk, SessionInfo, Tool, ToolCall, tool
 from nanocoder_policy_rules import Settings, nanocoder_before_execute, nanocoder_readable
+from nanocoder_policy_rules.shell import forget_commands
 
 ROUNDS = 7
 CALLS: dict[str, dict[str, Any]] = {
@@ -50,8 +53,9 @@ def a_tool(name: str, effects: set[str], risk: str) -> Tool[..., Any]:
     return made
 
 
-def microseconds(count: int, repeat: int = 200) -> dict[str, float]:
-    """Return how long each of CALLS takes to be judged with *count* rules."""
+@contextmanager
+def prepared(count: int) -> Iterator[Callable[[str], object]]:
+    """Yield what judges one of CALLS, by its title, with *count* rules."""
     settings = Settings(**rules(count))
     tools = {
         "read_file": a_tool("read_file", {"read"}, "safe"),
@@ -66,13 +70,30 @@ def microseconds(count: int, repeat: int = 200) -> dict[str, float]:
         filters = [("policy-rules", nanocoder_readable(tools, plain, settings))]
         session = SessionInfo("bench", folder, Mode.EDITS, readable=Readable(filters))
 
+        def judge_once(title: str) -> object:
+            name = title.split(maxsplit=1)[0]
+            call = ToolCall("1", name, CALLS[title])
+            return nanocoder_before_execute(call, tools[name], session, settings)
+
+        yield judge_once
+
+
+def microseconds(count: int, repeat: int = 200, *, forget: bool = False) -> dict[str, float]:
+    """Return how long each of CALLS takes to be judged with *count* rules.
+
+    With *forget* each command is judged as if for the first time.
+    """
+    with prepared(count) as judge_once:
+
         def judge_often(title: str) -> float:
-            tool_name, arguments = title.split(maxsplit=1)[0], CALLS[title]
-            began = time.process_time()
+            spent = 0.0
             for _ in range(repeat):
-                call = ToolCall("1", tool_name, arguments)
-                nanocoder_before_execute(call, tools[tool_name], session, settings)
-            return (time.process_time() - began) / repeat * 1e6
+                if forget:
+                    forget_commands()
+                began = time.process_time()
+                judge_once(title)
+                spent += time.process_time() - began
+            return spent / repeat * 1e6
 
         for title in CALLS:
             judge_often(title)
@@ -82,8 +103,10 @@ def microseconds(count: int, repeat: int = 200) -> dict[str, float]:
 def main() -> None:
     """Print a line for each call."""
     count = int(sys.argv[1]) if sys.argv[1:] else 500
-    for title, duration_us in microseconds(count).items():
-        print(f"{title:12} {duration_us:7.0f} µs with {count} rules")
+    first, again = microseconds(count, forget=True), microseconds(count)
+    for title in CALLS:
+        times = f"{first[title]:7.0f} µs the first time, {again[title]:6.0f} µs again"
+        print(f"{title:12} {times}, with {count} rules")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,14 @@
-"""The bench of judging runs; how long it takes is recorded in docs/explanation/performance.md."""
+"""The bench of judging runs; how long it takes is recorded in docs/explanation/performance.md.
+
+Times depend on the machine: these tests count the functions that are called instead.
+"""
 
 import runpy
+import sys
 from pathlib import Path
+
+import pytest
+from nanocoder_policy_rules import command_search, shell
 
 BENCH = runpy.run_path(str(Path(__file__).with_name("judging.py")))
 
@@ -12,3 +19,50 @@ def test_the_bench_judges_every_call_with_the_rules_that_it_says():
     durations = BENCH["microseconds"](50, repeat=1)
     assert durations.keys() == BENCH["CALLS"].keys()
     assert all(duration > 0 for duration in durations.values())
+
+
+MOST_CALLS = 1_000
+"""So many functions judge a command that was judged before; it was up to 3,400."""
+MOST_CALLS_OF_RULES = 30
+"""So many of them may be there because of 500 rules that are about something else."""
+
+
+@pytest.mark.parametrize("title", BENCH["CALLS"])
+def test_five_hundred_rules_about_other_things_cost_nearly_nothing(title):
+    without, with_rules = (_functions_called(title, count) for count in (5, 500))
+    assert with_rules - without <= MOST_CALLS_OF_RULES
+
+
+@pytest.mark.parametrize("title", [title for title in BENCH["CALLS"] if title.startswith("bash")])
+def test_a_command_that_was_judged_before_is_judged_with_few_steps(title):
+    assert _functions_called(title, 500) <= MOST_CALLS
+
+
+def test_what_is_remembered_of_a_command_is_bounded():
+    for number in range(shell.MAX_KEPT * 2):
+        command_search.recognised_text(f"ls {number}")
+    kept = command_search.recognised_text.__closure__
+    infos = [cell.cell_contents for cell in kept if hasattr(cell.cell_contents, "cache_info")]
+    [info] = [each.cache_info() for each in infos]
+    assert info.currsize <= shell.MAX_KEPT
+    long = f"ls {'a' * shell.MAX_CHARS}"
+    assert command_search.unknown_text(long) is not command_search.unknown_text(long)
+
+
+def _functions_called(title, count):
+    """Return how many functions of Python are called to judge a call once more."""
+    calls = 0
+
+    def note(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    with BENCH["prepared"](count) as judge:
+        for _ in range(3):
+            judge(title)
+        sys.setprofile(note)
+        try:
+            judge(title)
+        finally:
+            sys.setprofile(None)
+    return calls

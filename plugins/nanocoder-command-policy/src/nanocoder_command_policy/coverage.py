@@ -1,16 +1,20 @@
-"""`nanocoder policy coverage`: tools without a rule, and rules that never decide."""
+"""`nanocoder policy coverage`: what decides about each tool, and rules that never decide."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from attrs import frozen
 from nanocoder import Host, ToolCall, Verdict
 from nanocoder_kit_table import print_table
 
+from nanocoder_command_policy.covered_tools import Group, covered_tools, examples
 from nanocoder_command_policy.judging import Judge, judging
 from nanocoder_command_policy.listed_rules import ListedRule, RuleList
 from nanocoder_command_policy.stored_calls import calls_of_all_sessions
 from nanocoder_command_policy.typical_calls import MODES, typical_calls
+
+NO_RULE: Final = "no rule"
 
 
 @frozen
@@ -24,9 +28,10 @@ class Finding:
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Print the gaps; they are no failure."""
+    """Print what decides about the tools, and the gaps, which are no failure."""
     stored = [stored.call for stored in calls_of_all_sessions(host)]
     with judging(host) as judge:
+        groups = covered_tools(judge)
         findings = [
             Finding(it.kind, it.subject, it.meaning, str(host.config.where(it.where)))
             if it.where
@@ -36,25 +41,33 @@ def run(arguments: Namespace, host: Host) -> int:
     if arguments.output == "json":
         names = ("kind", "subject", "meaning", "where")
         rows = [{name: getattr(it, name) for name in names} for it in findings]
-        host.print_json({"stored_calls": len(stored), "findings": rows})
+        tools = [group.data() for group in groups]
+        host.print_json({"stored_calls": len(stored), "tools": tools, "findings": rows})
         return 0
-    if findings:
-        rows_of_text = [(it.kind, it.subject, it.where or "-", it.meaning) for it in findings]
-        print_table(("gap", "rule or tool", "where", "meaning"), rows_of_text)
-    else:
-        host.print_line("Every tool has a rule, and every rule decides.")
+    _print(host, groups, [it for it in findings if it.kind != NO_RULE])
     host.print_line(f"({len(stored)} calls of stored sessions were looked at)")
     return 0
+
+
+def _print(host: Host, groups: Iterable[Group], findings: Iterable[Finding]) -> None:
+    head = ("effects", *(f"mode {mode}" for mode in MODES), "rules", "tools")
+    print_table(head, [group.cells() for group in groups])
+    host.print_line("")
+    rows = [(it.kind, it.subject, it.where or "-", it.meaning) for it in findings]
+    if rows:
+        print_table(("gap", "rule", "where", "meaning"), rows)
+    else:
+        host.print_line("Every rule decides about a call, or there is none.")
 
 
 def gaps(judge: Judge, stored: Iterable[ToolCall]) -> Iterator[Finding]:
     """Yield the gaps: first the tools without a rule, then the rules that never decide."""
     rules, tools = RuleList(judge), sorted(judge.plugins.tools())
     stored = _once(stored)
-    samples = [*stored, *_examples(judge), *(call for call, _ in typical_calls(tools, ""))]
+    samples = [*stored, *examples(judge), *(call for call, _ in typical_calls(tools, ""))]
     for tool in tools:
         if not any(rule.names(tool) for rule in rules.rules):
-            yield Finding("no rule", tool, "the mode and the tool's rating decide")
+            yield Finding(NO_RULE, tool, "the mode and the tool's rating decide")
     for rule in rules.rules:
         fitting = [(call, alone) for call in samples if (alone := rules.verdict_alone(rule, call))]
         is_hit = any(call in stored for call, _ in fitting)
@@ -88,12 +101,6 @@ def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> s
         else:
             winner = f"{ruled.verdict.plugin} wins ({ruled.verdict.decision})"
     return winner
-
-
-def _examples(judge: Judge) -> Iterator[ToolCall]:
-    for tool in judge.plugins.tools().values():
-        for example in tool.examples:
-            yield ToolCall("example", tool.name, dict(example))
 
 
 def _once(calls: Iterable[ToolCall]) -> list[ToolCall]:

@@ -25,7 +25,11 @@ class Ruled:
     @property
     def decision(self) -> str:
         """The decision in a word, "error" without one."""
-        return "error" if self.problem else str(self.verdict.decision)
+        if self.problem:
+            return "error"
+        # Nobody is asked about what they typed themselves.
+        is_typed = self.call.typed and self.verdict.decision is Decision.ASK
+        return "allow" if is_typed and self.verdict.persons == 1 else str(self.verdict.decision)
 
     @property
     def why(self) -> str:

@@ -54,7 +54,9 @@ def stored_calls(session_id: str, records: Iterable[Record]) -> Iterator[StoredC
         elif record.kind == "call.denied":
             decisions[call_id] = _decision_of_refusal(data)
         elif record.kind == "call.started" and isinstance(data.get("arguments"), dict):
-            calls[call_id] = ToolCall(call_id, str(data.get("tool", "")), data["arguments"])
+            is_typed = data.get("typed") is True
+            name, call_arguments = str(data.get("tool", "")), data["arguments"]
+            calls[call_id] = ToolCall(call_id, name, call_arguments, typed=is_typed)
             decisions.setdefault(call_id, "allow")
         elif record.kind == "call.finished":
             decision = decisions.pop(call_id, "")

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.shell import compile_once
+from nanocoder_policy_rules.shell import compile_once, remember
 from nanocoder_policy_rules.spellings import replace_variables, spellings
 
 # A substitution in double quotes may hold more of them.
@@ -179,8 +179,13 @@ def _nested_tokens(text: str) -> Iterator[Token]:
             yield from tokens(token.word)
 
 
-def computed_paths(text: str) -> Iterator[str]:
-    """Yield patterns for words of *text* that are known only when it runs, and may name a file."""
+@remember
+def computed_paths(text: str) -> tuple[str, ...]:
+    """Return patterns for words of *text* that are known only when it runs, and may name a file."""
+    return tuple(_computed_paths(text))
+
+
+def _computed_paths(text: str) -> Iterator[str]:
     if "$" not in text and "`" not in text:
         return
     for token in tokens(replace_variables(text)):

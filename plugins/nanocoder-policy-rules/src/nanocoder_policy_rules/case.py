@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +10,7 @@ from attrs import evolve
 from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import paths, shell, workspace_programs
-from nanocoder_policy_rules.command_search import Text
+from nanocoder_policy_rules.command_search import Text, recognised_text, unknown_text
 from nanocoder_policy_rules.named_places import NamedPlaces
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.reading_commands import are_safe
@@ -61,14 +61,14 @@ class Case:
         return "\n".join(value for value in values if value and isinstance(value, str))
 
     @cached_property
-    def simples(self) -> list[shell.Simple] | None:
+    def simples(self) -> "Sequence[shell.Simple] | None":
         """The recognised commands; None when any part of the text is unknown."""
         return shell.commands(self.command)
 
     @cached_property
     def text(self) -> Text:
         """The command, split up to search it for denied commands."""
-        return Text(self.started, self.simples if self.command else None)
+        return recognised_text(self.command) if self.command else unknown_text(self.started)
 
     @property
     def words(self) -> list[str]:

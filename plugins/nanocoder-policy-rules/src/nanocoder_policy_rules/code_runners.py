@@ -10,7 +10,7 @@ from typing import Final
 
 from nanocoder_policy_rules import candidates, git_words, reading_commands, runners
 from nanocoder_policy_rules.command_search import LEADING
-from nanocoder_policy_rules.shell import ASSIGNMENT, compile_once
+from nanocoder_policy_rules.shell import ASSIGNMENT, compile_once, remember
 from nanocoder_policy_rules.spellings import leaves_braces
 from nanocoder_policy_rules.stream_programs import is_plain_awk, is_plain_sed
 
@@ -70,6 +70,7 @@ _WRAPPERS: Final = frozenset(("flock", "ltrace", "script", "su", "catchsegv", "c
 _TEXT: Final = frozenset(("echo", "printf", "grep", "egrep", "fgrep", "rg"))
 
 
+@remember
 def unknown_names(text: str) -> str:
     """Say which part of *text* names files that no word shows, or ""."""
     if leaves_braces(text):
@@ -88,6 +89,7 @@ def unknown_names(text: str) -> str:
     return ""
 
 
+@remember
 def code_runner(text: str) -> str:
     """Return the program of *text* that gets code no rule can look into, or ""."""
     for words, is_piped in _commands(text):

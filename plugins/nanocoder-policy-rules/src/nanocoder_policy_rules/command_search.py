@@ -17,7 +17,7 @@ from typing import Final
 from nanocoder_policy_rules.git_words import plain_words
 from nanocoder_policy_rules.reach import Anywhere
 from nanocoder_policy_rules.reading_commands import is_safe
-from nanocoder_policy_rules.shell import Simple, compile_once
+from nanocoder_policy_rules.shell import Simple, commands, compile_once, remember
 from nanocoder_policy_rules.spellings import replace_aliases, replace_variables, spellings
 
 _QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
@@ -188,6 +188,18 @@ class Text:
             )
         marked = (_mark_computed(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
         return [words for words in marked if any(not _WILD.isdisjoint(word) for word in words)]
+
+
+@remember
+def recognised_text(command: str) -> Text:
+    """Return a command of the shell, split up."""
+    return Text(command, commands(command))
+
+
+@remember
+def unknown_text(started: str) -> Text:
+    """Return what other tools run, split up: not even a recognised text is certain there."""
+    return Text(started, None)
 
 
 def program(word: str) -> str:

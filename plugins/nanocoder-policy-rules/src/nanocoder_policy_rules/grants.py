@@ -10,7 +10,7 @@ from nanocoder import Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, command_steps, grant_file, runners
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.reach import HERE
+from nanocoder_policy_rules.reach import HERE, could_lead
 from nanocoder_policy_rules.reading_commands import is_safe, with_input
 from nanocoder_policy_rules.rules import SHELL, rule
 from nanocoder_policy_rules.shell import Simple, compile_once
@@ -35,6 +35,7 @@ _LOOK_EACH_TIME: Final = frozenset(
         *("screen", "crictl", "nerdctl", "pip", "pip3", "apt", "apt-get", "dnf", "brew"),
     )
 )
+_NOT_GRANTED: Final = _LOOK_EACH_TIME | runners.RUNNERS | runners.UNRULED
 # With these words a program sends something out, removes something, or brings others' code here.
 _OUTSIDE_WORDS: Final = frozenset(
     (
@@ -102,8 +103,11 @@ def _are_places(case: "Case", simples: list[Simple]) -> bool:
     A word that becomes a link later is no longer offered, and so no longer granted.
     """
     words = (word for simple in simples for word in simple.words[1:])
-    parts = (case.reach.operand(part) for word in words for part in paths_in(word) if part)
-    return all({*place.names} == {place.path} for place in parts)
+    parts = (part for word in words for part in paths_in(word) if part)
+    # A plain word that names nothing is no link.
+    leading = (part for part in parts if could_lead(part, case.reach.folder))
+    places = map(case.reach.operand, leading)
+    return all({*place.names} == {place.path} for place in places)
 
 
 def _may_be_granted(simple: Simple) -> bool:
@@ -112,7 +116,7 @@ def _may_be_granted(simple: Simple) -> bool:
     # A program that is named by its place may be one that the model has written.
     if "/" in name or not all(map(compile_once(_WORD).fullmatch, simple.words)):
         return False
-    if name in runners.RUNNERS | runners.UNRULED | _LOOK_EACH_TIME:
+    if name in _NOT_GRANTED:
         return False
     if name == "git" and (not rest or rest[0] not in _GIT):
         return False

@@ -83,6 +83,7 @@ class RuleBook:
         self._about: dict[str, list[Numbered]] = {}
         self._by_path: dict[str, re.Pattern[str]] = {}
         self._not_by_path: dict[str, list[Numbered]] = {}
+        self._bare: dict[str, list[Numbered]] = {}
 
     def of_tool(self, case: JudgedCall) -> list[Rule]:
         """Return the rules that are about the tool of a call, and hold in its session."""
@@ -94,9 +95,9 @@ class RuleBook:
         about_tool = self._about_tool(case.tool, case.call.name)
         if not case.started and self._names_no_path(case):
             about_tool = self._not_by_path[case.call.name]
-        numbered = dict(about_tool)
         if case.command:
-            numbered = {at: rule for at, rule in numbered.items() if not rule.pattern}
+            about_tool = self._without_pattern(about_tool, case.call.name)
+        numbered = dict(about_tool)
         if case.started:
             candidates = self._for_commands.select(case)
             numbered |= {at: rule for at, rule in candidates if rule.is_about(case.tool)}
@@ -108,13 +109,28 @@ class RuleBook:
         """Tell whether a rule that holds now is about paths that tools may read."""
         return any(rule.holds(session, mode) for rule in self._about_reading)
 
-    def about_writing(self, session: "SessionInfo", mode: "Mode") -> list[Rule]:
-        """Return the rules that hold now and keep paths from tools that write files."""
-        return [rule for rule in self._about_writing if rule.holds(session, mode)]
+    @property
+    def keeps_from_writing(self) -> bool:
+        """Tell whether a rule is about paths that tools may write."""
+        return bool(self._about_writing)
+
+    def about_writing(self, names: Iterable[str]) -> list[Rule]:
+        """Return the rules that may keep paths with one of *names* from tools that write files."""
+        if any(map(self._written.fullmatch, names)):
+            return self._about_writing
+        return self._about_writing_anywhere
 
     @cached_property
     def _about_reading(self) -> list[Rule]:
         return list(self._about_paths(_READERS, "read"))
+
+    @cached_property
+    def _written(self) -> re.Pattern[str]:
+        return any_of(glob(rule.pattern) for rule in self._about_writing if not rule.is_absolute)
+
+    @cached_property
+    def _about_writing_anywhere(self) -> list[Rule]:
+        return [rule for rule in self._about_writing if rule.is_absolute]
 
     @cached_property
     def _about_writing(self) -> list[Rule]:
@@ -134,6 +150,11 @@ class RuleBook:
             self._by_path[name] = any_of(glob(rule.pattern) for rule in by_path)
             self._not_by_path[name] = [each for each in rules if not _is_by_path(each[1])]
         return bool(names) and not any(map(self._by_path[name].fullmatch, names))
+
+    def _without_pattern(self, rules: Sequence[Numbered], tool: str) -> Sequence[Numbered]:
+        if tool not in self._bare:
+            self._bare[tool] = [(at, rule) for at, rule in rules if not rule.pattern]
+        return self._bare[tool]
 
     def _about_tool(self, tool: "Tool[..., Any]", name: str) -> Sequence[Numbered]:
         if name not in self._about:

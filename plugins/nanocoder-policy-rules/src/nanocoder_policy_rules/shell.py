@@ -6,10 +6,14 @@ else, from `$` to a newline, makes the whole text unknown. So no trick can be mi
 """
 
 import re
-from functools import cache
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache, wraps
+from typing import Final, NamedTuple, TypeVar
 
+R = TypeVar("R")
 MAX_CHARS: Final = 4_096
+MAX_KEPT: Final = 128
+_FORGETTING: Final[list[Callable[[], None]]] = []
 SHOWN_CHARS: Final = 60
 
 _WORDS = (
@@ -35,7 +39,29 @@ class Simple(NamedTuple):
         return " ".join(self.words)
 
 
-def commands(text: str) -> list[Simple] | None:
+def remember(function: Callable[[str], R]) -> Callable[[str], R]:
+    """Keep what *function* says of the latest texts: a command is judged several times.
+
+    The results must not be changed; what is too long to be recognised is not kept.
+    """
+    kept = lru_cache(maxsize=MAX_KEPT)(function)
+    _FORGETTING.append(kept.cache_clear)
+
+    @wraps(function)
+    def call(text: str) -> R:
+        return kept(text) if len(text) <= MAX_CHARS else function(text)
+
+    return call
+
+
+def forget_commands() -> None:
+    """Forget what was kept, to measure how long it takes without."""
+    for forget in _FORGETTING:
+        forget()
+
+
+@remember
+def commands(text: str) -> "Sequence[Simple] | None":
     """Return the commands of *text* in order; None when any part of it is unknown."""
     return _read(text)[0]
 

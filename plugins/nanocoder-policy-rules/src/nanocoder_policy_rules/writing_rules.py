@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 def rule_for_changes(book: "RuleBook", case: "Case") -> "Rule | None":
     """Return the rule of *book* about a path that the command of a call changes."""
-    about_writing = book.about_writing(case.session, case.mode) if case.started else ()
-    if not about_writing or case.is_safe:
+    if not case.started or not book.keeps_from_writing or case.is_safe:
         return None
     places = list(_changed(case))
     names = {rules.fold_path(name) for place in places for name in place.names}
-    return next((rule for rule in about_writing if _names_any(rule, places, names)), None)
+    about = book.about_writing(names) if places else ()
+    holding = (rule for rule in about if rule.holds(case.session, case.mode))
+    return next((rule for rule in holding if _names_any(rule, places, names)), None)
 
 
 def _changed(case: "Case") -> "Iterable[ResolvedPath]":

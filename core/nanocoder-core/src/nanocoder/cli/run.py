@@ -240,8 +240,7 @@ def _verdict_row(host: Host, verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with its plugin's version, and the file, line and layer of its rule."""
     entry = host.plugins.entries.get(verdict.plugin)
     is_setting = verdict.source.startswith("plugins.")
-    classes = host.settings_classes() if is_setting else {}  # a setting may have its default
-    where = host.config.where(verdict.source, classes) if is_setting else None
+    where = host.config.where(verdict.source, host.settings_classes()) if is_setting else None
     layer = getattr(verdict.source, "layer", "")  # a policy may know it of a rule
     place = {"source": str(where), "layer": where.layer} if where else {"layer": layer}
     return {**verdict_data(verdict), "version": entry.version if entry else VERSION, **place}

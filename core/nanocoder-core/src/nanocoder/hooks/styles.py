@@ -158,17 +158,6 @@ def _answers(
             yield implementation.plugin, value
 
 
-def judge(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> list[Verdict]:
-    """Hear every policy and return their verdicts, which `join` makes one.
-
-    A policy that fails denies, None is no opinion.
-    """
-    verdicts = (_verdict_of(policy, report, arguments) for policy in implementations)
-    return [verdict for verdict in verdicts if verdict is not None]
-
-
 class Judgement(NamedTuple):
     """The verdict on *call*, the *votes* that it was made from, and who rewrote the call.
 
@@ -191,14 +180,16 @@ def judge_call(
 ) -> Judgement:
     """Judge *call*; one that a policy rewrites is checked and judged again, never more loosely.
 
-    *context* has the other arguments of the hook, the tool among them.
+    Every policy is heard. One that fails denies; None is no opinion, and if nobody has one that
+    decides, there is a default. *context* has the other arguments of the hook, the tool among them.
     """
     votes, rewriters, plugin = list[Verdict](), list[str](), ""
     problem = f"still changes the arguments after {MAX_REWRITES} changes"
     for _ in range(MAX_REWRITES):
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         copied = evolve(call, arguments=copy_arguments(call.arguments))
-        latest = judge(policies, report, {**context, "call": copied})
+        heard = [_verdict_of(policy, report, {**context, "call": copied}) for policy in policies]
+        latest = [verdict for verdict in heard if verdict is not None]
         if all(vote.decision is Decision.ABSTAIN for vote in latest):
             latest.append(_default_verdict(call, context["tool"]))
         votes += latest
@@ -231,22 +222,15 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
 
     A question has the remarks of those who abstain.
     """
-    verdicts = sorted(verdicts, key=attrgetter("plugin"))
-    strictest = max(verdicts, key=_strictness)
-    reasons = [strictest.reason]
-    if strictest.decision is Decision.ASK:
-        reasons += [each.reason for each in verdicts if each.decision is Decision.ABSTAIN]
+    ranked = sorted(verdicts, key=attrgetter("plugin"))
+    strictest = max(ranked, key=_strictness)
+    remarks = [each.reason for each in ranked if each.decision is Decision.ABSTAIN]
+    reasons = [strictest.reason, *(remarks if strictest.decision is Decision.ASK else ())]
     sandbox = any(verdict.sandbox for verdict in verdicts)
     persons = max(verdict.persons for verdict in verdicts)
     grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
-    return evolve(
-        strictest,
-        reason="; ".join(dict.fromkeys(filter(None, reasons))),
-        arguments=None,
-        sandbox=sandbox,
-        persons=persons,
-        grants=grants,
-    )
+    joined = evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
+    return evolve(joined, reason="; ".join(dict.fromkeys(filter(None, reasons))))
 
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
@@ -263,11 +247,8 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
     The others have their turn when the call is judged again.
     """
     now = canonical_json(dict(call.arguments))
-    changes = [
-        verdict
-        for verdict in verdicts
-        if verdict.arguments is not None and canonical_json(dict(verdict.arguments)) != now
-    ]
+    rewriting = (verdict for verdict in verdicts if verdict.arguments is not None)
+    changes = (it for it in rewriting if canonical_json(dict(it.arguments or {})) != now)
     return min(changes, key=attrgetter("plugin"), default=None)
 
 

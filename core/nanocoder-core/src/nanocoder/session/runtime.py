@@ -292,7 +292,11 @@ class Runtime:
             return ""
         offer = self.plugins.offered("sandboxes", name)
         if offer is None:
-            raise ToolError(f"the sandbox {name!r} is missing", error_class="sandbox_unavailable")
+            from nanocoder_schema import did_you_mean  # only mistakes need it
+
+            names = [offered["name"] for _, offered in self.plugins.offers("sandboxes")]
+            problem = f"the sandbox {name!r} is missing{did_you_mean(name, names)}"
+            raise ToolError(problem, error_class="sandbox_unavailable")
         return str(offer[1].in_force(self.plugins.settings(offer[0])))
 
     def reload(self) -> None:

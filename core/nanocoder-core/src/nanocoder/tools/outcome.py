@@ -90,12 +90,8 @@ def limit_output(
 
 def call_data(call: ToolCall) -> dict[str, Any]:
     """Return a call as JSON-ready data."""
-    return {
-        "tool": call.name,
-        "arguments": call.arguments,
-        "parent": call.parent_id,
-        "edited": call.edited,
-    }
+    origin = {"parent": call.parent_id, "edited": call.edited, "typed": call.typed}
+    return {"tool": call.name, "arguments": call.arguments, **origin}
 
 
 def verdict_data(verdict: Verdict) -> dict[str, Any]:
