@@ -326,8 +326,7 @@ def nanocoder_before_execute(
 
     Called: once per call, after its arguments were checked, and again when a person edited them or
     agreed to them, or a policy rewrote them, with `edited` set: those are counted already.
-    Results: the strictest verdict wins, with the obligations of all; None means no opinion. A
-    verdict that abstains only adds its reason to a question.
+    Results: the strictest verdict wins, with all obligations; None: no opinion, abstain: a remark.
     Raises: counts as deny. A policy that breaks never opens the gate.
     Example: `return Verdict(Decision.DENY, "main is protected") if pushes_to_main(call) else None`
     """
