@@ -48,10 +48,10 @@ def covered_tools(judge: Judge) -> list[Group]:
     groups = defaultdict[Group, list[str]](list)
     for name in sorted(tools):
         effects = {str(effect) for effect in tools[name].effects}
-        shown = tuple(effect for effect in _ORDER if effect in effects)
+        ordered = tuple(effect for effect in _ORDER if effect in effects)
         verdicts = tuple(_decisions(judge, samples[name], mode) for mode in MODES)
         named = dict.fromkeys(rule.text for rule in rules if rule.names(name))
-        groups[Group(shown, verdicts, tuple(named))].append(name)
+        groups[Group(ordered, verdicts, tuple(named))].append(name)
     result = [evolve(group, tools=tuple(names)) for group, names in groups.items()]
     return sorted(result, key=lambda it: (_rank(it.effects), it.verdicts))
 

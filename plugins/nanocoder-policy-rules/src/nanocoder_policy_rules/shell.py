@@ -44,12 +44,12 @@ def remember(function: Callable[[str], R]) -> Callable[[str], R]:
 
     The results must not be changed; what is too long to be recognised is not kept.
     """
-    kept = lru_cache(maxsize=MAX_KEPT)(function)
-    _FORGETTING.append(kept.cache_clear)
+    cached = lru_cache(maxsize=MAX_KEPT)(function)
+    _FORGETTING.append(cached.cache_clear)
 
     @wraps(function)
     def call(text: str) -> R:
-        return kept(text) if len(text) <= MAX_CHARS else function(text)
+        return cached(text) if len(text) <= MAX_CHARS else function(text)
 
     return call
 

@@ -21,8 +21,8 @@ def rule_for_changes(book: "RuleBook", case: "Case") -> "Rule | None":
         return None
     places = list(_changed(case))
     names = {rules.fold_path(name) for place in places for name in place.names}
-    about = book.about_writing(names) if places else ()
-    holding = (rule for rule in about if rule.holds(case.session, case.mode))
+    selected = book.about_writing(names) if places else ()
+    holding = (rule for rule in selected if rule.holds(case.session, case.mode))
     return next((rule for rule in holding if _names_any(rule, places, names)), None)
 
 

@@ -27,8 +27,8 @@ def nanocoder_before_execute(
     from nanocoder_policy_shell.judge import commands_of, judge
 
     verdicts = [judge(text, settings or Settings()) for text in commands_of(call, tool)]
-    found = [verdict for verdict in verdicts if verdict is not None]
-    return max(found, key=_strictness, default=None)
+    opinions = [verdict for verdict in verdicts if verdict is not None]
+    return max(opinions, key=_strictness, default=None)
 
 
 def _strictness(verdict: Verdict) -> int:

@@ -43,9 +43,9 @@ def explain(parts: list[Part]) -> str:
     outer = outermost(parts)
     if not outer:
         return ""
-    shown = "; ".join(map(describe, outer[:SHOWN_PARTS]))
+    first_parts = "; ".join(map(describe, outer[:SHOWN_PARTS]))
     more = len(outer) - SHOWN_PARTS
-    return f"not recognised: {shown}" + (f"; and {more} more" if more > 0 else "")
+    return f"not recognised: {first_parts}" + (f"; and {more} more" if more > 0 else "")
 
 
 def describe(part: Part) -> str:

@@ -1,4 +1,4 @@
-"""What each kind of part is, in the words of a question."""
+"""The meaning of each kind of part, in the words of a question."""
 
 from collections.abc import Mapping
 from typing import Final

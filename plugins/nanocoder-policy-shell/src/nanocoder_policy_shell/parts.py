@@ -65,19 +65,19 @@ class Part(NamedTuple):
 def parts_of(text: str, root: "Node") -> list[Part]:
     """Return the parts in the order of the text, those inside of others included."""
     place = _Places(text)
-    found = [place.part(kind, node) for kind, node in _kinds(root)]
-    found += hidden_parts(text)
-    found += (Part("network-file", *it.span(), it[0]) for it in _NETWORK_FILE.finditer(text))
-    found += (place.part(kind, node) for kind, node in code_flow.unread_code(root))
-    found += (
+    parts = [place.part(kind, node) for kind, node in _kinds(root)]
+    parts += hidden_parts(text)
+    parts += (Part("network-file", *it.span(), it[0]) for it in _NETWORK_FILE.finditer(text))
+    parts += (place.part(kind, node) for kind, node in code_flow.unread_code(root))
+    parts += (
         Part("newline", at, at + 1, "\n")
         for at, character in enumerate(text.rstrip())
         if character == "\n"
     )
     if not text.isascii():
         at = next(at for at, character in enumerate(text) if not character.isascii())
-        found.append(Part("not-ascii", at, at + 1, text[at]))
-    return sorted(found, key=lambda part: (part.start, -part.end))
+        parts.append(Part("not-ascii", at, at + 1, text[at]))
+    return sorted(parts, key=lambda part: (part.start, -part.end))
 
 
 def hidden_parts(text: str) -> Iterator[Part]:

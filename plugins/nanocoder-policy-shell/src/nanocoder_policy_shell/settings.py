@@ -44,7 +44,7 @@ Kind = Literal[
     "wildcard",
     "wrapper",
 ]
-"""What the parts of a command are called."""
+"""The names of the kinds of parts."""
 
 
 @frozen

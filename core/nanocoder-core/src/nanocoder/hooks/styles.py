@@ -188,8 +188,8 @@ def judge_call(
     for _ in range(MAX_REWRITES):
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         copied = evolve(call, arguments=copy_arguments(call.arguments))
-        heard = [_verdict_of(policy, report, {**context, "call": copied}) for policy in policies]
-        latest = [verdict for verdict in heard if verdict is not None]
+        answers = [_verdict_of(policy, report, {**context, "call": copied}) for policy in policies]
+        latest = [verdict for verdict in answers if verdict is not None]
         if all(vote.decision is Decision.ABSTAIN for vote in latest):
             latest.append(_default_verdict(call, context["tool"]))
         votes += latest
