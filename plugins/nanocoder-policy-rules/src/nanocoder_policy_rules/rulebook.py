@@ -116,7 +116,7 @@ class RuleBook:
 
     def about_writing(self, names: Iterable[str]) -> list[Rule]:
         """Return the rules that may keep paths with one of *names* from tools that write files."""
-        if any(map(self._written.fullmatch, names)):
+        if any(map(self._writing_pattern.fullmatch, names)):
             return self._about_writing
         return self._about_writing_anywhere
 
@@ -125,7 +125,7 @@ class RuleBook:
         return list(self._about_paths(_READERS, "read"))
 
     @cached_property
-    def _written(self) -> re.Pattern[str]:
+    def _writing_pattern(self) -> re.Pattern[str]:
         return any_of(glob(rule.pattern) for rule in self._about_writing if not rule.is_absolute)
 
     @cached_property

@@ -22,14 +22,14 @@ def unread_code(root: "Node", depth: int = 0) -> "Iterator[tuple[str, Node]]":
     """Yield the kind and the node of each command that runs code which is not in the text."""
     for node in descendants(root):
         if node.type == "pipeline":
-            yield from ((kind, node) for kind in _piped(node))
+            yield from ((kind, node) for kind in _code_of_pipe(node))
         elif node.type == "command":
-            yield from ((kind, node) for kind in _given(node, depth))
+            yield from ((kind, node) for kind in _code_of_arguments(node, depth))
         elif node.type == "redirected_statement":
-            yield from ((kind, node) for kind in _redirected(node))
+            yield from ((kind, node) for kind in _code_of_input(node))
 
 
-def _piped(pipeline: "Node") -> Iterator[str]:
+def _code_of_pipe(pipeline: "Node") -> Iterator[str]:
     """Yield what an interpreter reads from the programs before it."""
     stages = [child for child in pipeline.children if child.is_named]
     for at, stage in enumerate(stages):
@@ -37,7 +37,7 @@ def _piped(pipeline: "Node") -> Iterator[str]:
             yield from _origins(stages[:at])
 
 
-def _given(command: "Node", depth: int) -> Iterator[str]:
+def _code_of_arguments(command: "Node", depth: int) -> Iterator[str]:
     """Yield what a command takes from other commands, and runs."""
     words = programs.words_of(command)
     if words and words[0].type == "command_name":
@@ -62,7 +62,7 @@ def _given(command: "Node", depth: int) -> Iterator[str]:
         yield from _in_text(code, depth)
 
 
-def _redirected(statement: "Node") -> Iterator[str]:
+def _code_of_input(statement: "Node") -> Iterator[str]:
     """Yield what a command reads from a redirection, and runs."""
     if any(_reads_code(command) for command in statement.children if command.type == "command"):
         yield from _origins(_substitutions(_inputs(statement)))
