@@ -1,0 +1,118 @@
+"""What the recogniser reads of a command, exactly: these tests are what mutants of it meet."""
+
+import pytest
+from nanocoder_policy_rules.shell import MAX_CHARS, SHOWN_CHARS, Simple, commands, unknown_part
+
+READ = {
+    "ls": [("", "ls")],
+    "ls -la src": [("", "ls", "-la", "src")],
+    "  ls   a  ": [("", "ls", "a")],
+    "a&&b": [("", "a"), ("&&", "b")],
+    "a || b": [("", "a"), ("||", "b")],
+    "a;b": [("", "a"), (";", "b")],
+    "a;": [("", "a")],
+    "a | b | c": [("", "a"), ("|", "b"), ("|", "c")],
+    "a 'b c'": [("", "a", "b c")],
+    'a "b c"': [("", "a", "b c")],
+    "a x'b'y": [("", "a", "xby")],
+    "a x\"b\"y'c'": [("", "a", "xbyc")],
+    "a ''": [("", "a", "")],
+    'a ""': [("", "a", "")],
+    "a '\"'": [("", "a", '"')],
+    'a "\'"': [("", "a", "'")],
+    "a '$x;b|c&d>e'": [("", "a", "$x;b|c&d>e")],
+    'a "b;c|d&e>f"': [("", "a", "b;c|d&e>f")],
+    "a 2>/dev/null": [("", "a")],
+    "a >/dev/null 2>&1": [("", "a")],
+    "a 2>/dev/null | b": [("", "a"), ("|", "b")],
+    "a >/dev/null;b": [("", "a"), (";", "b")],
+    "a >/dev/null&& b": [("", "a"), ("&&", "b")],
+    "a HEAD~1 b~": [("", "a", "HEAD~1", "b~")],
+    "a X=1": [("", "a", "X=1")],
+    "./a.py @%+=:,^-": [("", "./a.py", "@%+=:,^-")],
+}
+UNKNOWN = {
+    "a $x": "$",
+    "a `b`": "`",
+    "a \\b": "\\",
+    "a {b,c}": "{",
+    "a (b)": "(",
+    "a *": "*",
+    "a ?": "?",
+    "a [b]": "[",
+    "a # b": "#",
+    "a !b": "!",
+    "a ~": "~",
+    "a ~/b": "~",
+    "a > b": ">",
+    "a < b": "<",
+    "a 2>b": ">",
+    "a & b": "&",
+    "a 'b": "'",
+    'a "b': '"',
+    'a "$b"': '"',
+    'a "`b`"': '"',
+    'a "b\\c"': '"',
+    'a "b!"': '"',
+    "a\tb": "",
+    "a é": "é",
+    "a 'é'": "'",
+    "a 'b\nc'": "'",
+}
+INCOMPLETE = ["", " ", ";", "a;;b", "| a", "a |", "a &&", "a && && b", "a ;; b", "&& a", "a | ; b"]
+HIDING = ["'ls'", '"ls"', "l's'", 'l"s"', "X=1", "X=1 ls", "X+=1 ls", "_x1=y ls", "'' ls"]
+
+
+@pytest.mark.parametrize("text", READ)
+def test_a_plain_command_is_read_word_by_word(text):
+    assert commands(text) == [Simple(join, tuple(words)) for join, *words in READ[text]]
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_any_other_sign_makes_all_of_it_unknown(text):
+    assert commands(text) is None
+    assert commands(f"ls; {text}") is None
+    assert unknown_part(text)[0] == UNKNOWN[text].strip(" ") or UNKNOWN[text] == ""
+
+
+@pytest.mark.parametrize("text", INCOMPLETE)
+def test_an_empty_command_is_unknown(text):
+    assert commands(text) is None
+
+
+@pytest.mark.parametrize("text", HIDING)
+def test_a_first_word_that_hides_the_program_is_unknown(text):
+    assert commands(text) is None
+    assert commands(f"ls && {text}") is None
+    assert unknown_part(text)[0] == text[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(">/dev/null", "2>&1", ">/dev/null ls", "a>/dev/null", "a2>/dev/null", "a b2>&1"),
+        *("a >/dev/nullx", "a >/dev/null/x", "a 2>&12", "a 2>&1x", "a; 2>&1", "a 1>/dev/null"),
+        *("a >/dev/null2>&1", "a 2> /dev/null", "a &>/dev/null", "a >>/dev/null"),
+    ],
+)
+def test_only_three_redirections_at_their_place_are_read(text):
+    assert commands(text) is None
+
+
+def test_the_longest_command_is_read_and_a_longer_one_is_not():
+    text = "ls " + "a" * (MAX_CHARS - 3)
+    assert commands(text) == [Simple("", ("ls", "a" * (MAX_CHARS - 3)))]
+    assert commands(text + "a") is None
+    assert unknown_part(text + "a") == (f"{MAX_CHARS + 1:,} characters", f"{text[:SHOWN_CHARS]}…")
+
+
+def test_the_unknown_part_comes_with_its_command():
+    assert unknown_part("ls a; cat $x | wc") == ("$", "cat $x")
+    assert unknown_part("$x") == ("$", "$x")
+    assert unknown_part("a\nb $c") == ("\n", "b $c")
+    assert unknown_part("ls && 'x' y && z") == ("'", "'x' y")
+
+
+def test_what_is_said_twice_is_the_same():
+    assert commands("ls a") is commands("ls a")
+    assert str(Simple("|", ("a", "b c"))) == "a b c"
