@@ -4,6 +4,7 @@ import json
 
 import pytest
 from nanocoder import Host
+from nanocoder_command_policy.typical_calls import typical_calls
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -204,3 +205,13 @@ def test_rules_are_proposed_for_what_was_asked_most_and_for_no_wrapper(nanocoder
     configure(done.stdout)
     assert nanocoder("policy", "replay", asked).returncode == 1
     assert nanocoder("policy", "suggest").stdout.startswith("# No rule to propose")
+
+
+def test_the_typical_calls_are_calls_that_the_tools_accept(nanocoder):
+    tools = json.loads(nanocoder("tools", "--output", "json").stdout)
+    calls = {call.name: call for call, _ in typical_calls({tool["name"] for tool in tools}, "ask")}
+    assert {"edit_file", "bash", "read_file"} <= calls.keys()
+    for name, call in calls.items():
+        done = nanocoder("policy", "explain", name, json.dumps(call.arguments))
+        assert "no such name" not in done.stderr, name
+        assert done.stdout.startswith(("allow", "ask", "deny")), name

@@ -16,7 +16,7 @@ COMMANDS: Final = (
 _CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     *(("read_file", {"path": path}) for path in FILES),
     *(("write_file", {"path": path, "content": "x"}) for path in FILES),
-    *(("edit_file", {"path": path, "old": "a", "new": "b"}) for path in FILES),
+    *(("edit_file", {"path": path, "old_string": "a", "new_string": "b"}) for path in FILES),
     *(("delete_file", {"path": path}) for path in FILES),
     *(("bash", {"command": command}) for command in COMMANDS),
     ("grep", {"pattern": "TODO"}),
