@@ -27,6 +27,7 @@ pytestmark = [
 ]
 PAGE = repository.ROOT / "docs/reference/mcp.md"
 ROW = re.compile(r"^\| `([\w-]+)` \| (client|server) \| (\d+) of (\d+) \|", re.MULTILINE)
+LOGIN_ROW = re.compile(r"^\| (`auth/.+`) \| client \| every check \|$", re.MULTILINE)
 CLIENT = repository.ROOT / "plugins/nanocoder-mcp/tests/programs/conformance_client.py"
 TOKEN = "a-token-of-the-test"
 
@@ -90,6 +91,16 @@ def test_the_client_passes_what_the_page_says(judge):
     for name in scenarios("client"):
         results |= judge("client", "--scenario", name, "--command", command)
     compare(results, "client")
+
+
+def test_the_client_passes_every_check_of_a_login_as_the_page_says(judge):
+    rows = LOGIN_ROW.findall(PAGE.read_text(encoding="utf-8"))
+    names = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    results = judge("client", "--suite", "auth", "--command", f"{sys.executable} {CLIENT}")
+    assert names == results.keys()
+    for name, checks in results.items():
+        passed, every = counts(checks)
+        assert passed == every > 0, name
 
 
 def test_the_server_passes_what_the_page_says(judge, tmp_path):
