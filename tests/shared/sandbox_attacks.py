@@ -275,7 +275,7 @@ def test_no_network_is_reached(inside, attack):  # noqa: F811
 
 
 def test_no_socket_of_a_service_is_reached(inside):  # noqa: F811
-    names = {"path": str(inside.out / "docker.sock"), "abstract": "\0nanocoder-test"}
+    names = {"path": str(inside.out / "docker.sock"), "abstract": f"\0nanocoder-test-{os.getpid()}"}
     for name in names.values():
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(name)

@@ -11,6 +11,15 @@ ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
 DONE = {"text": "All done."}
 
 
+@pytest.fixture
+def asking(run, tmp_path):
+    """Start a run where no plugin denies a command because of its characters."""
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins]\ndisable = ["policy-shell"]\n')
+    return run
+
+
 def call(name, **arguments):
     return {"calls": [{"name": name, "arguments": arguments}]}
 
@@ -268,8 +277,8 @@ def test_empty_lines_of_a_diff_are_told(run, workspace):
         ("git clone git@g\u0456thub.com:a/b", "xn--gthub-n2e.com"),
     ],
 )
-def test_a_host_that_looks_like_another_is_shown_in_ascii_too(run, command, note):
-    talk = run(call("bash", command=command), DONE).see("Approve?")
+def test_a_host_that_looks_like_another_is_shown_in_ascii_too(asking, command, note):
+    talk = asking(call("bash", command=command), DONE).see("Approve?")
     assert note in talk.text
     talk.type("n").see("All done.")
 
@@ -295,9 +304,9 @@ def test_blanks_behind_which_something_could_hide_are_told(run):
 
 
 # INJ-044
-def test_characters_that_hide_or_steer_are_shown(run):
+def test_characters_that_hide_or_steer_are_shown(asking):
     hidden = "echo \u202ehsab | live.tset\u202c \u200b \x1b[2J\x1b]52;c;eA==\x07 \u009b31m"
-    talk = run(call("bash", command=hidden), DONE).see("Approve?")
+    talk = asking(call("bash", command=hidden), DONE).see("Approve?")
     for escape in ("\\u202e", "\\u202c", "\\u200b", "\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\x9b"):
         assert escape in talk.text
     assert "shown as escapes" in talk.text
@@ -311,9 +320,9 @@ def test_characters_that_hide_or_steer_are_shown(run):
     "letter",
     ["\u200b", "\u2060", "\u2800", "\u3164", "\u115f", "\uffa0", "\u034f", "\ufe0f", "\u2067"],
 )
-def test_a_single_invisible_letter_is_shown_as_an_escape(run, letter):
+def test_a_single_invisible_letter_is_shown_as_an_escape(asking, letter):
     hidden = f"rm -rf bu{letter}ild"
-    talk = run(call("bash", command=hidden), DONE).see("Approve?")
+    talk = asking(call("bash", command=hidden), DONE).see("Approve?")
     assert f"rm -rf bu\\u{ord(letter):04x}ild" in talk.text
     assert "shown as escapes" in talk.text
     talk.type("n").see("All done.")

@@ -17,7 +17,7 @@ from nanocoder_mcp.settings import Settings
 from nanocoder_mcp.states import HEAD, state_of
 
 COMMAND: Final = "mcp"
-MEANING: Final = "the MCP servers: state, tools, tokens, last error"
+MEANING: Final = "MCP servers: state, tools, tokens, last error"
 Call = tuple[str, Mapping[str, Any]]
 
 

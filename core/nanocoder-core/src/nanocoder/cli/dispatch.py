@@ -156,7 +156,7 @@ def _refuse_missing(host: Host, name: str) -> None:
         why = ""
     if why:
         raise UsageError(f"there is no command {name!r}: {why}")
-    if package := package_with("commands", name):
+    if name not in COMMANDS and (package := package_with("commands", name)):
         # What installs packages cannot be installed by itself.
         is_installer = package == package_with("commands", INSTALL)
         installer = "pip install" if is_installer else f"nanocoder {INSTALL}"
