@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
 
 from nanocoder import SessionInfo
 
@@ -24,14 +23,7 @@ def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> 
     return ""
 
 
-@lru_cache(maxsize=16)
-def _real_root(cwd: str) -> str:
-    return os.path.realpath(cwd)
-
-
 def _is_below(program: str, session: SessionInfo) -> bool:
     """Tell whether *program* is in the workspace, by its path or by the end of its links."""
-    if os.path.realpath(program) == program:  # most have no link on the way, and one name
-        return program.startswith(f"{_real_root(str(session.cwd)).rstrip('/')}/")
     names = session.resolve(program, literal=True).names
     return any(not name.startswith("/") for name in names)
