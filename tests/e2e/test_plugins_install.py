@@ -37,6 +37,13 @@ def test_what_is_not_installed_is_named_with_its_package(tmp_path, words, packag
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.timeout(120)
+def test_a_group_of_commands_is_named_with_its_package(tmp_path):
+    done = Place(tmp_path).run("mcp", "list")
+    assert done.returncode == 2
+    assert "needs a package: nanocoder plugins install nanocoder-mcp\n" in done.stderr
+
+
 # PLUG-038
 @pytest.mark.finding("H9")
 @pytest.mark.timeout(120)

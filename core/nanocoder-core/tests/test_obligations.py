@@ -266,8 +266,8 @@ def test_a_call_that_is_allowed_in_the_sandbox_runs_in_it(tmp_path):
     [
         ("none", "deploy is allowed in a sandbox only, and this session has none"),
         ("box", "no kernel"),
-        ("crate", "the sandbox 'crate' is missing"),
-        ("bux", "the sandbox 'bux' is missing; did you mean 'box'?"),
+        ("crate", "there is no sandbox 'crate'"),
+        ("bux", "there is no sandbox 'bux'; did you mean 'box'?"),
     ],
 )
 def test_without_a_sandbox_that_works_the_call_fails_and_nobody_is_asked(

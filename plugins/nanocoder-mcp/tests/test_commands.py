@@ -134,6 +134,15 @@ def test_a_projects_file_takes_nothing_that_is_the_persons(mcp, added, problem):
     assert mcp("mcp", "review", "shop", "--yes").returncode == 2
 
 
+@pytest.mark.parametrize("text", ["{", '{"servers": {}}'])
+def test_a_folder_whose_file_cannot_be_read_is_not_trusted(mcp, text):
+    (mcp.cwd / ".mcp.json").write_text(text)
+    done = mcp("config", "trust", "--yes")
+    assert done.returncode == 2
+    assert "; nothing was trusted" in done.stderr
+    assert "Trusted." not in done.stdout
+
+
 def test_a_review_shows_all_that_decides_what_runs(mcp):
     command, *rest = START
     table = {"command": command, "args": [*rest, "good"], "env": {"A": "1"}}

@@ -303,6 +303,15 @@ def test_blanks_behind_which_something_could_hide_are_told(run):
     talk.type("n").see("All done.")
 
 
+def test_every_row_of_a_question_has_its_bar_in_a_narrow_terminal(run):
+    command = "touch a" + " b" * 40
+    talk = run(call("bash", command=command), DONE, columns=50).see("Approve?")
+    rows = talk.text.partition("Approve?")[0].strip().splitlines()
+    question = rows[next(place for place, row in enumerate(rows) if "bash" in row) :]
+    assert all(row.startswith("│") for row in question), question
+    talk.type("n").see("All done.")
+
+
 # INJ-044
 def test_characters_that_hide_or_steer_are_shown(asking):
     hidden = "echo \u202ehsab | live.tset\u202c \u200b \x1b[2J\x1b]52;c;eA==\x07 \u009b31m"

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from nanocoder import Host, UsageError, __version__
+from nanocoder_kit_capabilities import first_links
 
 TEMPLATES = Path(__file__).resolve().parent / "template"
 SUFFIX = ".template"
@@ -33,7 +35,8 @@ def run(arguments: Namespace, host: Host) -> int:
     folder = make_package(arguments.kind, arguments.name, arguments.into)
     # uv makes environments without pip; a pip on the path would install somewhere else.
     pip = f"pip install -e '{folder}[test]' && pytest {folder}"
-    uv = f"uv pip install --python {sys.executable} -e '{os.path.join('.', folder)}[test]'"
+    links = "".join(f" {shlex.quote(word)}" for word in first_links())
+    uv = f"uv pip install --python {sys.executable}{links} -e '{os.path.join('.', folder)}[test]'"
     uv += f" && {sys.executable} -m pytest {folder}"
     host.print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
     return 0

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest
-from nanocoder_kit_capabilities import start_files
+from nanocoder_kit_capabilities import first_links, start_files
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
@@ -180,7 +179,7 @@ def _pip(action: str, *packages: str) -> Ended:
     elif uv := shutil.which("uv"):
         options = {"unpack": ["--no-build", "--quiet"], "take": ["--no-build"]}
         head = [uv, "pip", verb, "--python", sys.executable]
-        links = _first_links() if action != "uninstall" else []
+        links = first_links() if action != "uninstall" else []
         command = [*head, *options.get(action, []), *links, *packages]
     else:
         raise UsageError(
@@ -188,13 +187,3 @@ def _pip(action: str, *packages: str) -> Ended:
             " install one of them first"
         )
     return Ended(tool, subprocess.run(command, check=False).returncode)
-
-
-def _first_links() -> list[str]:
-    """Return the options for the folders of wheels that `uv tool install` was given."""
-    try:
-        receipt = tomllib.loads(Path(sys.prefix, "uv-receipt.toml").read_text(encoding="utf-8"))
-        links = [*receipt["tool"]["options"]["find-links"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [word for link in links if isinstance(link, str) for word in ("--find-links", link)]

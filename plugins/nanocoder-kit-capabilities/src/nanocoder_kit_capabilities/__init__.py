@@ -11,6 +11,7 @@ from nanocoder_kit_capabilities.distributions import (
 from nanocoder_kit_capabilities.manifest import FILE, Manifest, ManifestError, read_manifest
 from nanocoder_kit_capabilities.outline import Outline, OutlinedTool, outline
 from nanocoder_kit_capabilities.scan import Use, scan
+from nanocoder_kit_capabilities.wheel_folders import first_links
 
 __all__ = [
     "FILE",
@@ -24,6 +25,7 @@ __all__ = [
     "Package",
     "Use",
     "distributions_in",
+    "first_links",
     "outline",
     "packages_in",
     "read_manifest",

@@ -74,12 +74,15 @@ class ProjectFile:
 def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
     """Return what a person reads before they trust the file in *folder*, and what accepts it.
 
-    None where no file is, or where it was accepted as it is.
+    None where no file is, or where it was accepted as it is. Raises: ConfigError for a file that
+    cannot be read.
     """
     from nanocoder_mcp.review import shown_launch  # only people read it
 
     file = ProjectFile.of(folder)
-    if not (file.servers or file.problems) or (file.digest and file.is_accepted):
+    if file.problems and not file.digest:
+        raise ConfigError(f"{for_terminal('; '.join(file.problems))}; nothing was trusted")
+    if not (file.servers or file.problems) or file.is_accepted:
         return None
     lines = [line for server in file.servers.values() for line in shown_launch(server)]
     if lines:

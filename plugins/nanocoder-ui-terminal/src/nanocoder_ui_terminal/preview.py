@@ -52,10 +52,13 @@ def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -
     name = one_line(request.call.name, room)
     effects = ", ".join(effect for effect in DOES if effect in request.effects) or "unknown effects"
     rating = f"{one_line(request.plugin or 'unknown plugin', 60)}, {request.risk}, {effects}"
-    dot = terminal.sign("dot")
+    rating = f"{terminal.sign('dot')} {rating}"
+    is_wide = len(name) + len(rating) >= room
     name = terminal.paint(name, "bold", _style(request))
-    lines = [f"{name} {terminal.paint(f'{dot} {rating}', 'dim')}"]
-    facts = [f"in {request.cwd}" if request.cwd else "", _sandbox(request, sandbox), request.reason]
+    lines = [name if is_wide else f"{name} {terminal.paint(rating, 'dim')}"]
+    facts = [rating] if is_wide else []
+    where = f"in {request.cwd}" if request.cwd else ""
+    facts += [where, _sandbox(request, sandbox), request.reason]
     if request.steps:
         facts.append(f"its steps: {', '.join(request.steps)}")
     for text in facts:

@@ -31,8 +31,9 @@ def known_offers(kind: str) -> list[Offered]:
 
 
 def package_with(kind: str, name: str) -> str:
-    """Return the package of ours that offers *name*, or nothing."""
-    return next((offer.package for offer in known_offers(kind) if offer.name == name), "")
+    """Return the package of ours that offers *name*, or a group of commands of that name, or ""."""
+    names = ((f"{offer.name} ", offer.package) for offer in known_offers(kind))
+    return next((package for offered, package in names if offered.startswith(f"{name} ")), "")
 
 
 def _rows() -> Iterator[Offered]:

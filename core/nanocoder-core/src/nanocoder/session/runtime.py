@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from nanocoder_files import Readable
 
 from nanocoder.config.config import Config
-from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError
+from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions
 from nanocoder.path.approval import Approvals
@@ -19,7 +19,7 @@ from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider, Request
 from nanocoder.session import models
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import configure, refuse_misspelt
+from nanocoder.session.installed import configure, find_offer, refuse_misspelt
 from nanocoder.session.model_view import ToolList, system_prompt
 from nanocoder.session.report import Report
 from nanocoder.session.workspaces import SessionReadable
@@ -290,14 +290,11 @@ class Runtime:
         name = self.config.core.sandbox
         if name in ("", "none"):
             return ""
-        offer = self.plugins.offered("sandboxes", name)
-        if offer is None:
-            from nanocoder_schema import did_you_mean  # only mistakes need it
-
-            names = [offered["name"] for _, offered in self.plugins.offers("sandboxes")]
-            problem = f"the sandbox {name!r} is missing{did_you_mean(name, names)}"
-            raise ToolError(problem, error_class="sandbox_unavailable")
-        return str(offer[1].in_force(self.plugins.settings(offer[0])))
+        try:
+            plugin, offer = find_offer(self.plugins, "sandboxes", "sandbox", name)
+        except UsageError as error:
+            raise ToolError(str(error), error_class="sandbox_unavailable") from error
+        return str(offer.in_force(self.plugins.settings(plugin)))
 
     def reload(self) -> None:
         """Read the configuration again; policies, tools and settings go by it from the next call.
