@@ -31,6 +31,10 @@ _CALLS: Final = {
         235: "utimes",
         261: "futimesat",
         280: "utimensat",
+        86: "link",
+        265: "link",
+        133: "link",
+        259: "link",
     },
     "aarch64": {
         56: "openat",
@@ -46,8 +50,11 @@ _CALLS: Final = {
         54: "fchownat",
         55: "chown",
         88: "utimensat",
+        37: "link",
+        33: "link",
     },
 }
+"""A "link" is also a pipe or another special file: Landlock judges them while we are there."""
 FLAGS: Final = {"open": 1, "openat": 2}
 """Which argument of a call says whether it writes: it is asked about only then."""
 

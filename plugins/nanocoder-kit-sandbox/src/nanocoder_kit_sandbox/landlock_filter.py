@@ -25,9 +25,17 @@ _SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETX
 
 
 class _Numbers(NamedTuple):
-    """The numbers of calls on one kind of processor; *unsupported* ones fail."""
+    """The numbers of calls on one kind of processor.
+
+    *unsupported* and *shared* ones fail. Of *by_process* and *by_owner* the first and the second
+    argument is a process; they fail for another than the one that calls.
+    """
 
     unsupported: tuple[int, ...]
+    shared: tuple[int, ...]
+    by_process: tuple[int, ...]
+    by_owner: tuple[int, ...]
+    pair: int
     namespaces: int
     clone: int
     socket: int
@@ -38,10 +46,33 @@ class _Numbers(NamedTuple):
 _ABSENT: Final = (435, 437, 469)
 """clone3, openat2 and file_setattr, whose arguments no filter sees; programs do without them."""
 _NUMBERS: Final = {
-    "x86_64": _Numbers((188, 189, 190, 197, 198, 199, 463, 466), 272, 56, 41, 42, 16),
-    "aarch64": _Numbers((5, 6, 7, 14, 15, 16, 463, 466), 97, 220, 198, 203, 29),
+    "x86_64": _Numbers(
+        unsupported=(188, 189, 190, 197, 198, 199, 463, 466),
+        shared=(29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71),
+        by_process=(302, 142, 144, 203, 314, 256, 279),
+        by_owner=(141, 251),
+        pair=53,
+        namespaces=272,
+        clone=56,
+        socket=41,
+        connect=42,
+        control=16,
+    ),
+    "aarch64": _Numbers(
+        unsupported=(5, 6, 7, 14, 15, 16, 463, 466),
+        shared=(194, 195, 196, 197, 190, 191, 192, 193, 186, 187, 188, 189),
+        by_process=(261, 118, 119, 122, 274, 238, 239),
+        by_owner=(140, 30),
+        pair=199,
+        namespaces=97,
+        clone=220,
+        socket=198,
+        connect=203,
+        control=29,
+    ),
 }
-"""The unsupported ones set and remove extended attributes."""
+"""The unsupported ones set and remove extended attributes; the shared ones are those of System V:
+memory, semaphores and messages. A process is what limits, priorities and processors are set of."""
 
 
 def landlock_filter(*, network: bool, reads: bool) -> bytes:
@@ -63,6 +94,11 @@ def _instructions(numbers: _Numbers, *, network: bool, reads: bool) -> Iterator[
             yield from answer_call(number, _ASK)
     for number in numbers.unsupported:
         yield from answer_call(number, fail(errno.EOPNOTSUPP))
+    for number in numbers.shared:
+        yield from answer_call(number, fail(errno.EPERM))
+    for at, others in ((0, numbers.by_process), (1, numbers.by_owner)):
+        for number in others:
+            yield from _unless_zero(number, at, fail(errno.EPERM))
     for number in _ABSENT:
         yield from answer_call(number, fail(errno.ENOSYS))
     yield from answer_call(numbers.namespaces, fail(errno.EPERM))
@@ -72,6 +108,7 @@ def _instructions(numbers: _Numbers, *, network: bool, reads: bool) -> Iterator[
     if not network:
         yield from answer_call(numbers.connect, fail(errno.ENETUNREACH))
         yield from _other_sockets(numbers.socket)
+        yield from _other_sockets(numbers.pair)
 
 
 def _other_sockets(number: int) -> Iterator[Instruction]:
@@ -95,6 +132,14 @@ def _if_any_bit(number: int, at: int, bits: int, answer: int) -> Iterator[Instru
     yield (_EQUAL, 0, 4, number)
     yield (_LOAD, 0, 0, _argument(at))
     yield (_ANY_BIT, 0, 1, bits)
+    yield (_RETURN, 0, 0, answer)
+    yield goes_on()
+
+
+def _unless_zero(number: int, at: int, answer: int) -> Iterator[Instruction]:
+    yield (_EQUAL, 0, 4, number)
+    yield (_LOAD, 0, 0, _argument(at))
+    yield (_EQUAL, 1, 0, 0)
     yield (_RETURN, 0, 0, answer)
     yield goes_on()
 
