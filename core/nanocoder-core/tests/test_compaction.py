@@ -121,6 +121,20 @@ def test_a_refusal_that_no_plugin_can_help_ends_the_run(tmp_path):
         assert len(model.requests) == 1
 
 
+@pytest.mark.parametrize("answer", [["nonsense"], [None], []])
+def test_what_is_no_transcript_is_refused_and_the_run_goes_on(tmp_path, answer):
+    class Nonsense(Compactor):
+        def shorter(self, _messages, _focus, _ask_model):
+            return answer
+
+    model = Scripted(["Done.", "Again."], context=200)
+    with opened(tmp_path, plugins={"nonsense": Nonsense()}, model=model) as (session, _):
+        events = [*session.run(WORDS), *session.run("again")]
+        assert any("no messages, or a call lost" in str(each) for each in session.plugins.reports)
+        assert session.report.text == "Again."
+    assert compactions(events) == []
+
+
 @pytest.mark.contract("G5")
 def test_a_compaction_that_tears_a_call_from_its_result_is_refused(tmp_path):
     class Tears(Compactor):

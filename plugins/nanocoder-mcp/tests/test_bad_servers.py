@@ -37,6 +37,24 @@ def test_a_server_that_hangs_at_its_start_ends_in_a_line_and_the_others_go_on(pl
         assert not called(session, "mcp_good_echo", SAY)[0].is_error
 
 
+def test_a_server_that_never_lists_its_tools_ends_in_a_line(place):
+    server = place.add("mute", accepted=False)
+    settings = type(place.settings)(place.tables, start_timeout_s=2)
+    began = time.monotonic()
+    with pytest.raises(ToolError, match="'mute' did not list its tools within 2 s"):
+        ask_server(place.workspace, settings, server)
+    assert time.monotonic() - began < 20
+
+
+def test_an_answer_that_is_none_of_the_protocol_ends_in_a_short_line(place):
+    place.add("odd")
+    with place.session() as session:
+        result, _ = called(session, "mcp_odd_echo", SAY)
+    assert result.is_error
+    assert "the MCP server 'odd' sent an answer that is none of the protocol" in result.output
+    assert "pydantic" not in result.output
+
+
 def test_a_server_that_dies_in_a_call_is_named_with_its_last_words_and_starts_again(place):
     server = place.add("dies")
     with place.session() as session:

@@ -27,8 +27,8 @@ _SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETX
 class _Numbers(NamedTuple):
     """The numbers of calls on one kind of processor.
 
-    *unsupported* and *shared* ones fail. Of *by_process* and *by_owner* the first and the second
-    argument is a process; they fail for another than the one that calls.
+    *unsupported* and *shared* ones fail. *by_process* ones have a process as their first argument,
+    *by_owner* ones as their second; they fail unless it is 0, the process that calls.
     """
 
     unsupported: tuple[int, ...]

@@ -38,6 +38,7 @@ class Connection:
         self._process = peer if isinstance(peer, ServerProcess) else None
         self._endpoint = peer if isinstance(peer, Endpoint) else None
         self._broken = ""
+        self._list_timeout_s = 0.0
         self._client = Client(
             peer.streams(),
             client_info=mcp_types.Implementation(name="nanocoder", version=__version__),
@@ -72,6 +73,7 @@ class Connection:
     async def open(self, timeout_s: float) -> None:
         """Start the server and shake hands; raises ToolError."""
         ready = asyncio.get_running_loop().create_future()
+        self._list_timeout_s = timeout_s
         self._task = asyncio.create_task(self._serve(ready))
         try:
             await asyncio.wait_for(asyncio.shield(ready), timeout_s)
@@ -149,7 +151,12 @@ class Connection:
         items: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = await self._asked(ask(cursor=cursor))
+            try:
+                answer = self._asked(ask(cursor=cursor))
+                page = await asyncio.wait_for(answer, self._list_timeout_s)
+            except TimeoutError:
+                problem = f"did not list its {what} within {self._list_timeout_s:g} s"
+                raise self.failure(problem, "server_failed") from None
             items += [as_json(item) for item in getattr(page, what)]
             cursor = page.next_cursor
             if not cursor:
@@ -183,7 +190,10 @@ class Connection:
         if self._endpoint is not None and self._endpoint.refusal:
             return self.failure(self._endpoint.refusal, error_class)
         text = " ".join(str(error).split())[:500] or type(error).__name__
-        return self.failure(f"answered with an error: {text}", error_class)
+        problem = f"answered with an error: {text}"
+        if callable(getattr(error, "error_count", None)):  # of the library that reads answers
+            problem = "sent an answer that is none of the protocol"
+        return self.failure(problem, error_class)
 
     def failure(self, problem: str, error_class: str) -> ToolError:
         """Return an error that names the server, with the last lines of its log."""

@@ -19,6 +19,7 @@ FORM = {
     },
     "required": ["name"],
 }
+CONTENTS = {"huge": [{"type": "text", "text": "x" * 10_000_000}], "odd": [5, None, "text"]}
 QUESTIONS = {
     "asks": {
         "method": "elicitation/create",
@@ -70,8 +71,8 @@ def call(request):
         sys.stderr.write("fatal: the disk is full\n")
         sys.stderr.flush()
         os._exit(3)
-    if KIND == "huge":
-        return {"content": [{"type": "text", "text": "x" * 10_000_000}]}
+    if KIND in CONTENTS:
+        return {"content": CONTENTS[KIND]}
     if KIND == "changes":
         STATE.write_text("2")
         send({"method": "notifications/tools/list_changed"})
@@ -170,6 +171,8 @@ def main():
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request or "method" not in request:
+            continue
+        if KIND == "mute" and request["method"] == "tools/list":
             continue
         result = answer(request)
         if result is None:

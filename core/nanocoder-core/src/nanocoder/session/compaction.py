@@ -60,8 +60,8 @@ class Compaction:
             answer = styles.choose([implementation], report, arguments, (list, tuple))
             if answer is None:
                 continue
-            if has_lost_results(answer):
-                report(implementation.error("a call lost its result, or a result its call"))
+            if not is_whole(answer):
+                report(implementation.error("no messages, or a call lost its result"))
                 continue
             before, after = map(tokens_of, (request.messages, answer))
             if after < before:
@@ -100,10 +100,10 @@ def tokens_of(messages: Sequence[Message]) -> int:
     return sum(map(message_tokens, messages))
 
 
-def has_lost_results(messages: Sequence[Message]) -> bool:
-    """Tell whether some call has no result in the next message, or some result no call."""
-    ends = Message("user")
-    return any(
-        {call.id for call in message.calls} != {result.call_id for result in following.results}
+def is_whole(messages: Sequence[Message]) -> bool:
+    """Tell whether these are messages, and each call has its result in the next one."""
+    ends, kinds = Message("user"), {type(message) for message in messages}
+    return kinds == {Message} and all(
+        {call.id for call in message.calls} == {result.call_id for result in following.results}
         for message, following in pairwise((ends, *messages, ends))
     )
