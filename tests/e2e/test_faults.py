@@ -28,6 +28,7 @@ def installed(make_installed):
         "nanocoder-policy-limits",
         "nanocoder-store-files",
         "nanocoder-provider-scripted",
+        "nanocoder-ui-plain",
         "acme-nanocoder-faults",
     )
 
