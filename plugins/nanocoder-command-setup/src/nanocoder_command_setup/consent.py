@@ -1,5 +1,6 @@
 """Shows packages before any of them is installed or run, and asks for the person's consent."""
 
+import textwrap
 import tomllib
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
@@ -131,7 +132,10 @@ def _all_lines(packages: list[Proposal]) -> Iterator[str]:
         if each not in plain:
             yield from lines_of(each)
     if new := [each.package for each in plain if each.now is None]:
-        yield "and the libraries " + ", ".join(_named(package) for package in new)
+        text = "and the libraries " + ", ".join(_named(package) for package in new)
+        folded = textwrap.TextWrapper(LINE_COLUMNS // 3, subsequent_indent="  ")
+        folded.break_on_hyphens = False  # a name stays one word
+        yield from folded.wrap(text)
 
 
 def _named(package: Package) -> str:
