@@ -120,7 +120,7 @@ def test_coverage_shows_what_decides_about_each_tool(nanocoder, configure):
     edits = by_tool["edit_file"]
     assert edits["effects"] == ["write"]
     assert edits["verdicts"]["plan"] == ["deny"]
-    assert edits["verdicts"]["ask"] == ["ask"]
+    assert edits["verdicts"]["ask"] == ["ask", "deny"]  # a file with secrets is denied
     assert "allow" in edits["verdicts"]["edits"]
     order = [group["effects"] for group in groups]
     assert order.index(["read"]) < order.index(["write"])

@@ -145,7 +145,8 @@ def _problems_told(events: Iterable[Event]) -> Iterator[str]:
 def _children() -> Iterator[str]:
     """Yield the processes that this one has started and not yet ended, where that can be told."""
     for path in Path("/proc/self/task").glob("*/children"):
-        yield from path.read_text(encoding="ascii").split()
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            yield from path.read_text(encoding="ascii").split()
 
 
 def _few(names: list[str]) -> str:
