@@ -115,7 +115,7 @@ def test_everything_works_with_the_keyboard(web, browse, nanocoder):
 
 
 def test_a_question_takes_no_click_that_was_meant_for_something_else(web, browse):
-    server = web({"calls": [EDIT]}, {"text": "Done."})
+    server = web({"calls": [EDIT], "delay_s": 1.5}, {"text": "Done."})
     page = browse(server.link)
     page.wait_for_selector("#status:text-is('Ready')")
     send(page, "Write a greeting")
