@@ -57,3 +57,13 @@ def test_sockets_of_programs_inside_work(inside):
         "one.sendall(b'hello'); print(other.recv(5).decode())\n"
     )
     assert inside.run(f"{PYTHON} {shlex.quote(talk)}").stdout == "hello\n"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root starts a process of another user")
+@pytest.mark.parametrize("box", ["nobody"], indirect=True)
+def test_the_other_processes_of_a_user_keep_their_priority(inside):
+    with subprocess.Popen(["/bin/sleep", "30"], user=NOBODY) as other:
+        change = "import os; os.setpriority(os.PRIO_USER, 0, 7)"
+        assert "PermissionError" in inside.run(f"{PYTHON} {shlex.quote(change)}").stderr
+        assert os.getpriority(os.PRIO_PROCESS, other.pid) != 7
+        other.kill()

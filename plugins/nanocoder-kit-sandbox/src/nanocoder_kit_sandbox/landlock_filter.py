@@ -28,13 +28,14 @@ class _Numbers(NamedTuple):
     """The numbers of calls on one kind of processor.
 
     *unsupported* and *shared* ones fail. *by_process* ones have a process as their first argument,
-    *by_owner* ones as their second; they fail unless it is 0, the process that calls.
+    *by_owner* ones as their second; they fail unless it is 0, the process that calls. Beside each
+    of the latter stands what its first argument is for all processes of a user; then it fails, too.
     """
 
     unsupported: tuple[int, ...]
     shared: tuple[int, ...]
     by_process: tuple[int, ...]
-    by_owner: tuple[int, ...]
+    by_owner: tuple[tuple[int, int], ...]
     pair: int
     namespaces: int
     clone: int
@@ -50,7 +51,7 @@ _NUMBERS: Final = {
         unsupported=(188, 189, 190, 197, 198, 199, 463, 466),
         shared=(29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71),
         by_process=(302, 142, 144, 203, 314, 256, 279),
-        by_owner=(141, 251),
+        by_owner=((141, 2), (251, 3)),
         pair=53,
         namespaces=272,
         clone=56,
@@ -62,7 +63,7 @@ _NUMBERS: Final = {
         unsupported=(5, 6, 7, 14, 15, 16, 463, 466),
         shared=(194, 195, 196, 197, 190, 191, 192, 193, 186, 187, 188, 189),
         by_process=(261, 118, 119, 122, 274, 238, 239),
-        by_owner=(140, 30),
+        by_owner=((140, 2), (30, 3)),
         pair=199,
         namespaces=97,
         clone=220,
@@ -96,9 +97,11 @@ def _instructions(numbers: _Numbers, *, network: bool, reads: bool) -> Iterator[
         yield from answer_call(number, fail(errno.EOPNOTSUPP))
     for number in numbers.shared:
         yield from answer_call(number, fail(errno.EPERM))
-    for at, others in ((0, numbers.by_process), (1, numbers.by_owner)):
-        for number in others:
-            yield from _unless_zero(number, at, fail(errno.EPERM))
+    for number in numbers.by_process:
+        yield from _unless_zero(number, 0, fail(errno.EPERM))
+    for number, user in numbers.by_owner:
+        yield from _if_equal(number, 0, user, fail(errno.EPERM))
+        yield from _unless_zero(number, 1, fail(errno.EPERM))
     for number in _ABSENT:
         yield from answer_call(number, fail(errno.ENOSYS))
     yield from answer_call(numbers.namespaces, fail(errno.EPERM))
