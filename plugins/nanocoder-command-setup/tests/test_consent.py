@@ -28,3 +28,17 @@ def test_no_library_is_left_out_however_many_there_are():
     text = " ".join(" ".join(screen.lines).split())
     assert all(f"{name} 1.0" in text for name in names)
     assert "…" not in text
+
+
+def test_a_package_of_ours_without_a_plugin_may_be_installed_and_another_may_not():
+    def decide(name):
+        screen = Screen()
+        named = Proposal(Package(name, "1.0", (), (), ()), None, is_named=True)
+        return is_agreed([named], Namespace(yes=False), screen), screen.lines
+
+    code, lines = decide("nanocoder-testing")
+    assert (code, "nanocoder-testing 1.0" in lines) == (3, True)
+    assert not any("no plugin" in line for line in lines)
+    assert "--yes" in lines[-1], "it is asked about, as any other"
+    code, lines = decide("nanocoder-testings")
+    assert (code, lines[-1].startswith("nanocoder-testings is no plugin")) == (3, True)

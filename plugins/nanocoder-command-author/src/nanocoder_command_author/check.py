@@ -8,8 +8,7 @@ from nanocoder_kit_capabilities import ManifestError, Package, packages_in, scan
 
 PREFIX: Final = "nanocoder-"
 NO_SUITE: Final = (
-    "checking needs the package nanocoder-testing: install it beside nanocoder, with pip, "
-    "or with the command that installed nanocoder and `--with nanocoder-testing`"
+    "checking needs the package nanocoder-testing: `nanocoder plugins install testing` installs it"
 )
 
 

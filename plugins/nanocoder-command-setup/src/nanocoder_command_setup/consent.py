@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Host, UsageError, counted, one_line
+from nanocoder import Host, UsageError, counted, known_packages, one_line
 from nanocoder_kit_capabilities import (
     Capabilities,
     ManifestError,
@@ -51,9 +51,10 @@ class Proposal:
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether a person named it although it is neither a plugin nor a set of them."""
-        is_set = normal(self.package.distribution).startswith(SET)
-        return self.is_named and not (self.package.plugins or self.may_be_plugin or is_set)
+        """Tell whether a person named it although it is no plugin, no set and no package of ours."""
+        name = normal(self.package.distribution)
+        is_ours = name.startswith(SET) or name in known_packages()
+        return self.is_named and not (self.package.plugins or self.may_be_plugin or is_ours)
 
     @property
     def is_plain(self) -> bool:
@@ -109,7 +110,7 @@ def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -
     if foreign := next((each.package.distribution for each in packages if each.is_foreign), ""):
         problem = f"{foreign} is no plugin of nanocoder: nothing was installed"
         if arguments.yes or host.is_interactive:
-            raise UsageError(f"{problem}; to install it anyway: pip install, at your own risk")
+            raise UsageError(f"{problem}; pip or uv install it anyway, without showing it")
         host.say(problem)
         return NEEDS_PERSON
     if not any(each.is_more for each in packages):
