@@ -69,8 +69,10 @@ def test_an_unknown_command_names_the_nearest(chat):
     chat().type("/hlep").see("did you mean '/help'?")
 
 
-def test_help_lists_commands_and_keys_whole_on_80_columns(chat):
-    talk = chat(columns=80).type("/help").see("search what you typed before").see("/model [P/M]")
+@pytest.mark.parametrize("columns", [80, 60])
+def test_help_lists_commands_and_keys_whole(columns, chat):
+    talk = chat(columns=columns).type("/help").see("Ctrl-R").see("/model [P/M]")
+    talk.see("leave")
     assert "Alt-Enter" in talk.text
     assert "…" not in talk.text.partition("/help\n")[2].partition("ask · ")[0]
 

@@ -5,19 +5,33 @@ from collections.abc import Sequence
 from nanocoder import for_terminal
 
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
+from nanocoder_ui_terminal.text_lines import message_lines
 
 GAP = 2
+MIN_COLUMNS = 16
+"""How wide the last column has to be for its cells to be wrapped instead of cut."""
 
 
 def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
-    """Return a line for each row: the first column plain, the others dim, cut at the edge."""
+    """Return the lines of a table that fit: the first column plain, the others dim.
+
+    The cells of the last column are wrapped between words. Where little room is left for them, a
+    row is one line, cut at the edge.
+    """
     texts = [[" ".join(for_terminal(cell).split()) for cell in row] for row in rows]
     count = max(map(len, texts), default=0)
     widths = [
         max((columns_of(row[place]) for row in texts if place < len(row)), default=0)
         for place in range(count)
     ]
-    return [_line(row, widths, terminal) for row in texts]
+    room = terminal.width - sum(widths[:-1]) - GAP * (count - 1)
+    lines = []
+    for row in texts:
+        is_wrapped = len(row) == count and room >= MIN_COLUMNS
+        parts = list(message_lines(row[-1], room)) if is_wrapped else row[-1:]
+        lines += [_line([*row[:-1], *parts[:1]], widths, terminal)]
+        lines += [_line([*[""] * (count - 1), part], widths, terminal) for part in parts[1:]]
+    return lines
 
 
 def _line(row: Sequence[str], widths: Sequence[int], terminal: Terminal) -> str:
@@ -25,5 +39,7 @@ def _line(row: Sequence[str], widths: Sequence[int], terminal: Terminal) -> str:
         cell + " " * (width + GAP - columns_of(cell))
         for cell, width in zip(row, widths, strict=False)
     ]
+    if not padded:
+        return ""
     rest = cut("".join(padded[1:]).rstrip(), max(0, terminal.width - columns_of(padded[0])))
     return (padded[0] + terminal.paint(rest, "dim")).rstrip()
