@@ -22,6 +22,7 @@ def test_a_command_runs_unasked_and_goes_with_the_next_prompt(chat, state, works
     talk.type("!touch made; echo out$((40+2)); echo err >&2; exit 3").see("out42").see("exit 3")
     assert (workspace / "made").exists()
     assert "Approve?" not in talk.text
+    assert "timeout" not in talk.text, "the person did not type a limit"
     talk.type("what happened?").see("Hello there.")
     [prompt] = prompts(state)
     assert prompt.startswith("The user ran this command by themselves:\n<user-command>\n$ touch")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
-from nanocoder import ToolResult, clip
+from nanocoder import Event, ToolResult, clip
 
 from nanocoder_ui_terminal.mentioned_files import Typed, without_pastes
 
@@ -51,8 +51,16 @@ def _run(conversation: "Conversation", command: str) -> ToolResult | None:
     with conversation.screen(settings) as screen:
         screen.start_clock()
         for event in conversation.events(session.call(SHELL_TOOL, arguments, typed=True)):
-            screen.show(event)
+            screen.show(_as_typed(event))
     return session.result
+
+
+def _as_typed(event: Event) -> Event:
+    """Leave the time limit out of an event that shows the call: the person did not type it."""
+    if "arguments" not in event.data:
+        return event
+    shown = {key: value for key, value in event.data["arguments"].items() if key != "timeout"}
+    return evolve(event, data={**event.data, "arguments": shown})
 
 
 def _longest_timeout(schema: Mapping[str, Any]) -> dict[str, Any]:

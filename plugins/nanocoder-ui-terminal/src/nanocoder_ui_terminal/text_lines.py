@@ -56,7 +56,9 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
     """Yield a message as safe lines, broken between words where it can be."""
     for line in clean(text).split("\n"):
         indent = line[: len(line) - len(line.lstrip(" "))]
-        for part in textwrap.wrap(line, columns, subsequent_indent=indent) or [""]:
+        for part in textwrap.wrap(
+            line, columns, subsequent_indent=indent, break_on_hyphens=False
+        ) or [""]:
             yield from fold(part, columns)
 
 
