@@ -50,9 +50,24 @@ def test_what_cannot_be_changed_without_loss_is_left_to_the_person(tmp_path, tex
 @pytest.mark.finding("F9")
 def test_a_value_is_removed_and_a_missing_one_named(tmp_path):
     two = document("mode = 'plan'\n[tools]\ndisable = ['a']\n", tmp_path)
-    assert without_value(two, ("tools", "disable")).text == "mode = 'plan'\n[tools]\n"
+    assert without_value(two, ("tools", "disable")).text == "mode = 'plan'\n"
     with pytest.raises(ConfigError, match="does not set max_turns"):
         without_value(two, ("max_turns",))
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("[tools]\ndisable = ['a']\n", ""),
+        ("mode = 'plan'\n\n[tools]\ndisable = ['a']\n\n[wrap]\nx = 1\n", None),
+        ("[tools]\ndisable = ['a']\n# why\n", "[tools]\n# why\n"),
+        ("[tools]\ndisable = ['a']\nalways = ['b']\n", "[tools]\nalways = ['b']\n"),
+        ("tools.disable = ['a']\n", ""),
+    ],
+)
+def test_a_table_goes_with_its_last_value_unless_a_comment_is_there(tmp_path, text, rest):
+    changed = without_value(document(text, tmp_path), ("tools", "disable")).text
+    assert changed == ("mode = 'plan'\n\n[wrap]\nx = 1\n" if rest is None else rest)
 
 
 @pytest.mark.finding("F9")

@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
@@ -27,7 +28,25 @@ def without_value(document: ConfigFile, key: tuple[str, ...]) -> ConfigFile:
     lines = document.text.splitlines(keepends=True)
     if place := _place_of(document, key):
         lines[place.first - 1 : place.last] = []
-    return _first_right(document, key, ["".join(lines)], expected, "remove it")
+    text = "".join(lines)
+    texts = [_without_empty_table(text, key[:-1]), text]
+    return _first_right(document, key, texts, expected, "remove it")
+
+
+def _without_empty_table(text: str, table: tuple[str, ...]) -> str:
+    """Return *text* without the header of *table*, unless a key or a comment is below it."""
+    lines = text.splitlines(keepends=True)
+    header = _header_line(ConfigFile(Path(), text.encode()), table) if table else None
+    if header is None:
+        return text
+    below = next((place for place in range(header, len(lines)) if lines[place].strip()), len(lines))
+    if below < len(lines) and not lines[below].startswith("["):
+        return text
+    above = header - 1
+    while above and not lines[above - 1].strip():
+        above -= 1
+    gap = lines[above : header - 1] if below < len(lines) else []
+    return "".join([*lines[:above], *gap, *lines[below:]])
 
 
 def as_toml(value: Any) -> str:

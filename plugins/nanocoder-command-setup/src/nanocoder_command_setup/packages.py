@@ -183,7 +183,7 @@ def _pip(action: str, *packages: str) -> Ended:
         command = [*head, *options.get(action, []), *links, *packages]
     else:
         raise UsageError(
-            f"neither pip nor uv is available to {action} {' '.join(packages)} in {sys.prefix}:"
+            f"neither pip nor uv is available to change the packages in {sys.prefix}:"
             " install one of them first"
         )
     return Ended(tool, subprocess.run(command, check=False).returncode)
