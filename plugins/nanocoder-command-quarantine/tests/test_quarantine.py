@@ -28,6 +28,25 @@ def test_a_plugin_that_was_set_aside_stays_out_until_it_is_restored(nanocoder):
     assert nanocoder("call", "glob", '{"pattern": "*"}').returncode == 0
 
 
+def test_a_plugin_that_cannot_be_imported_needs_no_restoring(nanocoder, tmp_path):
+    site = tmp_path / "site"
+    info = site / "acme_broken-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: acme-broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[nanocoder]\nacme-broken = acme_broken\n")
+    (site / "acme_broken.py").write_text("raise RuntimeError('boom')\n")
+    (site / "sitecustomize.py").write_text(
+        "import site\nfolders = site.getsitepackages()\n"
+        f"site.getsitepackages = lambda *a: [*folders, {str(site)!r}]\n"
+    )
+    env = {"PYTHONPATH": str(site)}
+    listed = nanocoder("plugins", "restore", env=env)
+    assert "acme-broken, which needs no restoring once it works: import failed" in listed.stdout
+    named = nanocoder("plugins", "restore", "acme-broken", env=env)
+    assert named.returncode == 2
+    assert "'acme-broken' is set aside at each start, until it works: import failed" in named.stderr
+
+
 def test_the_end_of_a_session_keeps_who_failed_and_never_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     failed = {"acme-a": "late\nagain", "command-quarantine": "x"}

@@ -44,9 +44,14 @@ def restore(arguments: Namespace, host: Host) -> int:
         for name, why in sorted(rows.items()):
             host.print_line(f"{name}: {why}")
         if not rows:
-            host.print_line("No plugin is set aside because it failed.")
+            host.print_line("No plugin waits to be restored.")
+        for name, why in sorted(host.plugins.set_aside.items()):
+            if name not in rows:
+                host.print_line(f"{name}, which needs no restoring once it works: {why}")
         return 0
     for name in arguments.names:
+        if name not in rows and (why := host.plugins.set_aside.get(name)):
+            raise UsageError(f"{name!r} is set aside at each start, until it works: {why}")
         if name not in rows:
             raise UsageError(f"{name!r} is not set aside{did_you_mean(name, rows)}")
     write(host.state_dir, {name: why for name, why in rows.items() if name not in arguments.names})
