@@ -51,7 +51,7 @@ class Proposal:
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether a person named it although it is no plugin, no set and no package of ours."""
+        """Tell whether a person named it, and it is no plugin, no set and no package of ours."""
         name = normal(self.package.distribution)
         is_ours = name.startswith(SET) or name in known_packages()
         return self.is_named and not (self.package.plugins or self.may_be_plugin or is_ours)
