@@ -50,8 +50,8 @@ def restore(arguments: Namespace, host: Host) -> int:
                 host.print_line(f"{name}, which needs no restoring once it works: {why}")
         return 0
     for name in arguments.names:
-        if name not in rows and (why := host.plugins.set_aside.get(name)):
-            raise UsageError(f"{name!r} is set aside at each start, until it works: {why}")
+        if name not in rows and (reason := host.plugins.set_aside.get(name)):
+            raise UsageError(f"{name!r} is set aside at each start, until it works: {reason}")
         if name not in rows:
             raise UsageError(f"{name!r} is not set aside{did_you_mean(name, rows)}")
     write(host.state_dir, {name: why for name, why in rows.items() if name not in arguments.names})
