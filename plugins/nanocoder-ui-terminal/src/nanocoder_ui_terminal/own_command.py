@@ -59,8 +59,8 @@ def _as_typed(event: Event) -> Event:
     """Leave the time limit out of an event that shows the call: the person did not type it."""
     if "arguments" not in event.data:
         return event
-    shown = {key: value for key, value in event.data["arguments"].items() if key != "timeout"}
-    return evolve(event, data={**event.data, "arguments": shown})
+    arguments = {key: value for key, value in event.data["arguments"].items() if key != "timeout"}
+    return evolve(event, data={**event.data, "arguments": arguments})
 
 
 def _longest_timeout(schema: Mapping[str, Any]) -> dict[str, Any]:
