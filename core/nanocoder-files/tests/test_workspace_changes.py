@@ -662,7 +662,9 @@ def test_no_handle_is_left_open(ground):
         workspace.write_text("alias/f", "y")
         workspace.read_file("alias/../e/f")
         workspace.scan("alias")
-        list(workspace.walk())
+        with workspace.open_folder("d") as folder:
+            folder.open("e").close()
+            refusal(folder.open, "missing")
         with workspace.open("d/e/f") as file:
             assert file.read() == b"y"
         for call in (workspace.read_bytes, workspace.scan, workspace.delete, workspace.stat):

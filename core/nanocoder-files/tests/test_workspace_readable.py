@@ -1,7 +1,7 @@
 """What policies let be read: in every way in which a workspace reads and lists."""
 
 import pytest
-from nanocoder import LeftOut, PathFilter, Readable, Workspace, WorkspaceError
+from nanocoder import PathFilter, Readable, Workspace, WorkspaceError
 
 
 class Payroll(PathFilter):
@@ -50,28 +50,25 @@ def test_what_is_refused_is_opened_by_no_path(workspace, path):
 
 
 @pytest.mark.finding("C3")
-def test_a_walk_leaves_it_out_and_counts_it(workspace):
-    left_out = LeftOut()
-    walked = {entry.path for entry in workspace.walk(left_out=left_out)}
-    assert walked == {"a", "deep", "deep/c", "link"}
-    batches = workspace.files()
-    assert {files.path(name) for files in batches for name in files.names} == {"a", "deep/c"}
-    assert (len({*left_out.files}), len({*left_out.folders})) == (1, 2)
+def test_a_listing_leaves_it_out(workspace):
+    assert {entry.path for entry in workspace.scan()} == {"a", "deep", "link"}
     assert [entry.name for entry in workspace.scan("deep")] == ["c"]
+    with workspace.open_folder() as folder:
+        assert folder.refused(["a", "payroll", "private"]) == {"payroll", "private"}
 
 
 @pytest.mark.finding("C3")
 @pytest.mark.parametrize("start", ["payroll", "payroll/2026"])
-def test_no_walk_starts_where_nobody_may_read(workspace, start):
-    for walk in (workspace.walk, workspace.files, workspace.scan, workspace.readable_below):
+def test_no_listing_starts_where_nobody_may_read(workspace, start):
+    for listing in (workspace.open_folder, workspace.scan, workspace.readable_below):
         with pytest.raises(WorkspaceError) as caught:
-            list(walk(start))
+            listing(start)
         assert caught.value.error_class == "read_denied"
 
 
 @pytest.mark.finding("C3")
-def test_what_a_person_has_to_agree_to_is_found_only_where_a_walk_starts_there(workspace):
-    assert [entry.path for entry in workspace.walk("private")] == ["private/b"]
+def test_what_a_person_has_to_agree_to_is_found_only_where_a_listing_starts_there(workspace):
+    assert [entry.path for entry in workspace.scan("private")] == ["private/b"]
     assert workspace.read_text("private/b") == "text\n"  # who named it was asked
     assert not workspace.readable_below()("private/b")
     assert workspace.readable_below("private")("private/b")
@@ -82,7 +79,7 @@ def test_a_filter_that_breaks_refuses(root):
     readable = Readable([("acme", Payroll()), ("broken", Broken())])
     assert readable.refuses("a") == "policy 'broken' failed: RuntimeError: boom"
     with Workspace(root, readable=readable) as workspace:
-        assert list(workspace.walk()) == []
+        assert workspace.scan() == []
         with pytest.raises(WorkspaceError, match="boom"):
             workspace.read_text("a")
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nanocoder import LeftOut, Workspace, unescape_path
+from nanocoder import Workspace, unescape_path
 from nanocoder_kit_glob.git_ignore import GitIgnore, list_files, walk
-from nanocoder_kit_glob.left_out import left_out_note
+from nanocoder_kit_glob.left_out import LeftOut, left_out_note
+from nanocoder_kit_glob.walks import Sieve, walk_tree
 
 # What the tree holds while patterns change: short names, so that patterns hit them.
 FILES = (
@@ -149,7 +150,7 @@ def test_what_is_ignored_is_left_out(tmp_path, force_walk):
         walked = [entry.path for entry in walk(workspace) if entry.kind == "file"]
         assert walked == [".gitignore", "keep.py", "sub/.gitignore", "sub/keep.log"]
         assert [entry.path for entry in walk(workspace, "sub/deep")] == []
-        assert len([entry for entry in workspace.walk() if entry.kind == "file"]) == 7
+        assert len([e for e in walk_tree(workspace, ".", Sieve()) if e.kind == "file"]) == 7
         assert GitIgnore(workspace).ignores("build/not/there")
         assert not GitIgnore(workspace).ignores(".")
 

@@ -1,7 +1,6 @@
 """What a result says of what a walk has left out."""
 
-from nanocoder import LeftOut
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_glob.left_out import LeftOut, left_out_metadata, left_out_note
 
 
 def test_files_and_folders_are_counted_once_each():

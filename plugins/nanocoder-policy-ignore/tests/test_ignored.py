@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_read_as_a_whole_closes_everything(read, kind):
 
 
 @pytest.mark.contract("H7")
-def test_walks_leave_the_files_out_and_reading_says_why(read):
+def test_listings_leave_the_files_out_and_reading_says_why(read):
     write(read.root, ".nanocoderignore", "*.csv\nprivate/\n")
     for path in ("a.csv", "a.txt", "private/b.txt", "x/c.csv"):
         write(read.root, path, "text")
@@ -124,7 +124,8 @@ def test_walks_leave_the_files_out_and_reading_says_why(read):
 
     policy = plugin.nanocoder_readable(session, None)
     with Workspace(read.root, readable=Readable([("policy-ignore", policy)])) as workspace:
-        assert [entry.path for entry in workspace.walk()] == [".nanocoderignore", "a.txt", "x"]
+        assert [entry.path for entry in workspace.scan()] == [".nanocoderignore", "a.txt", "x"]
+        assert workspace.scan("x") == []
         with pytest.raises(WorkspaceError, match="leaves this out") as refused:
             workspace.read_bytes("private/b.txt")
     assert refused.value.error_class == "read_denied"

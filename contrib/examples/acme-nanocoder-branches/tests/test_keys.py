@@ -11,4 +11,4 @@ def test_the_keys_of_releases_are_left_out_and_refused(tmp_path):
     readable = Readable([("acme-policy-branches", nanocoder_readable(Settings()))])
     assert readable.refuses("release-keys/old/key.asc") == "keys that sign releases"
     with Workspace(tmp_path, readable=readable) as workspace:
-        assert [entry.path for entry in workspace.walk()] == ["src", "src/a.py"]
+        assert [entry.path for entry in workspace.scan()] == ["src"]

@@ -1,13 +1,11 @@
 from nanocoder_files import Entry as Entry
-from nanocoder_files import Files as Files
-from nanocoder_files import LeftOut as LeftOut
+from nanocoder_files import Folder as Folder
 from nanocoder_files import PathFilter as PathFilter
 from nanocoder_files import Protection as Protection
 from nanocoder_files import ProtectionKind as ProtectionKind
 from nanocoder_files import Readable as Readable
 from nanocoder_files import ResolvedPath as ResolvedPath
 from nanocoder_files import TextFile as TextFile
-from nanocoder_files import WalkRules as WalkRules
 from nanocoder_files import Workspace as Workspace
 from nanocoder_files import WorkspaceError as WorkspaceError
 from nanocoder_files import Written as Written

@@ -5,6 +5,7 @@ from nanocoder_schema import front_door
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
     "nanocoder_files.content": "TextFile",
+    "nanocoder_files.folder": "Entry Folder",
     "nanocoder_files.change": "Change FileKind FileState",
     "nanocoder_files.path_arguments": "named_paths",
     "nanocoder_files.paths": "WorkspaceError escape_path unescape_path",
@@ -13,13 +14,12 @@ _NAMES = {
         sync_directory writable_by_others write_private
     """,
     "nanocoder_files.protected": "Protection ProtectionKind fold_name is_git_name protection_of",
-    "nanocoder_files.readable": "Closed LeftOut OwnFolders PathFilter Readable",
+    "nanocoder_files.readable": "Closed OwnFolders PathFilter Readable",
     "nanocoder_files.reading": "MAX_BYTES",
     "nanocoder_files.resolution": "ResolvedPath resolver",
     "nanocoder_files.restore": "Restore recover recover_all",
     "nanocoder_files.rollback": "Restored Rollback",
     "nanocoder_files.snapshot": "Snapshot",
-    "nanocoder_files.tree": "Entry Files WalkRules",
     "nanocoder_files.workspace": "Workspace",
     "nanocoder_files.writing": "Written",
 }

@@ -2,6 +2,8 @@ from nanocoder_files.change import Change as Change
 from nanocoder_files.change import FileKind as FileKind
 from nanocoder_files.change import FileState as FileState
 from nanocoder_files.content import TextFile as TextFile
+from nanocoder_files.folder import Entry as Entry
+from nanocoder_files.folder import Folder as Folder
 from nanocoder_files.path_arguments import named_paths as named_paths
 from nanocoder_files.paths import WorkspaceError as WorkspaceError
 from nanocoder_files.paths import escape_path as escape_path
@@ -21,7 +23,6 @@ from nanocoder_files.protected import fold_name as fold_name
 from nanocoder_files.protected import is_git_name as is_git_name
 from nanocoder_files.protected import protection_of as protection_of
 from nanocoder_files.readable import Closed as Closed
-from nanocoder_files.readable import LeftOut as LeftOut
 from nanocoder_files.readable import OwnFolders as OwnFolders
 from nanocoder_files.readable import PathFilter as PathFilter
 from nanocoder_files.readable import Readable as Readable
@@ -34,8 +35,5 @@ from nanocoder_files.restore import recover_all as recover_all
 from nanocoder_files.rollback import Restored as Restored
 from nanocoder_files.rollback import Rollback as Rollback
 from nanocoder_files.snapshot import Snapshot as Snapshot
-from nanocoder_files.tree import Entry as Entry
-from nanocoder_files.tree import Files as Files
-from nanocoder_files.tree import WalkRules as WalkRules
 from nanocoder_files.workspace import Workspace as Workspace
 from nanocoder_files.writing import Written as Written

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-MAX_PATHS_KEPT = 10_000
 MAX_FOLDERS_KNOWN = 10_000
 MAX_PATH_CHARS = 4_096
 """No system opens a longer path; to ask about each of its folders would take minutes."""
@@ -156,26 +155,3 @@ def _suspects(each: PathFilter, folder: str, names: Sequence[str]) -> Iterable[s
         return list(each.suspects(folder, names))
     except Exception:  # noqa: BLE001 - each name is then looked at by itself
         return names
-
-
-class LeftOut:
-    """The files and folders that policies keep out of walks; hand one to several walks to add up.
-
-    *files* and *folders* are paths relative to the workspace, the first 10,000 of each. A
-    folder that is left out is not looked into, so its files are not counted. *unreadable* are
-    folders that the system does not let be read, *cut* files with rules of which only the beginning
-    counts.
-    """
-
-    def __init__(self) -> None:
-        self.files: list[str] = []
-        self.folders: list[str] = []
-        self.unreadable: list[str] = []
-        self.cut: list[str] = []
-
-    def add(self, paths: list[str], folder: str, names: Iterable[str]) -> None:
-        """Take note of *names* in *folder* ("." for the root) in *paths*, one of the lists."""
-        prefix = "" if folder == "." else f"{folder}/"
-        for name in names:
-            if len(paths) < MAX_PATHS_KEPT:
-                paths.append(prefix + name)

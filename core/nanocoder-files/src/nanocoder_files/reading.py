@@ -6,17 +6,17 @@ import os
 import stat as mode_of
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Unpack
+from typing import TYPE_CHECKING, BinaryIO
 
 from nanocoder_files import content
 from nanocoder_files.content import TextFile
-from nanocoder_files.paths import WorkspaceError, escape_path, problem
+from nanocoder_files.folder import Entry, Folder
+from nanocoder_files.paths import WorkspaceError, escape_path, problem, unescape_path
 from nanocoder_files.private_files import open_private
 from nanocoder_files.protected import Protection
-from nanocoder_files.readable import LeftOut, Readable
+from nanocoder_files.readable import Readable
 from nanocoder_files.root import Root
 from nanocoder_files.snapshot import KnownFiles
-from nanocoder_files.tree import Entry, Files, Sieve, Tree, WalkOptions
 
 if TYPE_CHECKING:
     from nanocoder_files.snapshot import Snapshot
@@ -33,7 +33,6 @@ class Reading:
     def __init__(self, root: Root, outputs: Path | None, readable: Readable) -> None:
         self.root = root.path
         self._root = root
-        self._tree = Tree(root)
         self._readable = readable
         self._known = KnownFiles()
         self._snapshot: Snapshot | None = None
@@ -172,32 +171,20 @@ class Reading:
 
         Raises: file_not_found, not_a_directory, permission_denied.
         """
-        sieve = Sieve(*self._start(path)[1:])
-        raw = self._root.raw(path)
-        entries = self._tree.scan(raw)
-        names = [entry.name for entry in entries]
-        refused = sieve.refused(escape_path(self._root.resolved(raw)), names)
+        with self.open_folder(path) as folder:
+            entries = folder.entries(called=escape_path(self._root.raw(path)))
+            refused = folder.refused([entry.name for entry in entries])
         return [entry for entry in entries if entry.name not in refused]
 
-    def walk(
-        self, path: str = ".", *, details: bool = True, **options: Unpack[WalkOptions]
-    ) -> Iterator[Entry]:
-        """Go through the tree below *path*: names sorted, each directory before its content.
+    def open_folder(self, path: str = ".") -> Folder:
+        """Open a directory, to list it and those below; close it, or use it in a `with`.
 
-        Links are listed and never followed. Directories that cannot be read are listed with a
-        *problem*. Without *details* no entry has size and time, which is faster. Raises: what
-        `scan` raises, for *path* itself.
+        Raises: what `scan` raises.
         """
         folder, readable, asks = self._start(path)
-        return self._tree.walk(folder, Sieve(readable, asks, **options), details=details)
-
-    def files(self, path: str = ".", **options: Unpack[WalkOptions]) -> Iterator[Files]:
-        """Go through what `walk` calls files, some of one directory at a time: that is faster.
-
-        In the order of `walk` and without sizes. Raises: as there.
-        """
-        folder, readable, asks = self._start(path)
-        return self._tree.files(folder, Sieve(readable, asks, **options))
+        return Folder(
+            self._root, self._root.open_directory(folder), escape_path(folder), readable, asks=asks
+        )
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return what tells whether policies let a walk below *path* get to a path.
@@ -207,7 +194,8 @@ class Reading:
         """
         if self._is_output(path):
             return self._is_output
-        return Sieve(*self._start(path)[1:]).passes
+        _, readable, asks = self._start(path)
+        return lambda found: not (readable.refuses(found) or (asks and readable.asks(found)))
 
     def _resolved(self, path: str) -> str:
         return self._root.resolved(self._root.raw(path))
@@ -281,15 +269,25 @@ class Reading:
             ):
                 raise _read_denied(path, reason)
 
-    def _refused_below(self, folder: str, readable: Readable) -> list[str]:
-        """Return what a walk of *folder* leaves out; nothing where it is no folder."""
-        left_out = LeftOut()
-        with contextlib.suppress(OSError):  # missing: the move says so
-            with self._root.beneath.locate(folder, follow=False) as place:
-                is_folder = mode_of.S_ISDIR(place.stat().st_mode)
-            for _ in self._tree.walk(folder, Sieve(readable, True, left_out)) if is_folder else ():
-                pass
-        return [*left_out.files, *left_out.folders]
+    def _refused_below(self, folder: str, readable: Readable) -> Iterator[str]:
+        """Yield what a search of *folder* leaves out; nothing where it is no folder."""
+        waiting: list[str] = []
+        locate = self._root.beneath.locate
+        with contextlib.suppress(OSError), locate(folder, follow=False) as place:
+            # Where it is missing, the move says so.
+            waiting += [folder] if mode_of.S_ISDIR(place.stat().st_mode) else []
+        while waiting:
+            raw = waiting.pop()
+            try:
+                fd = self._root.open_directory(raw)
+            except WorkspaceError:  # nobody can read in it, wherever it is
+                continue
+            with Folder(self._root, fd, escape_path(raw), readable, asks=True) as opened:
+                entries = opened.entries(details=False)
+                refused = opened.refused([entry.name for entry in entries])
+            yield from (entry.path for entry in entries if entry.name in refused)
+            below = (e for e in entries if e.kind == "dir" and e.name not in refused)
+            waiting += [unescape_path(entry.path) for entry in below]
 
 
 def _open_output(path: str) -> tuple[int, str, os.stat_result]:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from nanocoder import WorkspaceError, unescape_path
 
 from nanocoder_kit_glob.ignore_file import Rules, read_rules
+from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_glob.walks import Files, Sieve, walk_files, walk_tree
 
 if TYPE_CHECKING:
-    from nanocoder import Entry, Files, LeftOut, Workspace
+    from nanocoder import Entry, Workspace
 
 MAX_RULE_BYTES = 1_000_000
 MAX_CUT_NAMED = 3
@@ -31,13 +33,11 @@ def walk(
     skip: Collection[str] = (),
     details: bool = True,
     depth: int = 0,
-    left_out: "LeftOut | None" = None,
+    left_out: LeftOut | None = None,
 ) -> "Iterator[Entry]":
-    """Go through the tree as `Workspace.walk` does, without what git ignores."""
-    rules = GitIgnore(workspace, left_out)
-    return workspace.walk(
-        path, rules=rules, skip=skip, details=details, depth=depth, left_out=left_out
-    )
+    """Go through the tree as `walk_tree` does, without what git ignores."""
+    sieve = _sieve(workspace, skip, depth, left_out)
+    return walk_tree(workspace, path, sieve, details=details)
 
 
 def list_files(
@@ -46,11 +46,17 @@ def list_files(
     *,
     skip: Collection[str] = (),
     depth: int = 0,
-    left_out: "LeftOut | None" = None,
-) -> "Iterator[Files]":
-    """Go through the files of the tree as `Workspace.files` does, without what git ignores."""
-    rules = GitIgnore(workspace, left_out)
-    return workspace.files(path, rules=rules, skip=skip, depth=depth, left_out=left_out)
+    left_out: LeftOut | None = None,
+) -> Iterator[Files]:
+    """Go through the files of the tree as `walk_files` does, without what git ignores."""
+    return walk_files(workspace, path, _sieve(workspace, skip, depth, left_out))
+
+
+def _sieve(
+    workspace: "Workspace", skip: Collection[str], depth: int, left_out: LeftOut | None
+) -> Sieve:
+    left_out = LeftOut() if left_out is None else left_out
+    return Sieve(GitIgnore(workspace, left_out), skip, depth, left_out)
 
 
 class GitIgnore:
@@ -59,7 +65,7 @@ class GitIgnore:
     *left_out* gets the names of ignore files of which only the beginning counts.
     """
 
-    def __init__(self, workspace: "Workspace", left_out: "LeftOut | None" = None) -> None:
+    def __init__(self, workspace: "Workspace", left_out: LeftOut | None = None) -> None:
         self._workspace = workspace
         self._left_out = left_out
         self._chains: dict[str, Chain] = {}

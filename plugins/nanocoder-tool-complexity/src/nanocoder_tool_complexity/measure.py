@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
-from nanocoder import Cancel, Cancelled, LeftOut, Workspace, WorkspaceError
+from nanocoder import Cancel, Cancelled, Workspace, WorkspaceError
 from nanocoder_kit_glob.git_ignore import walk
+from nanocoder_kit_glob.left_out import LeftOut
 
 SKIPPED = frozenset(
     {

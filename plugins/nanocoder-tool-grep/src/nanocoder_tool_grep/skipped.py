@@ -1,7 +1,7 @@
 """The files that a search did not look at."""
 
 from attrs import define, field
-from nanocoder import LeftOut
+from nanocoder_kit_glob.left_out import LeftOut
 
 
 @define

@@ -3,9 +3,9 @@
 from typing import Annotated, Any
 
 from attrs import frozen
-from nanocoder import Effect, Entry, LeftOut, Param, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder import Effect, Entry, Param, Tool, ToolContext, ToolResult, hookimpl, tool
 from nanocoder_kit_glob import SKIPPED
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_glob.left_out import LeftOut, left_out_metadata, left_out_note
 
 MAX_DEPTH = 20
 _MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}

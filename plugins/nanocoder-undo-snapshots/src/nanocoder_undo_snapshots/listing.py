@@ -10,6 +10,7 @@ from typing import NamedTuple
 from attrs import define, field
 from nanocoder import Workspace, unescape_path
 from nanocoder_kit_glob.git_ignore import GitIgnore
+from nanocoder_kit_glob.walks import Sieve, walk_files
 
 TICK_NS = 20_000_000
 """The clock of a file system may be so far behind."""
@@ -76,7 +77,7 @@ class Ignores:
 def list_workspace(workspace: Workspace, root: Path, most_files: int) -> Listing:
     """Return the files of *workspace* as they are now; raises TooLargeError."""
     listing = Listing(Ignores(workspace))
-    for files in workspace.files(rules=listing.ignores):
+    for files in walk_files(workspace, ".", Sieve(listing.ignores)):
         if len(listing.files) + len(files.names) > most_files:
             raise TooLargeError
         folder = os.path.join(root, unescape_path(files.folder), "")

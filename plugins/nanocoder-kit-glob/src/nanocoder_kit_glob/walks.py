@@ -1,0 +1,199 @@
+"""Walks through the tree below a folder, without what policies keep out and `.git`.
+
+`git_ignore` has the walks of tools, which leave out what git ignores, too.
+"""
+
+import os
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve, field, frozen
+from nanocoder import WorkspaceError, unescape_path
+from nanocoder_files import is_git_name
+
+from nanocoder_kit_glob.left_out import LeftOut
+
+if TYPE_CHECKING:
+    from nanocoder import Entry, Folder, Workspace
+
+# How many levels of a tree keep their directory open while the walk is below them.
+MAX_OPEN = 32
+
+WalkRules = Callable[[str, Sequence[str], Sequence[str]], Collection[str]]
+"""Says what a walk leaves out of a folder, "." for the root.
+
+It is called once for each folder, from the top down, with the names of its files and links and with
+those of its folders.
+"""
+
+
+@frozen
+class Sieve:
+    """What a walk leaves out: what *rules* say, names in *skip*, `.git`, and what policies say.
+
+    *left_out* takes note of what policies keep out. *depth* is how many levels to go through, 0 for
+    all.
+    """
+
+    rules: WalkRules | None = None
+    skip: Collection[str] = ()
+    depth: int = 0
+    left_out: LeftOut = field(factory=LeftOut)
+
+    def passed(
+        self, folder: "Folder", names: list[str], folders: list[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return those of the *names* of files, and of *folders*, that are not left out."""
+        if self.rules is not None and (ruled_out := self.rules(folder.path, names, folders)):
+            names = [name for name in names if name not in ruled_out]
+            folders = [name for name in folders if name not in ruled_out]
+        names, folders = self._not_skipped(names), self._not_skipped(folders)
+        if refused := folder.refused([*names, *folders]):
+            self.left_out.add(self.left_out.files, folder.path, refused.intersection(names))
+            self.left_out.add(self.left_out.folders, folder.path, refused.intersection(folders))
+            names = [name for name in names if name not in refused]
+            folders = [name for name in folders if name not in refused]
+        return names, folders
+
+    def _not_skipped(self, names: list[str]) -> list[str]:
+        remaining = [name for name in names if name not in self.skip] if self.skip else names
+        return [name for name in remaining if not is_git_name(unescape_path(name))]
+
+
+class _Level:
+    """A folder on the way down; a walk that lists entries keeps them by name."""
+
+    __slots__ = ("entries", "folder", "items")
+
+    def __init__(self, folder: "Folder") -> None:
+        self.folder = folder
+        self.entries: dict[str, Entry] = {}
+        self.items: Iterator[Files | str] = iter(())
+
+    def enter(self, name: str) -> "Folder":
+        """Open the folder *name*; this one is opened again if it was closed on the way down."""
+        self.folder.open_again()
+        return self.folder.open(name)
+
+
+class Files:
+    """Regular files in one directory: *names*, sorted, in *folder* ("" for the root)."""
+
+    __slots__ = ("_opened", "folder", "names")
+
+    def __init__(self, opened: "Folder", names: list[str]) -> None:
+        self.folder = "" if opened.path == "." else opened.path
+        self.names = names
+        self._opened = opened
+
+    def path(self, name: str) -> str:
+        """Return the path of one of them, relative to the workspace."""
+        return f"{self.folder}/{name}" if self.folder else name
+
+    def mtimes(self, names: list[str]) -> list[float]:
+        """Return when these were changed, in seconds, 0 for a file that is gone.
+
+        It has to be asked before the walk goes on.
+        """
+        return [self._mtime(name) for name in names]
+
+    def _mtime(self, name: str) -> float:
+        try:
+            self._opened.open_again()
+            name, fd = unescape_path(name), self._opened.fd
+            return os.stat(name, dir_fd=fd, follow_symlinks=False).st_mtime
+        except (OSError, WorkspaceError):
+            return 0.0
+
+
+def walk_tree(
+    workspace: "Workspace", path: str, sieve: Sieve, *, details: bool = True
+) -> "Iterator[Entry]":
+    """Go through the tree below *path*: names sorted, each directory before its content.
+
+    Links are listed and never followed. Directories that cannot be read are listed with a
+    *problem*. Without *details* no entry has size and time, which is faster. Raises: what
+    `Workspace.open_folder` raises, for *path* itself.
+    """
+
+    def list_names(level: _Level) -> tuple[list[str], list[str]]:
+        entries = level.folder.entries(details=details)
+        level.entries = {entry.name: entry for entry in entries}
+        folders = [entry.name for entry in entries if entry.kind == "dir"]
+        return [entry.name for entry in entries if entry.kind != "dir"], folders
+
+    for level, item, error in _descend(workspace.open_folder(path), list_names, sieve):
+        if isinstance(item, Files):
+            yield from map(level.entries.__getitem__, item.names)
+        else:
+            entry = level.entries[item]
+            yield evolve(entry, problem=str(error)) if error else entry
+
+
+def walk_files(workspace: "Workspace", path: str, sieve: Sieve) -> Iterator[Files]:
+    """Go through what `walk_tree` calls files, some of one directory at a time: that is faster.
+
+    In its order and without sizes. Raises: as there.
+    """
+    folder = workspace.open_folder(path)
+    for level, item, error in _descend(folder, lambda each: each.folder.names(), sieve):
+        if isinstance(item, Files):
+            yield item
+        elif error and error.error_class != "file_not_found":
+            sieve.left_out.add(sieve.left_out.unreadable, level.folder.path, [item])
+
+
+def _descend(
+    top: "Folder", list_names: Callable[[_Level], tuple[list[str], list[str]]], sieve: Sieve
+) -> Iterator[tuple[_Level, Files | str, WorkspaceError | None]]:
+    """Go through the tree, each directory before its content; closes *top*.
+
+    *list_names* reads one directory. Yields the level of each item, runs of files and the names
+    of directories, and the error of a directory that cannot be opened.
+    """
+
+    def list_level(folder: "Folder") -> _Level:
+        level = _Level(folder)
+        try:
+            names, folders = sieve.passed(folder, *list_names(level))
+        except BaseException:
+            folder.close()
+            raise
+        level.items = _runs(folder, names, folders)
+        return level
+
+    levels = [list_level(top)]
+    try:
+        while levels:
+            level = levels[-1]
+            item = next(level.items, None)
+            if item is None:
+                levels.pop().folder.close()
+            elif isinstance(item, Files) or len(levels) == sieve.depth:
+                yield level, item, None
+            else:
+                try:
+                    levels.append(list_level(level.enter(item)))
+                except WorkspaceError as error:  # no permission, gone, or too deep to be named
+                    yield level, item, error
+                    continue
+                if len(levels) > MAX_OPEN:
+                    levels[-MAX_OPEN - 1].folder.close()
+                yield level, item, None
+    finally:
+        for level in levels:
+            level.folder.close()
+
+
+def _runs(opened: "Folder", names: list[str], folders: list[str]) -> Iterator[Files | str]:
+    """Yield the files up to a directory, the directory, and so on."""
+    at = 0
+    for folder in folders:
+        end = bisect(names, folder, at)
+        if at < end:
+            yield Files(opened, names[at:end])
+        yield folder
+        at = end
+    if at < len(names):
+        yield Files(opened, names[at:])
