@@ -195,7 +195,7 @@ class Reading:
         if self._is_output(path):
             return self._is_output
         _, readable, asks = self._start(path)
-        return lambda found: not (readable.refuses(found) or (asks and readable.asks(found)))
+        return lambda name: not (readable.refuses(name) or (asks and readable.asks(name)))
 
     def _resolved(self, path: str) -> str:
         return self._root.resolved(self._root.raw(path))
