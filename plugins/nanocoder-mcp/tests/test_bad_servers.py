@@ -74,6 +74,18 @@ def test_a_server_that_floods_its_log_answers_all_the_same(place):
         assert not called(session, "mcp_chatters_echo", SAY)[0].is_error
 
 
+@pytest.mark.parametrize("kind", ["cut", "formless"])
+def test_an_answer_that_cannot_be_read_ends_its_call_at_once(place, kind):
+    place.add(kind)
+    began = time.monotonic()
+    with place.session() as session:
+        for _ in range(2):
+            result, _ = called(session, f"mcp_{kind}_echo", SAY)
+            assert result.error_class == "server_failed"
+            assert f"{kind!r} sent an answer that cannot be read" in result.output
+    assert time.monotonic() - began < 20
+
+
 def test_a_server_that_sends_10_mb_is_ended(place):
     place.add("huge")
     with place.session() as session:
@@ -170,11 +182,13 @@ def test_plug_016_a_tool_that_changes_in_mid_session_is_held_back(place, tmp_pat
 
 
 @pytest.mark.contract("C20")
-def test_a_server_whose_command_changed_offers_nothing_until_it_is_reviewed(place):
+def test_a_server_whose_command_changed_is_not_called_until_it_is_reviewed(place):
     place.add("good")
     place.tables["good"]["env"] = {"MODE": "other"}
-    with place.session() as session:
-        assert not session.tools
+    with place.session(mode="ask", approve=None) as session:  # nothing is asked for nothing
+        result, _ = called(session, "mcp_good_echo", SAY)
+    assert result.error_class == "definition_changed"
+    assert "nanocoder mcp review good" in result.output
 
 
 def test_a_call_is_interrupted_and_the_server_hears_of_it(place, tmp_path):

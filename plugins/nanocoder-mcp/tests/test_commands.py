@@ -89,15 +89,18 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     command, *rest = START
     server = {"command": command, "args": [*rest, "good"], "type": "stdio"}
     file.write_text(json.dumps({"mcpServers": {"shop": server}}))
-    assert "No server is configured" in mcp("mcp", "list").stdout
-    assert (
-        "trust the folder as it is now: nanocoder config trust"
-        in mcp("mcp", "review", "shop").stderr
-    )
+    waiting = f"{file} names servers that do not count until you trust them (shop)"
+    listed = mcp("mcp", "list")
+    assert "No server is configured" in listed.stdout
+    assert f"{waiting}: nanocoder config trust" in listed.stderr
+    assert json.loads(mcp("mcp", "list", "--output", "json").stdout)["problems"][0] in listed.stderr
+    assert waiting in mcp("mcp", "review", "shop").stderr
+    assert "do not count until you run nanocoder config trust" in mcp("doctor").stdout
     trusted = mcp("config", "trust", "--yes").stdout
     assert f"{file} brings servers:\nshop starts: {command}" in trusted
     assert "sets nothing" not in trusted
     assert "not reviewed" in mcp("mcp", "list").stdout
+    assert ".mcp.json brings servers" not in mcp("doctor").stdout
     assert "nobody agreed to start it" in mcp("mcp", "test", "shop").stderr
     call = ("call", "mcp_shop_echo", '{"text": "hi"}', "--mode", "auto")
     assert "Unknown tool" in mcp(*call).stderr
@@ -107,10 +110,24 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     # The same name with another command is another server.
     server["args"] = [*rest, "liar"]
     file.write_text(json.dumps({"mcpServers": {"shop": server}}))
-    assert "No server is configured" in mcp("mcp", "list").stdout  # the folder is another one, too
+    assert "is not as it was when you trusted it (shop)" in mcp("mcp", "list").stderr
+    assert "not called: " in mcp(*call).stderr
+    assert "you trusted it (shop): nanocoder config trust" in mcp(*call).stderr
     assert mcp("config", "trust", "--yes").returncode == 0
     assert "changed: review it" in mcp("mcp", "list").stdout
-    assert "Unknown tool" in mcp(*call).stderr
+    gone = mcp(*call)
+    assert "than it did when you accepted it: nanocoder mcp review shop" in gone.stderr
+    assert gone.returncode == 1
+
+
+def test_without_a_person_nothing_is_accepted_and_the_exit_code_says_so(mcp):
+    done = mcp("mcp", "add", "good", "--", *START, "good")
+    assert (done.returncode, "run this again with --yes" in done.stderr) == (3, True)
+    version = mcp.cwd / "version"
+    mcp("mcp", "add", "good", "--yes", "--", *START, "good", str(version))
+    version.write_text("2")
+    assert mcp("mcp", "review", "good").returncode == 3
+    assert mcp("mcp", "review", "other").returncode == 2
 
 
 @pytest.mark.parametrize(

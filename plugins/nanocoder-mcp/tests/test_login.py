@@ -1,11 +1,15 @@
 """Servers that want a login, with a real authorization server and what a browser would do."""
 
+import http.server
 import json
 import os
+import pty
 import re
+import select
 import stat
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -187,3 +191,75 @@ def test_a_login_needs_an_address_that_nobody_reads_on_the_way(notes):
     config.write_text("".join(config.read_text().splitlines(keepends=True)[:3]))
     assert "is not https" in notes.run("mcp", "login", "far").stderr
     assert "has a header Authorization" in notes.run("mcp", "login", "keyed").stderr
+
+
+def test_the_address_of_a_browser_elsewhere_can_be_pasted(notes, nanocoder):
+    notes.run("mcp", "add", "notes", notes.url)
+    leader, follower = pty.openpty()
+    environment = {**nanocoder.environment, "HOME": str(notes.home), "TERM": "xterm"}
+    with subprocess.Popen(
+        [COMMAND, "mcp", "login", "notes", "--yes"],
+        cwd=notes.cwd,
+        env=environment,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    ) as process:
+        os.close(follower)
+        shown = shown_until(leader, "paste that address here")
+        os.write(leader, b"http://127.0.0.1:1/callback?state=wrong&code=x\n")
+        shown_until(leader, "This is not the address")
+        os.write(leader, redirect_of(ADDRESS.search(shown)[0]).encode() + b"\n")
+        shown_until(leader, "can be called now.")
+        assert process.wait(60) == 0
+    os.close(leader)
+    assert "the note x" in notes.run(*CALL).stdout
+
+
+def shown_until(terminal, text):
+    """Return what *terminal* shows up to *text*; fails after a minute without it."""
+    shown = ""
+    while text not in shown:
+        assert select.select([terminal], [], [], 60)[0], shown
+        shown += os.read(terminal, 4096).decode().replace("\r\n", "\n")
+    return shown
+
+
+def redirect_of(address):
+    """Return where a browser ends that cannot open the address it is sent to."""
+
+    class Stop(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.build_opener(Stop).open(address, timeout=20)
+    return refused.value.headers["Location"]
+
+
+def test_a_server_with_a_token_and_no_login_says_how_to_give_it(notes):
+    class Refusing(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(401 if self.path == "/mcp" else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self):
+            self.send_error(404)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{page.server_port}/mcp"
+        hint = f'nanocoder mcp add keyed {url} --header "Authorization: Bearer TOKEN"'
+        assert hint in notes.run("mcp", "add", "keyed", url).stdout
+        done = notes.run("mcp", "login", "keyed")
+        page.shutdown()
+    assert done.returncode == 1
+    assert "it describes no login, so it may want a token: nanocoder mcp remove keyed" in (
+        done.stderr
+    )
+    assert hint in done.stderr

@@ -26,6 +26,8 @@ from nanocoder import (
 )
 from nanocoder_kit_table import print_table
 
+from nanocoder_command_setup.trust import plugin_reviews
+
 Check = tuple[str, str, str]
 """As the core has it: what was looked at, its status, and what a person should know."""
 
@@ -43,6 +45,7 @@ def _checks(host: Host) -> Iterator[Check]:
         return  # the core's checks end with it
     try:
         yield from [*_choice_checks(host), *_model_checks(host), *_settings_checks(host)]
+        yield from _review_checks(host)
     except PersonError as error:  # of two plugins with one offer
         yield "plugins", "wrong", str(error)
     yield from _search_path_checks(host)
@@ -56,6 +59,18 @@ def _settings_checks(host: Host) -> Iterator[Check]:
         checks = getattr(plugins.settings(name), "checks", None)
         if checks is not None:
             yield from checks(host.config.trusted_folder)
+
+
+def _review_checks(host: Host) -> Iterator[Check]:
+    """Say what files of the folder bring plugins once the person trusts them."""
+    try:
+        reviews = plugin_reviews(host)
+    except PersonError as error:
+        yield "trust", "note", str(error)
+        return
+    for lines, _ in reviews:
+        text = lines[0].rstrip(":")
+        yield "trust", "note", f"{text}, which do not count until you run nanocoder config trust"
 
 
 def _search_path_checks(host: Host) -> Iterator[Check]:

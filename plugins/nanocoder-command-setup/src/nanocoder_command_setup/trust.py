@@ -21,7 +21,7 @@ NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to tr
 def trust(arguments: Namespace, host: Host) -> int:
     """Show what the project's file changes, and apply it if the person agrees."""
     file = project_file(host.cwd)
-    reviews = _plugin_reviews(host)
+    reviews = plugin_reviews(host)
     if not (os.path.lexists(file) or reviews or host.config.trusted):
         # To trust what is not there would say nothing about the file that comes later.
         raise UsageError(f"nothing to trust: {file} does not exist")
@@ -53,7 +53,7 @@ def untrust(_: Namespace, host: Host) -> int:
     return 0
 
 
-def _plugin_reviews(host: Host) -> list[Review]:
+def plugin_reviews(host: Host) -> list[Review]:
     """Return what plugins read in a trusted folder that the person has not accepted as it is.
 
     A plugin says so with a method `project_review` of its class of settings.

@@ -43,14 +43,26 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the actions of the group `mcp`."""
     json = Argument("--output", "text or json", choices=("text", "json"), default="text")
-    launch = Argument("launch", "-- COMMAND …, or an address", count="...", metavar="COMMAND|URL")
-    env = Argument("--env", "variables for the server, as one text", metavar="NAME=VALUE …")
-    header = Argument("--header", "a header for an address", metavar="NAME:VALUE")
+    start = "-- and the command that starts it, or its address"
+    launch = Argument("launch", start, count="...", metavar="COMMAND|URL")
+    env = Argument("--env", "variables for the server, such as 'A=1 B=2'", metavar="NAME=VALUE …")
+    key = "a header for an address, such as 'Authorization: Bearer TOKEN'"
+    header = Argument("--header", key, metavar="NAME:VALUE")
     yes = Argument("--yes", "accept what the server offers without a question", kind="flag")
     rows: list[tuple[str, str, tuple[Argument, ...], bool]] = [
-        ("add", "add a server and accept its tools", (env, header, yes, NAME, launch), True),
-        ("list", "list the servers and what they offer", (json, DIRECTORY), False),
-        ("review", "show what a server offers now, and accept it", (yes, NAME, DIRECTORY), True),
+        (
+            "add",
+            "add a server, once you have seen its tools",
+            (env, header, yes, NAME, launch),
+            True,
+        ),
+        (
+            "list",
+            "list the servers and their state; starts none",
+            (json, DIRECTORY),
+            False,
+        ),
+        ("review", "show what changed at a server, and accept it", (yes, NAME, DIRECTORY), True),
         ("test", "start a server and say what it answers", (json, NAME, DIRECTORY), False),
         ("login", "log in at a server in a browser", (yes, NAME, DIRECTORY), True),
         ("logout", "forget the login at a server", (NAME, DIRECTORY), True),

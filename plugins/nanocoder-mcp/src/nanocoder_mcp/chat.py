@@ -33,7 +33,12 @@ class Chat:
         folder = None
         with suppress(ConfigError):
             folder = Config.load(self._session.cwd).trusted_folder
-        return configured(self._settings, folder)
+        return configured(self._settings, folder, self._session.cwd)
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What a person should know before the first prompt: servers that do not count yet."""
+        return self._configured.remarks
 
     @property
     def commands(self) -> Mapping[str, tuple[str, str]]:
@@ -59,11 +64,13 @@ class Chat:
         if name != COMMAND:
             return None
         states = [state_of(server) for server in self._configured.servers.values()]
+        remarks = [(text,) for text in self._configured.remarks]
         if not states:
-            return [("No server is configured; nanocoder mcp add NAME -- COMMAND adds one.",)]
+            empty = "No server is configured; nanocoder mcp add NAME -- COMMAND adds one."
+            return [(empty,), *remarks]
         problems = [f"{each['server']}: {each['problem']}" for each in states if each["problem"]]
         cells = [tuple(str(state[key]) for key in HEAD) for state in states]
-        return [HEAD, *cells, *((text,) for text in [*problems, *self._configured.problems])]
+        return [HEAD, *cells, *((text,) for text in problems), *remarks]
 
     def call(self, name: str, argument: str) -> Call:
         """Return the call that the command *name* makes; raises UsageError."""

@@ -16,15 +16,16 @@ from nanocoder_mcp.accepting import accept, ask_server
 from nanocoder_mcp.config_file import added, removed, save
 from nanocoder_mcp.configured import Configured, configured
 from nanocoder_mcp.definitions import Listing
-from nanocoder_mcp.project_file import ProjectFile
 from nanocoder_mcp.records import Record
-from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools
+from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools, with_token
 from nanocoder_mcp.server import Server, server_of
 from nanocoder_mcp.settings import Settings
 from nanocoder_mcp.states import HEAD, state_of
 
 PLUGIN: Final = "mcp"
 LOGIN_NEEDED: Final = "login_needed"
+REFUSED: Final = 1
+NEEDS_PERSON: Final = 3
 ADDRESSES: Final = ("http://", "https://")
 
 
@@ -43,8 +44,8 @@ def add(arguments: Namespace, host: Host) -> int:
         return _added_without_login(host, name, table)
     for line in shown_tools(listing):
         host.print_line(line)
-    if not _agrees(arguments, host, f"Add {name}: {server.starts_with}?"):
-        return 1
+    if code := _refusal(arguments, host, f"Add {name}: {server.starts_with}?"):
+        return code
     save(host, added(host, name, table))
     accept(server, listing, info)
     count = counted(len(listing.tools), "tool")
@@ -56,6 +57,10 @@ def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int
     """Keep a server that shows nothing to a stranger: nothing of it is accepted yet."""
     save(host, added(host, name, table))
     host.print_line(f"{name} is added and asks for a login: nanocoder mcp login {name}")
+    server = _checked(name, table)
+    challenge = credentials.read(server).challenge
+    if challenge is not None and "resource_metadata" not in challenge[1]:
+        host.print_line(f"Where it takes a token in place of a login: {with_token(server)}")
     return 0
 
 
@@ -64,7 +69,7 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
     all_servers = _configured(host)
     rows = [state_of(server) for server in all_servers.servers.values()]
     if arguments.output == "json":
-        host.print_json({"servers": rows, "problems": all_servers.problems})
+        host.print_json({"servers": rows, "problems": all_servers.remarks})
         return 0
     cells = [tuple(str(row[key]) for key in HEAD) for row in rows]
     if cells:
@@ -74,8 +79,8 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
     for row in rows:
         if row["problem"]:
             host.say(f"{row['server']}: {row['problem']}")
-    for problem in all_servers.problems:
-        host.say(problem)
+    for remark in all_servers.remarks:
+        host.say(remark)
     return 0
 
 
@@ -86,8 +91,9 @@ def review(arguments: Namespace, host: Host) -> int:
     for line in shown_launch(server):
         host.print_line(line)
     if not record.agrees_to(server):
-        if server.folder is not None and not _agrees(arguments, host, "Start it to see its tools?"):
-            return 1
+        question = "Start it to see its tools?"
+        if server.folder is not None and (code := _refusal(arguments, host, question)):
+            return code
         record = Record()
     listing, info = ask_server(host.cwd, _settings(host), server)
     lines = [*shown_changes(record, listing)]
@@ -106,8 +112,8 @@ def _accepted(
     record = records.read(server)
     for line in shown_changes(record if record.agrees_to(server) else Record(), listing):
         host.print_line(line)
-    if not _agrees(arguments, host, f"Accept this of {server.name}?"):
-        return 1
+    if code := _refusal(arguments, host, f"Accept this of {server.name}?"):
+        return code
     accept(server, listing, info)
     _remember_table(host)
     host.print_line(f"{counted(len(listing.tools), 'tool')} of {server.name} can be called now.")
@@ -153,11 +159,12 @@ def login(arguments: Namespace, host: Host) -> int:
     if server.folder is not None and not record.agrees_to(server):
         for line in shown_launch(server):
             host.print_line(line)
-        if not _agrees(arguments, host, "Log in there?"):
-            return 1
+        if code := _refusal(arguments, host, "Log in there?"):
+            return code
     from nanocoder_mcp.login import log_in, show_address  # it loads the SDK
 
-    listing, info, is_new = log_in(server, host.cwd, partial(show_address, server, host))
+    show = partial(show_address, server, host)
+    listing, info, is_new = log_in(server, host.cwd, show, host)
     host.print_line(f"{server.name}: {'logged in' if is_new else 'no login was needed'}.")
     if record.agrees_to(server):
         records.note(server, "")
@@ -242,19 +249,15 @@ def _settings(host: Host) -> Settings:
 
 
 def _configured(host: Host) -> Configured:
-    return configured(_settings(host), host.config.trusted_folder)
+    return configured(_settings(host), host.config.trusted_folder, host.cwd)
 
 
 def _named(host: Host, name: str) -> Server:
     """Return the server called *name*; raises UsageError."""
     all_servers = _configured(host)
     if name not in all_servers.servers:
-        file = ProjectFile.of(host.cwd)
-        if name in file.servers:
-            raise UsageError(
-                f"{name!r} is a server of {file.path}, which counts once you trust the folder as"
-                " it is now: nanocoder config trust"
-            )
+        if name in all_servers.waiting:
+            raise UsageError(all_servers.why)
         hint = did_you_mean(name, all_servers.servers, "; nanocoder mcp list names them")
         raise UsageError(f"there is no server {name!r}{hint}")
     return all_servers.servers[name]
@@ -267,10 +270,11 @@ def _remember_table(host: Host) -> None:
         host.print_line(f"{host.config_path} has the table [plugins.mcp] now.")
 
 
-def _agrees(arguments: Namespace, host: Host, question: str) -> bool:
-    """Tell whether the person agrees; raises UsageError where nobody can be asked."""
+def _refusal(arguments: Namespace, host: Host, question: str) -> int:
+    """Return 0 where the person agrees, and otherwise the exit code: 3 where nobody is there."""
     if arguments.yes:
-        return True
+        return 0
     if not host.is_interactive:
-        raise UsageError("nobody is here to accept it; read it and run this again with --yes")
-    return host.agrees(question)
+        host.say("nobody is here to accept it; read it and run this again with --yes")
+        return NEEDS_PERSON
+    return 0 if host.agrees(question) else REFUSED

@@ -1,7 +1,9 @@
 """Which servers there are: the person's own, and those of a trusted folder's `.mcp.json`."""
 
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+from nanocoder import one_line
 
 from nanocoder_mcp.project_file import ProjectFile
 from nanocoder_mcp.server import Server, server_of
@@ -19,23 +21,44 @@ class ServerSettings(Protocol):
         """Whether those of a trusted folder count."""
 
 
+NAMES_CHARS: Final = 80
+TRUST: Final = "nanocoder config trust"
+
+
 class Configured(NamedTuple):
-    """The servers by name, and a line for each thing in a project's file that cannot be used."""
+    """The servers by name, and a line for each thing in a project's file that cannot be used.
+
+    *waiting* are servers of a project's file that do not count yet, and *why* that is so.
+    """
 
     servers: dict[str, Server]
     problems: list[str]
+    waiting: dict[str, Server] = {}  # noqa: RUF012 - never changed
+    why: str = ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """All that a person should know of the project's file."""
+        return [*self.problems, *filter(None, [self.why])]
 
 
-def configured(settings: ServerSettings, trusted_folder: Path | None) -> Configured:
+def configured(
+    settings: ServerSettings, trusted_folder: Path | None, cwd: Path | None = None
+) -> Configured:
     """Return what is configured; of two servers of one name the person's own counts.
 
-    A project's file that is wrong is a problem to tell of, and keeps nobody from starting.
+    A project's file that is wrong is a problem to tell of, and keeps nobody from starting. That of
+    *cwd* is looked for where the folder is not trusted: its servers wait.
     """
     own = {name: server_of(name, table) for name, table in settings.servers.items()}
-    if trusted_folder is None or not settings.project_servers:
+    folder = trusted_folder or cwd
+    if folder is None or not settings.project_servers:
         return Configured(own, [])
-    file = ProjectFile.of(trusted_folder)
-    if file.servers and not file.is_accepted:
-        problem = f"{file.path} is not as it was when you trusted it: nanocoder config trust"
-        return Configured(own, [*file.problems, problem])
+    file = ProjectFile.of(folder)
+    if file.servers and not (trusted_folder and file.is_accepted):
+        names = one_line(", ".join(file.servers), NAMES_CHARS)
+        why = f"{file.path} names servers that do not count until you trust them"
+        if file.was_accepted:
+            why = f"{file.path} is not as it was when you trusted it"
+        return Configured(own, file.problems, dict(file.servers), f"{why} ({names}): {TRUST}")
     return Configured({**file.servers, **own}, file.problems)

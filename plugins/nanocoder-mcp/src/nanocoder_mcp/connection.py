@@ -14,12 +14,14 @@ from mcp import Client, MCPError
 from nanocoder import ToolError, __version__
 
 from nanocoder_mcp.http import Endpoint, why_unreachable
-from nanocoder_mcp.process import ServerProcess
+from nanocoder_mcp.process import UNREADABLE, ServerProcess
 from nanocoder_mcp.requests import ServerRequests
 from nanocoder_mcp.server import Server
 
 MAX_PAGES: Final = 50
 CLOSE_S: Final = 8.0
+UNREADABLE_TEXTS: Final = (UNREADABLE, "Failed to parse JSON", "Failed to parse SSE")
+"""How errors begin that stand for such an answer: ours, and the SDK's over HTTP."""
 
 Progress = Callable[[str], None]
 
@@ -191,6 +193,8 @@ class Connection:
             return self.failure(self._endpoint.refusal, error_class)
         text = " ".join(str(error).split())[:500] or type(error).__name__
         problem = f"answered with an error: {text}"
+        if isinstance(error, MCPError) and text.startswith(UNREADABLE_TEXTS):
+            problem = UNREADABLE
         if callable(getattr(error, "error_count", None)):  # of the library that reads answers
             problem = "sent an answer that is none of the protocol"
         return self.failure(problem, error_class)

@@ -14,27 +14,34 @@ from nanocoder_mcp.connection import Connection
 from nanocoder_mcp.definitions import Listing, listing_of
 from nanocoder_mcp.http import Endpoint
 from nanocoder_mcp.oauth import LoginAuth, refuse_open_address
-from nanocoder_mcp.redirect import waiting
+from nanocoder_mcp.redirect import Redirect, waiting
 from nanocoder_mcp.requests import ServerRequests
+from nanocoder_mcp.review import with_token
 from nanocoder_mcp.server import Server
 
 LOGIN_S: Final = 300.0
 """For so long a person may take."""
 DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 ADDRESS_CHARS: Final = 80
+LINE_BYTES: Final = 65_536
+PASTE: Final = (
+    "Where that browser is on another machine, it ends at an address of 127.0.0.1 that it cannot"
+    " open: paste that address here."
+)
 
 
 def log_in(
-    server: Server, cwd: Path, show: Callable[[str], None]
+    server: Server, cwd: Path, show: Callable[[str], None], host: Host | None = None
 ) -> tuple[Listing, dict[str, Any], bool]:
     """Log in at *server*; return what it offers, who it is, and whether somebody had to log in.
 
-    *show* gets the address that the person has to open. Raises: UsageError for a server that has no
-    login, ToolError when it did not come about.
+    *show* gets the address that the person has to open. With *host* they may type the address at
+    which their browser ended, where it cannot reach this machine. Raises: UsageError for a server
+    that has no login, ToolError when it did not come about.
     """
     refuse_open_address(server)
     with asyncio.Runner() as runner:
-        lists, info, is_new = runner.run(_log_in(server, cwd, show))
+        lists, info, is_new = runner.run(_log_in(server, cwd, show, host))
     return listing_of(server.name, *lists), info, is_new
 
 
@@ -42,14 +49,18 @@ def show_address(server: Server, host: Host, address: str) -> None:
     """Tell the person where to log in, and open it in a browser where there is one."""
     host.print_line(f"To log in at {server.name}, open this address in a browser here:")
     host.print_line(for_terminal(address))
+    if host.is_interactive:
+        host.print_line(PASTE)
     sys.stdout.flush()  # a program that reads it waits for it
     if host.is_interactive and _has_display():
         webbrowser.open(address)
 
 
 async def _log_in(
-    server: Server, cwd: Path, show: Callable[[str], None]
+    server: Server, cwd: Path, show: Callable[[str], None], host: Host | None
 ) -> tuple[tuple[list[dict[str, Any]], ...], dict[str, Any], bool]:
+    loop = asyncio.get_running_loop()
+    keyboard = sys.stdin.fileno() if host is not None and host.is_interactive else None
     async with waiting(int(server.oauth.get("redirect_port", 0))) as redirect:
 
         async def expect(address: str) -> None:
@@ -58,6 +69,8 @@ async def _log_in(
                 raise UsageError(f"{server.name!r} sends its login to {text!r}")
             redirect.expect(address)
             await asyncio.to_thread(show, address)
+            if keyboard is not None:
+                loop.add_reader(keyboard, _take_typed, keyboard, redirect, host)
 
         auth = LoginAuth(server, redirect.address, expect, redirect.code)
         connection = Connection(server, Endpoint(server, auth), ServerRequests(server.name, cwd))
@@ -65,12 +78,29 @@ async def _log_in(
             async with asyncio.timeout(LOGIN_S):
                 await connection.open(LOGIN_S)
                 lists, info = await connection.lists(), connection.info
+        except ToolError as error:
+            if auth.found_login or redirect.is_expected or server.oauth:
+                raise
+            problem = f"{error}; it describes no login, so it may want a token: "
+            raise ToolError(problem + with_token(server), error_class=error.error_class) from error
         except TimeoutError:
             problem = f"nobody logged in at the MCP server {server.name!r} within {LOGIN_S:g} s"
             raise ToolError(problem, error_class="login_needed") from None
         finally:
+            if keyboard is not None:
+                loop.remove_reader(keyboard)
             await connection.close()
         return lists, info, redirect.is_expected
+
+
+def _take_typed(keyboard: int, redirect: Redirect, host: Host) -> None:
+    """Read a line that the person typed; the end of their input is none."""
+    typed = os.read(keyboard, LINE_BYTES).decode("utf-8", "replace").strip()
+    if typed:
+        host.print_line(redirect.take(typed))
+        sys.stdout.flush()
+    else:
+        asyncio.get_running_loop().remove_reader(keyboard)
 
 
 def _has_display() -> bool:

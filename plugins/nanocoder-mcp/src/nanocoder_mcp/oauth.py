@@ -150,6 +150,12 @@ class LoginAuth(httpx2.Auth):
             self._storage.kept = evolve(self._storage.kept, client={})
         self._provider = _provider(server, self._storage, redirect, show, await_code)
 
+    @property
+    def found_login(self) -> bool:
+        """Tell whether the server, or one for its logins, describes how to log in."""
+        context = self._provider.context
+        return bool(context.oauth_metadata or context.protected_resource_metadata)
+
     async def async_auth_flow(self, request: httpx2.Request) -> Flow:
         """Yield the request, and those that the login needs."""
         flow = self._provider.async_auth_flow(request)

@@ -15,6 +15,10 @@ from nanocoder_mcp.settings import Settings
 PLUGIN: Final = "mcp"
 CHANGES: Final = frozenset({Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 SHORT_CHARS: Final = 100
+LAUNCH_CHANGED: Final = (
+    "the MCP server {name!r} starts another way than it did when you accepted it:"
+    " nanocoder mcp review {name}"
+)
 READER: Final = "mcp_read"
 """The tool that reads what is no tool."""
 
@@ -24,13 +28,15 @@ def offered_tools(
 ) -> list[Tool[..., Any]]:
     """Return the tools that a person accepted, of servers that start as they did then."""
     tools: dict[str, Tool[..., Any]] = {}
-    for server in configured(settings, trusted_folder).servers.values():
+    every = configured(settings, trusted_folder)
+    for server in (*every.servers.values(), *every.waiting.values()):
         record = records.read(server)
-        if record.agrees_to(server):
-            for definition in record.tools:
-                # A tool of somebody else keeps its name, and so does the first of two of ours.
-                if definition["name"] not in others:
-                    tools.setdefault(definition["name"], tool_of(server, definition))
+        changed = "" if record.agrees_to(server) else LAUNCH_CHANGED.format(name=server.name)
+        why = every.why if server in every.waiting.values() else changed
+        for definition in record.tools:
+            # A tool of somebody else keeps its name, and so does the first of two of ours.
+            if definition["name"] not in others:
+                tools.setdefault(definition["name"], tool_of(server, definition, why))
     if (reader := read_tool(settings, trusted_folder)) is not None and READER not in others:
         tools.setdefault(READER, reader)
     return list(tools.values())
@@ -84,9 +90,14 @@ def has_texts(server: Server) -> bool:
     return record.agrees_to(server) and bool(record.resources or record.prompts)
 
 
-def tool_of(server: Server, definition: Mapping[str, Any]) -> Tool[..., Any]:
-    """Return one reviewed tool; nothing that its server says makes it look harmless."""
+def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Tool[..., Any]:
+    """Return one reviewed tool; nothing that its server says makes it look harmless.
+
+    With *why* it reaches no server, and says why that is so.
+    """
     original = definition["original"]
+    if why:
+        return _refusing(definition, why).owned(PLUGIN, __version__)
     is_read_only = original in server.read_only
     is_destructive = definition["annotations"].get("destructiveHint") is True
     risk = Risk.DESTRUCTIVE if is_destructive else Risk.DANGEROUS
@@ -103,6 +114,25 @@ def tool_of(server: Server, definition: Mapping[str, Any]) -> Tool[..., Any]:
         tokens=definition["tokens"],
     )
     return tool.owned(PLUGIN, __version__)
+
+
+def _refusing(definition: Mapping[str, Any], why: str) -> Tool[..., Any]:
+    """Return a tool that does nothing, so that a model or a script reads why it is gone."""
+
+    def refuse(arguments: Mapping[str, Any]) -> ToolResult:
+        del arguments
+        raise ToolError(f"not called: {why}", error_class="definition_changed")
+
+    return Tool(
+        name=definition["name"],
+        description=definition["description"],
+        handler=refuse,
+        signature=RawSignature(definition["schema"]),
+        risk=Risk.SAFE,
+        effects=frozenset({Effect.READ}),
+        schema=definition["schema"],
+        tokens=definition["tokens"],
+    )
 
 
 def _short(definition: Mapping[str, Any]) -> str:

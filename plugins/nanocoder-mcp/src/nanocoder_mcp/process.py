@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -31,6 +32,8 @@ LOG_LINES: Final = 5
 PIECE_BYTES: Final = 65_536
 LEAVE_S: Final = 1.0
 WORDS_CHARS: Final = 80
+UNREADABLE: Final = "sent an answer that cannot be read"
+REQUEST_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18})\b')
 
 
 class ServerProcess:
@@ -44,6 +47,7 @@ class ServerProcess:
         self._pipes: list[asyncio.BaseTransport] = []
         self._has_spoken = False
         self._odd_line = b""
+        self._unanswered: set[int] = set()
         self.messages = 0
         self.problem = ""
 
@@ -123,11 +127,23 @@ class ServerProcess:
                     self._odd_line = self._odd_line or line
                     if odd > MAX_ODD_LINES:
                         self.problem = f"wrote more than {MAX_ODD_LINES:,} lines that are no JSON"
-                    continue
+                    if (broken := self._broken_answer(line)) is None:
+                        continue
+                    message = broken
                 self._has_spoken = True
+                self._unanswered.discard(getattr(message, "id", None))
                 await to_us.send(SessionMessage(message))
         with suppress(ProcessLookupError):
             process.kill()
+
+    def _broken_answer(self, line: bytes) -> mcp_types.JSONRPCError | None:
+        """Return an error in place of a *line* that names a request which waits for its answer."""
+        named = map(int, REQUEST_ID.findall(line)) if line.lstrip().startswith(b"{") else ()
+        request_id = next((each for each in named if each in self._unanswered), None)
+        if request_id is None:
+            return None
+        error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
+        return mcp_types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
     async def _reader_of(self, pipe: Any) -> asyncio.StreamReader:
         reader = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
@@ -164,6 +180,8 @@ class ServerProcess:
         try:
             async with from_us:
                 async for message in from_us:
+                    if isinstance(message.message, mcp_types.JSONRPCRequest):
+                        self._unanswered.add(message.message.id)
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await asyncio.to_thread(_write_all, process.stdin, text.encode() + b"\n")
         except (OSError, ValueError, anyio.ClosedResourceError):

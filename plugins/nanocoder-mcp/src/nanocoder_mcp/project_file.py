@@ -55,11 +55,20 @@ class ProjectFile:
     @property
     def is_accepted(self) -> bool:
         """Tell whether the person trusted the folder with the file as it is now."""
+        return self.digest != "" and self._accepted == self.digest
+
+    @property
+    def was_accepted(self) -> bool:
+        """Tell whether the person trusted the folder with the file as it once was."""
+        return self._accepted != ""
+
+    @property
+    def _accepted(self) -> str:
         try:
             with os.fdopen(open_private(_accepted_file(self.path.parent)), "rb") as file:
-                return file.read(MAX_BYTES).decode("ascii", "replace") == self.digest
+                return file.read(MAX_BYTES).decode("ascii", "replace")
         except (OSError, ConfigError):
-            return False
+            return ""
 
     def accept(self) -> None:
         """Let the servers count from now on; raises ConfigError."""

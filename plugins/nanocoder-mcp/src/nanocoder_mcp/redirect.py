@@ -15,6 +15,8 @@ PATH: Final = "/callback"
 MAX_REQUEST_BYTES: Final = 16_384
 READ_S: Final = 10.0
 REASON_CHARS: Final = 200
+NOTHING: Final = "There is nothing here."
+NOT_EXPECTED: Final = "This is not the address at which this login ends; paste the whole of it."
 PAGE: Final = """<!doctype html><meta charset="utf-8"><title>nanocoder</title>
 <p>{text}</p>"""
 
@@ -41,6 +43,12 @@ class Redirect:
     async def code(self) -> AuthorizationCodeResult:
         """Return what the browser brought; raises ToolError for a refusal."""
         return await self._answer
+
+    def take(self, text: str) -> str:
+        """Take over an address that a person pasted; return what to tell them."""
+        place = urlsplit("".join(text.split()))
+        _, reply = self._judge(f"{place.path or PATH}?{place.query}")
+        return NOT_EXPECTED if reply == NOTHING else reply
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of a browser."""
@@ -69,7 +77,7 @@ class Redirect:
         place = urlsplit(target)
         # Any page can open this address, so only the one that knows the state is heard.
         if place.path != PATH or not self._state or _first(place.query, "state") != self._state:
-            return "404 Not Found", "There is nothing here."
+            return "404 Not Found", NOTHING
         if self._answer.done():
             return "200 OK", "This login has ended already. You can close this page."
         code = _first(place.query, "code")

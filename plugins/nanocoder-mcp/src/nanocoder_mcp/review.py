@@ -28,6 +28,13 @@ def shown_launch(server: Server) -> Iterator[str]:
         yield f"  with the header {name}: {'...' if is_own else value}"
 
 
+def with_token(server: Server) -> str:
+    """Return the commands that give a server at an address a token of the person's."""
+    header = '--header "Authorization: Bearer TOKEN"'
+    name = server.name
+    return f"nanocoder mcp remove {name}, then nanocoder mcp add {name} {server.url} {header}"
+
+
 def shown_tools(listing: Listing) -> Iterator[str]:
     """Yield a line for each tool of a new server, and for each that is left out."""
     for tool in listing.tools:

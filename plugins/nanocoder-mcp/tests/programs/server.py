@@ -65,6 +65,17 @@ def tools():
     return wrong.get(KIND, [echo])
 
 
+def garble(request):
+    """Answer a request with a line that is no message, but names it."""
+    number = json.dumps({"id": request["id"]})[1:-1]
+    lines = {
+        "cut": f'{{"jsonrpc": "2.0", {number}, "result": {{"content": [',
+        "formless": f'{{"jsonrpc": "2.0", "result": 5, {number}}}',
+    }
+    sys.stdout.write(lines[KIND] + "\n")
+    sys.stdout.flush()
+
+
 def call(request):
     """Answer a call of a tool, or do what a bad server does."""
     if KIND == "dies":
@@ -173,6 +184,9 @@ def main():
         if "id" not in request or "method" not in request:
             continue
         if KIND == "mute" and request["method"] == "tools/list":
+            continue
+        if KIND in {"cut", "formless"} and request["method"] == "tools/call":
+            garble(request)
             continue
         result = answer(request)
         if result is None:

@@ -24,7 +24,7 @@ from nanocoder_ui_terminal.call_output import Outputs
 from nanocoder_ui_terminal.choices import Models, Sessions
 from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
-from nanocoder_ui_terminal.plugin_parts import attach_named
+from nanocoder_ui_terminal.plugin_parts import attach_named, plugin_notices
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.run_summary import conversation_tokens
 from nanocoder_ui_terminal.screen import TextScreen
@@ -98,7 +98,8 @@ class Conversation:
     def say_notices(self) -> None:
         """Say which rules do not apply and which files make no command, each once."""
         problems = [each.problem for each in self._command_files() if each.problem]
-        for line in [*start_notices(self.session.config, self.session.plugins), *problems]:
+        notices = [*start_notices(self.session.config, self.session.plugins), *problems]
+        for line in [*notices, *plugin_notices(self.session)]:
             if line not in self._notices:
                 self._notices.append(line)
                 self.say(line, "yellow")

@@ -32,6 +32,10 @@ class Part(Protocol):
     def mentions(self) -> Mapping[str, str]:
         """What each name means that may stand behind an @; it has a colon."""
 
+    @property
+    def notices(self) -> Sequence[str]:
+        """What a person should know before their first prompt."""
+
     def rows(self, name: str) -> Sequence[Sequence[str]] | None:
         """Return the table that the command *name* shows, None for one that makes a call.
 
@@ -78,6 +82,11 @@ def plugin_commands(session: Session) -> dict[str, tuple[str, str]]:
 def plugin_mentions(session: Session) -> dict[str, str]:
     """Return what each name of a plugin means that may stand behind an @."""
     return {name: text for part in plugin_parts(session) for name, text in part.mentions.items()}
+
+
+def plugin_notices(session: Session) -> list[str]:
+    """Return what plugins have to tell a person before their first prompt."""
+    return [text for part in plugin_parts(session) for text in part.notices]
 
 
 def attach_named(session: Session, typed: Typed, show: Callable[[Event], Any]) -> Mentioned:
