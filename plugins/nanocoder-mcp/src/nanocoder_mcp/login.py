@@ -69,7 +69,7 @@ async def _log_in(
                 raise UsageError(f"{server.name!r} sends its login to {text!r}")
             redirect.expect(address)
             await asyncio.to_thread(show, address)
-            if keyboard is not None:
+            if host is not None and keyboard is not None:
                 loop.add_reader(keyboard, _take_typed, keyboard, redirect, host)
 
         auth = LoginAuth(server, redirect.address, expect, redirect.code)

@@ -47,7 +47,7 @@ class ServerProcess:
         self._pipes: list[asyncio.BaseTransport] = []
         self._has_spoken = False
         self._odd_line = b""
-        self._unanswered: set[int] = set()
+        self._unanswered: set[int | str] = set()
         self.messages = 0
         self.problem = ""
 
