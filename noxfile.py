@@ -75,7 +75,7 @@ def contract(session: nox.Session) -> None:
     import findings  # these two read every test file, which other sessions need not wait for
     import rows
 
-    pytest(session, *PARALLEL, "tests/contract", "tests/hostile")
+    pytest(session, *PARALLEL, "tests/contract", "tests/hostile", "tests/mutation")
     session.log("rows of the contract without a test\n%s", rows.report())
     session.log("findings without a test: %s", " ".join(findings.unheld()) or "none")
 
@@ -125,6 +125,13 @@ def soak(session: nox.Session) -> None:
     """Run the tests that wait 20 times beside busy loops; takes PATHS and `--minutes N`."""
     sync(session)
     session.run("python", "tests/soak/soak.py", *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Put small faults into what decides, and count those that no test finds; takes GROUPS."""
+    sync(session)
+    session.run("python", "tests/mutation/mutation.py", *session.posargs)
 
 
 @nox.session
