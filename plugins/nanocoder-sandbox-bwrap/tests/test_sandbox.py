@@ -51,6 +51,14 @@ def test_commands_run_inside(nanocoder, tmp_path):
 
 
 @pytest.mark.needs("bwrap")
+@pytest.mark.contract("E3")
+def test_the_relay_of_the_sandbox_is_nothing_that_a_command_left_running(nanocoder):
+    settings = 'sandbox = "bwrap"\n[plugins.sandbox-bwrap]\nhosts = ["example.org"]'
+    for _ in range(5):
+        assert call(nanocoder, "echo $http_proxy", settings)["metadata"]["ended"] == []
+
+
+@pytest.mark.needs("bwrap")
 def test_jobs_run_inside(nanocoder, tmp_path):
     command = f"echo x > {tmp_path}/pwn; echo y > mine"
     call(nanocoder, command, arguments={"background": True})

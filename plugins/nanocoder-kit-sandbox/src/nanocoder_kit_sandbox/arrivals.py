@@ -3,13 +3,14 @@
 Programs outside act by such names: an editor by `.vscode`, git by a repository, shells by `.envrc`.
 """
 
+import math
 import os
 import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from nanocoder import ToolError
 from nanocoder_files import protection_of
@@ -40,6 +41,27 @@ class Arrivals:
         self._expected: dict[str, _Kind | None] = {}
         self._held: set[str] = set()
         self.is_expecting = False
+        self._until_s = math.inf
+
+    @classmethod
+    def of_killed(cls, root: Path, noted: Any, until_s: float) -> Self | None:
+        """Return what a killed session expected, as it *noted* it; None for nothing.
+
+        What is younger than *until_s*, in seconds since the epoch, is not of its commands.
+        """
+        arrivals = cls(root)
+        try:
+            expected, held = noted
+            kinds = {name: kind and _Kind(*kind) for name, kind in expected.items()}
+            arrivals._expected, arrivals._held = kinds, set(held)
+        except (TypeError, ValueError, AttributeError):
+            return None
+        arrivals._until_s = until_s
+        return arrivals
+
+    def noted(self) -> object:
+        """Return what is expected as plain data, for `of_killed`."""
+        return [self._expected, sorted(self._held)]
 
     def expect(self, names: Surveyed) -> None:
         """Take the names that exist now for the person's own, if nothing could make them inside.
@@ -73,11 +95,28 @@ class Arrivals:
     def _is_new(self, name: str) -> bool:
         if name in self._held:  # made by us, or outside
             return False
+        if self._until_s < math.inf and not self._is_older(name):
+            return False
         if name in self._expected:
             return self._expected[name] not in (None, self._kind(name))
         folder, _, last = name.rpartition("/")
         # A harmless repository is looked at again each time: what still runs inside may change it.
         return last != GIT or reason_not_harmless(f"{self._root}/{folder}") is not None
+
+    def _is_older(self, name: str) -> bool:
+        """Tell whether something of *name* last changed before the end of a killed session."""
+        top = f"{self._root}/{name}"
+        try:
+            if os.lstat(top).st_ctime <= self._until_s:
+                return True
+            for _, folders, files, handle in os.fwalk(top):
+                for each in (*folders, *files):
+                    facts = os.stat(each, dir_fd=handle, follow_symlinks=False)
+                    if facts.st_ctime <= self._until_s:
+                        return True
+        except OSError:
+            return True
+        return False
 
     def _kind(self, name: str) -> _Kind | None:
         path = f"{self._root}/{name}"

@@ -12,6 +12,8 @@ import threading
 
 PIECE_BYTES = 65_536
 BACKLOG = 64
+NAME = "bwrap"
+"""What this process is called: the process of bubblewrap itself has the same name."""
 
 
 def main(path: str, port: int, argv: list[str]) -> None:
@@ -20,6 +22,9 @@ def main(path: str, port: int, argv: list[str]) -> None:
     if os.fork():
         server.close()
         os.execvp(argv[0], argv)  # noqa: S606 - no shell reads the words
+    # It is a part of the sandbox, and ends with it: nothing that the program left running.
+    with open("/proc/self/comm", "w", encoding="ascii") as name:
+        name.write(NAME)
     # Output that is waited for ends with the program, not with this child.
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

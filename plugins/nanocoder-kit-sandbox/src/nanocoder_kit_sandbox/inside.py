@@ -9,12 +9,15 @@ from typing import Final
 from nanocoder import SessionInfo, ToolError
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
+from nanocoder_kit_sandbox.leases import Lease
 from nanocoder_kit_sandbox.mounts import Mount, hold_name, read_only, unreadable, writable
 from nanocoder_kit_sandbox.place import Place, unavailable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
 
+SLACK_S: Final = 5.0
+"""How much later than its last sign of life a killed session may have run."""
 MAX_LINES: Final = 20
 MORE: Final = "and more: the sandbox left more than is listed here"
 
@@ -35,6 +38,8 @@ class Inside:
         self._repository: InnerRepository | None = None
         self._lines: list[str] = []
         self._guard = threading.Lock()
+        for lease in self.place.killed():
+            self._lines += self._of_killed(lease)
 
     def mounts(self) -> list[Mount]:
         """Return what is seen where, the outer paths first, for a program that starts now.
@@ -60,6 +65,7 @@ class Inside:
             self._survey.refuse_links(names)
             names = self.place.without_held(names)
             self._arrivals.expect(names)
+            self.place.lease.note(self._arrivals.noted())
             self.place.hold(names.missing if holds else ())
             return self._survey.with_targets(names, self._writable)
 
@@ -83,6 +89,11 @@ class Inside:
         if self._repository is not None:
             self._repository.close()
 
+    def _of_killed(self, lease: Lease) -> list[str]:
+        """Move away what a command of a killed session has made, and has not cleared."""
+        arrivals = Arrivals.of_killed(self._session.cwd, lease.noted(), lease.renewed_s + SLACK_S)
+        return arrivals.move_away(self._look) if arrivals else []
+
     def _look(self) -> Surveyed:
         return self._survey.look(self._session.readable.now(), self._writable)
 
@@ -94,6 +105,8 @@ class Inside:
                 is_idle = self.place.is_idle
                 self._lines += self._arrivals.move_away(self._look)
                 self._arrivals.is_expecting = not is_idle
+                if is_idle:
+                    self.place.lease.note(None)
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]

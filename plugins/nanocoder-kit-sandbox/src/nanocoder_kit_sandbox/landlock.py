@@ -94,9 +94,6 @@ class Landlocked:
     def close(self) -> None:
         """Remove the session's own files."""
         self._inside.close()
-        for file in self._rules.iterdir():
-            file.unlink(missing_ok=True)
-        self._rules.rmdir()
 
     def _described(self) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""

@@ -7,18 +7,18 @@ inside holds a lock, so that the last one to end has these folders removed.
 import fcntl
 import hashlib
 import os
-import shutil
 import struct
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionInfo, ToolError
 
+from nanocoder_kit_sandbox.leases import Lease, leases_of_killed, take_lease
 from nanocoder_kit_sandbox.survey import Surveyed
 
 LOOK_S: Final = 0.2
@@ -67,18 +67,32 @@ class Place:
             _make_ours(base)
             self.lock = _make_file(base / "lock", 0o600)
             self.nothing = _make_file(base / "nothing", 0o000)
-            self.tmp = Path(tempfile.mkdtemp(prefix="tmp-", dir=base))
+            self.lease = take_lease(base)
         except OSError as error:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
+        self.tmp = self.lease.tmp
         self.socket = self.tmp.with_suffix(".socket")
         self.git = self.tmp.with_suffix(".git")
         self._names = base / "held"
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
         self._closed = threading.Event()
-        with suppress(OSError):  # of a session that was killed
+        with suppress(OSError):  # of sessions that were killed
             self._clean()
+            for folder in base.parent.iterdir():
+                if folder != base:
+                    _clear_killed(folder)
+
+    def killed(self) -> Iterator[Lease]:
+        """Yield the leases of sessions of this workspace that were killed, without their files.
+
+        Each is ended with the next one, and with the last.
+        """
+        for lease in leases_of_killed(self.tmp.parent):
+            lease.clear()
+            yield lease
+            lease.end()
 
     def hold(self, missing: Iterable[str]) -> None:
         """Take note that a sandbox is about to start that puts empty folders at *missing*."""
@@ -122,13 +136,12 @@ class Place:
             while not self._clean() and time.monotonic() < until:
                 time.sleep(END_S / 50)
         self._at_end()
-        shutil.rmtree(self.tmp, ignore_errors=True)
-        shutil.rmtree(self.git, ignore_errors=True)
-        self.socket.unlink(missing_ok=True)
+        self.lease.end()
 
     def _await_end(self) -> None:
         next_s = time.monotonic() + MEANWHILE_S
         while not self._closed.wait(LOOK_S):
+            self.lease.renew()
             if self._is_over():
                 self._at_end()
                 return
@@ -171,6 +184,16 @@ class Place:
                 Path(self._root, name).rmdir()
         with suppress(OSError):
             self._names.unlink()
+
+
+def _clear_killed(base: Path) -> None:
+    """Remove the folders of killed sessions of another workspace, but for what they noted."""
+    for lease in leases_of_killed(base):
+        lease.clear()
+        if lease.noted() is None:
+            lease.end()
+        else:
+            lease.release()
 
 
 def _make_ours(folder: Path) -> None:

@@ -85,7 +85,6 @@ class Bubblewrap:
         if self._proxy is not None:
             self._proxy.close()
         self._inside.close()
-        self._filter.unlink(missing_ok=True)
 
     def _way_out(self) -> Iterator[str]:
         """Show the proxy inside, if there are hosts that may be reached."""
