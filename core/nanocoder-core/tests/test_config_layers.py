@@ -138,6 +138,7 @@ def test_a_wrong_value_is_told_with_file_line_key_and_what_is_right(place, user,
     [
         (b"[plugins\ndisable =", ":1:9: this is not valid TOML"),
         (b"model = ", ":1:9: this is not valid TOML"),
+        (b"mode = edits", ":1:8: this is not valid TOML: this is no value; text has quotes"),
         (b"a = 1\nb = \xff\xfe", ":2:5: this is not UTF-8"),
         (b"a = " + b"[" * 20_000, ":1:1: tables and arrays are nested too deeply"),
     ],

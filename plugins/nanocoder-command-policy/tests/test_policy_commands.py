@@ -4,6 +4,7 @@ import json
 
 import pytest
 from nanocoder import Host
+from nanocoder_command_policy.sample_arguments import sample_of
 from nanocoder_command_policy.typical_calls import typical_calls
 
 pytestmark = pytest.mark.timeout(120)
@@ -127,6 +128,59 @@ def test_coverage_shows_what_decides_about_each_tool(nanocoder, configure):
     table = nanocoder("policy", "coverage").stdout.splitlines()
     assert table[0].split()[:3] == ["effects", "mode", "plan"]
     assert any("read_file(notes/**)" in line for line in table)
+
+
+@pytest.mark.contract("W14")
+def test_coverage_counts_a_denied_call_that_no_model_made(nanocoder, configure):
+    configure('[plugins.policy-rules]\ndeny = ["bash(make *)"]\n')
+    done = nanocoder("policy", "coverage", "--output", "json")
+    assert ("never hit", "bash(make *)") in gaps_of(done)
+    assert nanocoder("call", "bash", '{"command": "make all"}').returncode == 6
+    done = nanocoder("policy", "coverage", "--output", "json")
+    assert json.loads(done.stdout)["stored_calls"] == 1
+    assert ("never hit", "bash(make *)") not in gaps_of(done)
+
+
+def gaps_of(done):
+    """Return the kinds and subjects of what a report in JSON found."""
+    return {(row["kind"], row["subject"]) for row in json.loads(done.stdout)["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sample"),
+    [
+        ({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]}, {"a": "x"}),
+        ({"type": "object"}, {}),
+        ({"type": "string", "minLength": 3}, "xxx"),
+        ({"type": ["integer", "null"], "minimum": 5}, 5),
+        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, [False, False]),
+        ({"anyOf": [{"type": "null"}, {"type": "string"}]}, None),
+        ({"enum": ["red", "green"]}, "red"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"const": 7}}}, 7),
+        ({"$ref": "#"}, "x"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, "x"),
+    ],
+    ids=range(10),
+)
+def test_a_tool_without_examples_is_judged_with_the_fewest_arguments(schema, sample):
+    assert sample_of(schema) == sample
+
+
+def test_coverage_leaves_the_verdict_on_no_tool_open(nanocoder):
+    """Not on one whose plugin shows no example, as those of servers."""
+    done = nanocoder("policy", "coverage", "--output", "json")
+    for group in json.loads(done.stdout)["tools"]:
+        assert all(group["verdicts"].values()), group
+
+
+@pytest.mark.contract("W3")
+def test_explain_says_that_no_tool_opens_a_path_outside(nanocoder):
+    outside = json.dumps({"path": "../x"})
+    done = nanocoder("policy", "explain", "read_file", outside)
+    assert "'../x' is outside the workspace, where tools for files open nothing" in done.stdout
+    assert nanocoder("call", "read_file", outside).returncode == 1
+    inside = nanocoder("policy", "explain", "read_file", '{"path": "x"}')
+    assert "outside" not in inside.stdout
 
 
 @pytest.mark.contract("W14")

@@ -109,3 +109,13 @@ def test_a_stronger_layer_is_named_and_a_call_of_a_tool_may_not_set_anything(nan
     inside = nanocoder("config", "set", "mode", "auto", env={"NANOCODER_CALL": "call_1"})
     assert inside.returncode == 2
     assert "a tool call may not" in inside.stderr
+
+
+def test_a_name_that_nothing_has_is_not_written(nanocoder):
+    for key, name in (("sandbox", "bwrapp"), ("dialect", "nanoo"), ("store", "filess")):
+        done = nanocoder("config", "set", key, name)
+        assert done.returncode == 2
+        assert f"nothing was changed: there is no {key} {name!r}; did you mean" in done.stderr
+    assert not (nanocoder.home / ".config/nanocoder/config.toml").exists()
+    for key, name in (("sandbox", "none"), ("dialect", ""), ("store", "files")):
+        assert nanocoder("config", "set", key, name).returncode == 0

@@ -9,6 +9,7 @@ from nanocoder import ToolCall
 
 from nanocoder_command_policy.judging import Judge
 from nanocoder_command_policy.listed_rules import RuleList
+from nanocoder_command_policy.sample_arguments import sample_of
 from nanocoder_command_policy.typical_calls import MODES, typical_calls
 
 UNDECLARED: Final = "undeclared"
@@ -68,6 +69,9 @@ def _samples(judge: Judge) -> dict[str, list[ToolCall]]:
     typical = (call for call, _ in typical_calls(judge.plugins.tools(), ""))
     for call in (*examples(judge), *typical):
         samples[call.name].append(call)
+    for name, tool in judge.plugins.tools().items():
+        if not samples[name]:  # as those of servers, which show no examples
+            samples[name].append(ToolCall("sample", name, sample_of(tool.signature.json_schema)))
     return samples
 
 

@@ -53,15 +53,21 @@ def stored_calls(session_id: str, records: Iterable[Record]) -> Iterator[StoredC
             decisions[call_id] = "ask"
         elif record.kind == "call.denied":
             decisions[call_id] = _decision_of_refusal(data)
+            if call_id not in calls and "tool" in data:  # no model has called it
+                calls[call_id] = _call_of(data, call_id)
         elif record.kind == "call.started" and isinstance(data.get("arguments"), dict):
-            is_typed = data.get("typed") is True
-            name, call_arguments = str(data.get("tool", "")), data["arguments"]
-            calls[call_id] = ToolCall(call_id, name, call_arguments, typed=is_typed)
+            calls[call_id] = _call_of(data, call_id)
             decisions.setdefault(call_id, "allow")
         elif record.kind == "call.finished":
             decision = decisions.pop(call_id, "")
             if decision and call_id in calls:
                 yield StoredCall(session_id, calls.pop(call_id), mode, decision)
+
+
+def _call_of(data: Mapping[str, Any], call_id: str) -> ToolCall:
+    given = data.get("arguments")
+    arguments = given if isinstance(given, dict) else {}
+    return ToolCall(call_id, str(data.get("tool", "")), arguments, typed=data.get("typed") is True)
 
 
 def _decision_of_refusal(data: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import json
 import tomllib
 from argparse import Namespace
-from typing import Any
+from typing import Any, Final
 
 from nanocoder import (
     Config,
@@ -12,11 +12,16 @@ from nanocoder import (
     Host,
     UsageError,
     did_you_mean,
+    find_offer,
     read_user_file,
 )
 from nanocoder_files import replace_file
 
 from nanocoder_command_setup.editing import with_value, without_value
+
+OFFERED_BY: Final = {"sandbox": "sandboxes", "dialect": "dialects", "store": "stores"}
+"""The keys whose value is the name of something that a plugin offers, as the core calls those."""
+NOTHING: Final = (None, "", "none")
 
 
 def set_value(arguments: Namespace, host: Host) -> int:
@@ -48,6 +53,7 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
+    _check_choice(host, key[0], changed.data.get(key[0]))
     path = changed.path.resolve()  # people keep their dotfiles elsewhere
     try:
         replace_file(path, changed.text.encode())
@@ -66,6 +72,15 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
     if origin.layer not in {"user", "default"}:
         host.say(f"{changed.path} is changed, but {origin} overrides it here")
     return 0
+
+
+def _check_choice(host: Host, key: str, name: Any) -> None:
+    """Raise ConfigError for the name of something that no plugin offers."""
+    if key in OFFERED_BY and name not in NOTHING:
+        try:
+            find_offer(host.plugins, OFFERED_BY[key], key, name)
+        except UsageError as error:
+            raise ConfigError(f"nothing was changed: {error}") from error
 
 
 def _current(host: Host, key: tuple[str, ...]) -> Any:

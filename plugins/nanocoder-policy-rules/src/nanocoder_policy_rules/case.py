@@ -124,7 +124,12 @@ class Case:
         """The paths among the arguments, resolved as the workspace opens them."""
         if ANY_TOOL in self.tool.composed_of:
             return []  # each of its calls is judged by itself
-        return [self.session.resolve(path) for path in named_paths(self.call.arguments)]
+        return [self.session.resolve(path) for path in self.named]
+
+    @cached_property
+    def named(self) -> list[str]:
+        """The paths among the arguments as they are spelled."""
+        return named_paths(self.call.arguments)
 
     @cached_property
     def path_names(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from attrs import evolve
 from nanocoder import (
     Decision,
     Effect,
@@ -36,8 +37,19 @@ def judge(case: Case) -> Verdict:
     for step in _STEPS:
         verdict = step(case)
         if verdict is not None:
-            return verdict
-    return _ask(case)
+            return _with_place_outside(case, verdict)
+    return _with_place_outside(case, _ask(case))
+
+
+def _with_place_outside(case: Case, verdict: Verdict) -> Verdict:
+    """Say of a call that may run, or is asked about, that no tool opens a path outside."""
+    if verdict.decision is Decision.DENY or case.started:
+        return verdict
+    for name, path in zip(case.named, case.paths, strict=False):
+        if not path.is_inside and not case.reach.is_output(path):
+            problem = f"{name!r} is outside the workspace, where tools for files open nothing"
+            return evolve(verdict, reason=f"{verdict.reason}; but {problem}")
+    return verdict
 
 
 def _deny_by_rule(case: Case) -> Verdict | None:

@@ -214,11 +214,11 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        problem, _, place = str(error).partition(" (at ")
-        position = re.search(r"line (\d+), column (\d+)", place)
+        why = str(error).replace("Invalid value", "this is no value; text has quotes around it")
+        problem, _, place = why.partition(" (at ")
+        at = re.search(r"line (\d+), column (\d+)", place)
         # tomllib says "at end of document" where the rest is missing.
-        end = (text.count("\n") + 1, len(text) - text.rfind("\n"))
-        line, column = position.groups() if position else end
+        line, column = at.groups() if at else (text.count("\n") + 1, len(text) - text.rfind("\n"))
         raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
     except RecursionError:
         raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None

@@ -14,7 +14,7 @@ from nanocoder.config.config import Config
 from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.path.worker import Worker
 from nanocoder.plugins import Plugins
-from nanocoder.tools.outcome import result_data, result_of_error, status_of
+from nanocoder.tools.outcome import call_data, result_data, result_of_error, status_of
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
@@ -175,9 +175,9 @@ class InFlight(Shown):
         """End the call with *error*; return the event that says in which stage."""
         self.result = result_of_error(self.call, error)
         kind = "call.failed" if status_of(self.result) == "error" else "call.denied"
-        stage, error_class = self._stage, error.error_class
-        self.enter("output" if stage != "output" else "", error_class)
-        return self.event(kind, stage=stage, error_class=error_class, message=str(error))
+        data = {**call_data(self.call), "stage": self._stage, "error_class": error.error_class}
+        self.enter("output" if self._stage != "output" else "", error.error_class)
+        return self.event(kind, **data, message=str(error))
 
     def returned(self) -> Event:
         """Complete the result; return the call's last event, which has the times of its stages."""
