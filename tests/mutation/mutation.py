@@ -1,9 +1,9 @@
 """Mutation testing: `mutation.py [GROUP…]` puts faults into code that decides what may happen.
 
-The groups and their tests are in groups.toml. Tests are collected once; each mutant then runs in a
-fork of that process, where the code of one function is replaced, with the tests that call this
-function, the quickest first. A mutant is killed when a test fails, or takes too long. It exits with
-1 when a group is below its goal.
+The groups and their tests are in `tests/mutation.toml` of packages. Tests are collected once; each
+mutant then runs in a fork of that process, where the code of one function is replaced, with the
+tests that call this function, the quickest first. A mutant is killed when a test fails, or takes
+too long. It exits with 1 when a group is below its goal.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import threading
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -27,7 +27,6 @@ import operators
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GROUPS = Path(__file__).with_name("groups.toml")
 SECONDS = 20.0
 """How much longer than TIMES as long as before the tests of a mutant may take: an endless loop."""
 TIMES = 10
@@ -228,17 +227,18 @@ def _end_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def groups(text: str) -> list[Group]:
-    """Return the groups of a table as in groups.toml."""
-    return [
-        Group(name, table["files"], table["tests"], table["goal"])
-        for name, table in tomllib.loads(text).items()
-    ]
+def groups() -> dict[str, tuple[Group, Path]]:
+    """Return all groups by name, each with the folder of its package."""
+    return {
+        name: (Group(name, table["files"], table["tests"], table["goal"]), file.parents[1])
+        for file in sorted(ROOT.glob("*/*/tests/mutation.toml"))
+        for name, table in tomllib.loads(file.read_text(encoding="utf-8")).items()
+    }
 
 
 def run(
     group: Group,
-    root: Path = ROOT,
+    root: Path,
     print_line: Callable[[str], Any] = print,
     seconds: float = SECONDS,
 ) -> Mutation:
@@ -250,24 +250,23 @@ def run(
         options = [f"--basetemp={folder}/tests", "-qs", "--no-header", "--no-summary"]
         options += [f"-p{name}" for name in plugins]
         tests = [str(root / test) for test in group.tests]
-        status = pytest.main([*options, "--rootdir", str(root), *tests], plugins=[mutation])
+        status = pytest.main([*options, "--rootdir", str(ROOT), *tests], plugins=[mutation])
     if status not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
         sys.exit(f"{group.name}: pytest ended with {status}")
     return mutation
 
 
-def main(names: Iterable[str]) -> None:
+def main(names: Sequence[str]) -> None:
     """Run the groups named, or all, one after the other, each in a process of its own."""
-    chosen, is_low = [*names], False
-    for group in groups(GROUPS.read_text(encoding="utf-8")):
-        if chosen and group.name not in chosen:
-            continue
-        is_low |= _in_process(functools.partial(_report, group)) != 0
-    sys.exit(is_low)
+    every = groups()
+    if unknown := {*names} - every.keys():
+        sys.exit(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(every)}")
+    results = [_in_process(functools.partial(_report, *every[name])) for name in names or every]
+    sys.exit(any(results))
 
 
-def _report(group: Group) -> int:
-    mutation = run(group, print_line=functools.partial(print, flush=True))
+def _report(group: Group, root: Path) -> int:
+    mutation = run(group, root, print_line=functools.partial(print, flush=True))
     total = mutation.killed + len(mutation.survivors)
     share = f"{mutation.killed} of {total} killed, {mutation.percent:.1f} %"
     print(f"{group.name}: {share}", flush=True)

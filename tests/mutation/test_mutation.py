@@ -109,7 +109,6 @@ def test_what_no_test_notices_survives_and_the_rest_is_killed(tmp_path):
     killed, count = map(int, done.stdout.split()[-2:])
     assert count == len(survivors)
     assert killed >= 7  # a loop without an end, and defaults of a method, among them
-    assert not any("most - count  ->" in line for line in survivors)
 
 
 def test_only_the_named_functions_are_mutated(tmp_path):

@@ -14,10 +14,10 @@ def sample_of(schema: Any, root: Any = None, depth: int = 0) -> Any:
     root = schema if root is None else root
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "x"
-    shown = [schema[name] for name in ("const", "default") if name in schema]
-    shown += [schema[name][0] for name in _LISTED if schema.get(name)]
-    if shown:
-        return shown[0]
+    samples = [schema[name] for name in ("const", "default") if name in schema]
+    samples += [schema[name][0] for name in _LISTED if schema.get(name)]
+    if samples:
+        return samples[0]
     if inner := _inner(schema, root):
         return sample_of(inner, root, depth + 1)
     return _of_type(schema, root, depth)

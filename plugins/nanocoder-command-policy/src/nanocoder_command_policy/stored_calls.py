@@ -65,8 +65,8 @@ def stored_calls(session_id: str, records: Iterable[Record]) -> Iterator[StoredC
 
 
 def _call_of(data: Mapping[str, Any], call_id: str) -> ToolCall:
-    given = data.get("arguments")
-    arguments = given if isinstance(given, dict) else {}
+    value = data.get("arguments")
+    arguments = value if isinstance(value, dict) else {}
     return ToolCall(call_id, str(data.get("tool", "")), arguments, typed=data.get("typed") is True)
 
 

@@ -47,13 +47,13 @@ class Arrivals:
     def of_killed(cls, root: Path, noted: Any, until_s: float) -> Self | None:
         """Return what a killed session expected, as it *noted* it; None for nothing.
 
-        What is younger than *until_s*, in seconds since the epoch, is not of its commands.
+        Its commands made nothing that is younger than *until_s*, in seconds since the epoch.
         """
         arrivals = cls(root)
         try:
-            expected, held = noted
+            expected, empty = noted
             kinds = {name: kind and _Kind(*kind) for name, kind in expected.items()}
-            arrivals._expected, arrivals._held = kinds, set(held)
+            arrivals._expected, arrivals._held = kinds, set(empty)
         except (TypeError, ValueError, AttributeError):
             return None
         arrivals._until_s = until_s

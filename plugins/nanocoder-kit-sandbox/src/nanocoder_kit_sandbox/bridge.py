@@ -13,7 +13,7 @@ import threading
 PIECE_BYTES = 65_536
 BACKLOG = 64
 NAME = "bwrap"
-"""What this process is called: the process of bubblewrap itself has the same name."""
+"""The name of this process; that of bubblewrap itself has the same."""
 
 
 def main(path: str, port: int, argv: list[str]) -> None:
