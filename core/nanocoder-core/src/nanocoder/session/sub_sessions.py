@@ -132,11 +132,12 @@ class SubSessions:
             model=model or parent.model,
             agent=agent,
             parent=parent.id,
+            parent_call=caller.call.id,
             origin=parent.origin if is_same else parent.cwd,
             interactive=parent.interactive and not background,
             own_folders=parent.own_folders if is_same else own_folders(root=root),
         )
-        info, journal = self._start(info, caller)
+        info, journal = self._start(info)
         approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
         own: dict[str, Any] = {}
         if not is_same:  # otherwise it has one row of backups, and one list of changes to undo
@@ -159,7 +160,7 @@ class SubSessions:
         )
         return child  # type: ignore[no-any-return]
 
-    def _start(self, info: SessionInfo, caller: InFlight) -> tuple[SessionInfo, Journal | None]:
+    def _start(self, info: SessionInfo) -> tuple[SessionInfo, Journal | None]:
         """Give a session its place, its id and, beside the parent's own, its journal."""
         with self._changed:
             if self._is_closed:
@@ -169,21 +170,18 @@ class SubSessions:
                     f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish",
                     error_class="too_many_sessions",
                 )
-            journal = self._create_journal(info, caller)
+            journal = self._create_journal(info)
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
             self._open[name] = None
         if journal is None:
             return evolve(info, id=name, folder=None, outputs=None), None
         return kept_in(journal, info), journal
 
-    def _create_journal(self, info: SessionInfo, caller: InFlight) -> Journal | None:
-        ours = self._runtime
-        if ours.sessions is None:
-            return None
-        origin = {"parent": info.parent, "parent_call": caller.call.id, "agent": info.agent}
-        return ours.sessions.start(
-            info.cwd, info.model, str(info.mode), origin=origin, parent=ours.journal
-        )
+    def _create_journal(self, info: SessionInfo) -> Journal | None:
+        store, journal = self._runtime.sessions, self._runtime.journal
+        origin = {"parent": info.parent, "parent_call": info.parent_call, "agent": info.agent}
+        place = info.cwd, info.model, str(info.mode)
+        return store.start(*place, origin=origin, parent=journal) if store is not None else None
 
 
 def stricter(mode: Mode, other: Mode) -> Mode:

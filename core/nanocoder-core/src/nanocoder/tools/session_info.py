@@ -36,7 +36,8 @@ class SessionInfo(Value):
     the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
     it is None for a session that is not kept. *outputs* is the directory in it with the outputs
     that were too long for the model, which may read them. *agent* is the name of a sub-agent's
-    profile, empty for the main agent, and *parent* the session that it works in.
+    profile, empty for the main agent, *parent* the session that it works in, *parent_call* the
+    call there that started it.
     *origin* is the parent's directory where a sub-agent works in another: what is said of a place
     below it holds for the same place below *cwd*. None for all others. *own_folders* are where
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
@@ -57,6 +58,7 @@ class SessionInfo(Value):
     outputs: Path | None = None
     agent: str = ""
     parent: str = ""
+    parent_call: str = ""
     origin: Path | None = None
     own_folders: tuple[Path, ...] = ()
     readable: Readable = field(factory=Readable, eq=False, repr=False)

@@ -1,0 +1,271 @@
+"""What a collector receives of real sessions, and what a missing one costs."""
+
+import json
+import socket
+import time
+import urllib.request
+
+import nanocoder_policy_rules
+import nanocoder_telemetry_otel
+import nanocoder_tool_read
+import nanocoder_tool_write
+import pytest
+from nanocoder import Event, SessionInfo
+from nanocoder_telemetry_otel import Settings, conventions, pipeline
+from nanocoder_testing import opened, play
+
+pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("L1")]
+TOKEN = "ghp_" + "c" * 36
+READ = [("read_file", {"path": "a.txt"})]
+WRITE = [("write_file", {"path": "b.txt", "content": f"key {TOKEN}"})]
+PLUGINS = {
+    "telemetry-otel": nanocoder_telemetry_otel,
+    "policy-rules": nanocoder_policy_rules,
+    "tool-read": nanocoder_tool_read,
+    "tool-write": nanocoder_tool_write,
+}
+
+
+def run(folder, url, *turns, content=False, **options):
+    (folder / "a.txt").write_text(f"the token is {TOKEN}\n")
+    settings = {"telemetry-otel": Settings(endpoint=url, content=content)}
+    prompt = f"what is in a.txt? {TOKEN}"
+    options = {"plugins": PLUGINS, "settings": settings, "prompt": prompt, **options}
+    return play(folder, turns, **options)
+
+
+def failures(events):
+    return [event for event in events if event.kind == "telemetry.failed"]
+
+
+def test_a_session_is_a_tree_of_runs_turns_requests_and_calls(tmp_path, collector):
+    played = run(tmp_path, collector.url, READ, WRITE, "Done.")
+    assert not failures(played.events)
+    call = [("policy", [])]
+    asked = [("policy", []), ("approval", [])]
+    assert collector.tree() == [
+        (
+            "session nanocoder",
+            [
+                (
+                    "invoke_agent nanocoder",
+                    [
+                        ("turn 1", [("chat play", []), ("execute_tool read_file", call)]),
+                        ("turn 2", [("chat play", []), ("execute_tool write_file", asked)]),
+                        ("turn 3", [("chat play", [])]),
+                    ],
+                )
+            ],
+        )
+    ]
+    for span in collector.spans:
+        assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
+
+
+def test_spans_have_the_attributes_of_the_conventions(tmp_path, collector):
+    run(tmp_path, collector.url, READ, WRITE, "Done.")
+    spans = {span.name: collector.attributes(span) for span in collector.spans}
+    assert spans["chat play"]["gen_ai.operation.name"] == "chat"
+    assert spans["chat play"]["gen_ai.provider.name"] == "script"
+    assert spans["chat play"]["gen_ai.request.model"] == "play"
+    assert spans["chat play"]["gen_ai.usage.input_tokens"] >= 0
+    read = spans["execute_tool read_file"]
+    assert read["gen_ai.tool.name"] == "read_file"
+    assert (read["nanocoder.plugin"], read["nanocoder.tool.status"]) == ("tool-read", "ok")
+    write = spans["execute_tool write_file"]
+    assert write["error.type"] == "approval_needed"
+    assert spans["invoke_agent nanocoder"]["nanocoder.stop_reason"] == "approval_needed"
+    judged = [collector.attributes(span) for span in collector.spans if span.name == "policy"]
+    assert {each["nanocoder.policy.decision"] for each in judged} == {"allow", "ask"}
+    failed = [span for span in collector.spans if span.status.code]
+    assert [span.name for span in failed] == ["execute_tool write_file"]
+
+
+def test_names_of_the_conventions_are_those_of_their_package():
+    from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+    from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
+    from opentelemetry.semconv.attributes import error_attributes
+
+    known = {
+        value
+        for module in (gen_ai_attributes, gen_ai_metrics, error_attributes)
+        for value in vars(module).values()
+        if isinstance(value, str)
+    }
+    ours = {
+        value
+        for name, value in vars(conventions).items()
+        if name.isupper() and value.startswith(("gen_ai.", "error."))
+    }
+    assert len(ours) > 15
+    assert ours <= known, ours - known
+
+
+def test_content_is_sent_only_when_asked_for_and_never_a_secret(tmp_path, collector):
+    run(tmp_path, collector.url, READ, "An answer.")
+    silent = b"".join(collector.bodies)
+    assert collector.bodies
+    for text in (b"what is in", b"a.txt", b"the token is", b"An answer", TOKEN.encode()):
+        assert text not in silent
+    run(tmp_path, collector.url, READ, "An answer.", content=True)
+    told = b"".join(collector.bodies)
+    for text in (b"what is in", b"a.txt", b"the token is", b"An answer"):
+        assert text in told
+    assert TOKEN.encode() not in told
+
+
+@pytest.mark.contract("NT-56")
+def test_tokens_money_and_times_are_measured_by_model_tool_and_plugin(tmp_path, collector):
+    run(tmp_path, collector.url, READ, WRITE, "Done.")
+    points = collector.points
+    tokens = [collector.attributes(point) for point in points["gen_ai.client.token.usage"]]
+    assert {each["gen_ai.token.type"] for each in tokens} == {"input", "output"}
+    assert {each["gen_ai.request.model"] for each in tokens} == {"play"}
+    [requests] = points["gen_ai.client.operation.duration"]
+    assert requests.count == 3
+    calls = [collector.attributes(point) for point in points["nanocoder.tool.duration"]]
+    assert {(each["gen_ai.tool.name"], each["nanocoder.plugin"]) for each in calls} == {
+        ("read_file", "tool-read"),
+        ("write_file", "tool-write"),
+    }
+    outputs = points["nanocoder.tool.output.tokens"]
+    assert all(point.as_int > 0 for point in outputs)
+    [approvals] = points["nanocoder.approvals"]
+    assert collector.attributes(approvals) == {"nanocoder.approval.outcome": "denied"}
+
+
+def test_a_refusal_is_a_log_record_without_what_a_person_wrote(tmp_path, collector):
+    run(tmp_path, collector.url, WRITE, "Done.")
+    records = {record.body.string_value: record for record in collector.records}
+    assert {"session.started", "call.denied", "run.finished", "session.finished"} <= set(records)
+    denied = records["call.denied"]
+    assert denied.severity_text == "WARN"
+    assert collector.attributes(denied)["error.type"] == "approval_needed"
+
+
+def test_a_sub_agent_is_below_the_call_that_started_it(nanocoder, collector):
+    (nanocoder.cwd / "a.txt").write_text("one\n")
+    inner = nanocoder.home / "inner.json"
+    read = {"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}
+    inner.write_text(json.dumps({"turns": [read, {"text": "One."}]}))
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f'[plugins.tool-task]\nmodel = "scripted/{inner}"\n')
+    arguments = {"description": "count", "prompt": "How many lines?"}
+    calls = [{"name": "task", "arguments": arguments}]
+    outer = nanocoder.script({"calls": calls}, {"text": "Done."})
+    environment = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    }
+    done = nanocoder("run", "--mode", "auto", "--model", outer, "go", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert {span.trace_id.hex() for span in collector.spans} == {"0af7651916cd43dd8448eb211c80319c"}
+    spans = {span.span_id: span for span in collector.spans}
+    [root] = [span for span in spans.values() if span.name == "session nanocoder"]
+    assert root.parent_span_id.hex() == "b7ad6b7169203331"
+    [task] = [span for span in spans.values() if span.name == "execute_tool task"]
+    sessions = [span for span in spans.values() if span.name.startswith("session ")]
+    [inside] = [span for span in sessions if span != root]
+    assert inside.parent_span_id == task.span_id
+    [read] = [span for span in spans.values() if span.name == "execute_tool read_file"]
+    while read.span_id != inside.span_id:
+        read = spans[read.parent_span_id]
+
+
+def test_a_collector_that_is_gone_is_said_once_and_costs_nothing(nanocoder):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    script = nanocoder.script({"text": "Done."})
+    done = nanocoder("run", "--model", script, "go", env={"OTEL_EXPORTER_OTLP_ENDPOINT": url})
+    assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Connection" not in done.stderr
+
+
+def test_a_collector_that_never_answers_does_not_hold_up_the_end(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        played = run(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}", READ, "Done.")
+        took = time.monotonic() - started
+    assert played.report["stop_reason"] == "done"
+    assert took < pipeline.CLOSE_S + 10
+
+
+def test_a_full_queue_drops_and_counts(tmp_path, monkeypatch, collector):
+    monkeypatch.setattr(pipeline, "QUEUE_EVENTS", 5)
+    session = SessionInfo("s", tmp_path)
+    line = pipeline.Pipeline(Settings(endpoint=collector.url))
+    for number in range(2_000):
+        line.put(Event("run.started", {"prompt": str(number)}), session)
+    assert line.dropped > 1_000
+    deadline = time.monotonic() + 10
+    while line._items.full() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    line.close()
+    [lost] = collector.points["nanocoder.telemetry.dropped"]
+    assert lost.as_int == line.dropped
+
+
+def test_sessions_at_once_share_one_way_and_the_last_one_ends_it(tmp_path, collector):
+    settings = Settings(endpoint=collector.url)
+    first, second = pipeline.lease(settings), pipeline.lease(settings)
+    assert first.put == second.put
+    first.close()
+    assert settings in pipeline._shared
+    second.close()
+    assert settings not in pipeline._shared
+
+
+def test_prometheus_reads_the_metrics_while_a_session_is_open(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "a.txt").write_text("x\n")
+    settings = {"telemetry-otel": Settings(prometheus_port=port)}
+    turns = [READ, "Done."]
+    with opened(tmp_path, turns, plugins=PLUGINS, settings=settings) as (session, _):
+        list(session.run("go"))
+        text, deadline = "", time.monotonic() + 20
+        while "nanocoder_tool_duration" not in text and time.monotonic() < deadline:
+            time.sleep(0.1)
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+                    text = reply.read().decode()
+            except OSError:
+                continue
+    assert 'gen_ai_tool_name="read_file"' in text
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"endpoint": "collector:4318"}, "is no address of a collector"),
+        ({"signals": ("trace",)}, "did you mean 'traces'?"),
+        ({"prometheus_port": 99_999}, "is no port"),
+    ],
+)
+def test_wrong_settings_say_what_is_right(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**settings)
+
+
+def test_a_project_cannot_send_telemetry_elsewhere(nanocoder, collector):
+    folder = nanocoder.cwd / ".nanocoder"
+    folder.mkdir()
+    (folder / "config.toml").write_text(
+        f'[plugins.telemetry-otel]\nendpoint = "{collector.url}"\ncontent = true\n'
+    )
+    script = nanocoder.script({"text": "Done."})
+    nanocoder("run", "--model", script, "go")
+    assert not collector.bodies
+
+
+def test_what_is_off_loads_no_sdk(nanocoder):
+    script = nanocoder.script({"text": "Done."})
+    done = nanocoder("run", "--model", script, "go", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert "nanocoder.session.loop" in done.stderr
+    assert "opentelemetry" not in done.stderr
