@@ -15,7 +15,9 @@ class Measurements:
     """Records what events say of tokens, money and times; each has the tool, plugin or model."""
 
     def __init__(self, meter: Meter) -> None:
-        self._tokens = meter.create_histogram(names.USAGE_OF_TOKENS, "{token}", "Tokens of a request")
+        self._tokens = meter.create_histogram(
+            names.USAGE_OF_TOKENS, "{token}", "Tokens of a request"
+        )
         self._requests = meter.create_histogram(
             names.OPERATION_DURATION, "s", "Duration of a request to the model"
         )
