@@ -15,7 +15,7 @@ CORE = ROOT / "core/nanocoder-core"
 PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
 KINDS = (
     *("tool", "provider", "policy", "profile", "ui", "command", "compact", "context", "undo"),
-    *("secrets", "mcp"),
+    *("secrets", "mcp", "telemetry"),
     *("sandbox", "dialect", "store", "kit", "set"),
 )
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
