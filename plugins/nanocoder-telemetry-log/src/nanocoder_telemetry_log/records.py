@@ -28,7 +28,7 @@ KEYS: Final = (
     *("position", "queued_ms", "ran_ms", "resumed", "risk", "rule", "sandbox", "scope"),
     *("stage", "status", "stop_reason", "tool", "truncated", "turn", "turns", "usage"),
 )
-"""What is written of an event's data: nothing that a person, a model or a tool wrote."""
+"""The keys of an event's data that are written: no text of a person, a model or a tool."""
 TEXTS: Final = ("message", "reason", "text")
 TEXT_CHARS: Final = 500
 REDACTOR: Final = Redactor()

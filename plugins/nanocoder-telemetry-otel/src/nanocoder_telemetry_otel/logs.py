@@ -26,7 +26,7 @@ KEYS: Final = {
     "stop_reason": names.STOP_REASON,
     "turns": names.TURN,
 }
-"""What of an event's data is logged; what a person or a model wrote is not."""
+"""The keys of an event's data that are logged: no text of a person or a model."""
 
 
 class Logs:

@@ -48,7 +48,7 @@ class Settings:
     signals: tuple[str, ...] = field(
         default=SIGNALS,
         validator=_validate_signals,
-        **_private("What is sent: traces, metrics, logs."),
+        **_private("The signals that are sent: traces, metrics, logs."),
     )
     content: bool = field(
         default=False,
