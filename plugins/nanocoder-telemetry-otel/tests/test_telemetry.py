@@ -5,25 +5,40 @@ import socket
 import time
 import urllib.request
 
-import nanocoder_policy_rules
 import nanocoder_telemetry_otel
-import nanocoder_tool_read
-import nanocoder_tool_write
 import pytest
-from nanocoder import Event, SessionInfo
+from nanocoder import Effect, Event, SessionInfo, ToolContext, hookimpl, tool
 from nanocoder_telemetry_otel import Settings, conventions, pipeline
 from nanocoder_testing import opened, play
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("L1")]
 TOKEN = "ghp_" + "c" * 36
-READ = [("read_file", {"path": "a.txt"})]
-WRITE = [("write_file", {"path": "b.txt", "content": f"key {TOKEN}"})]
-PLUGINS = {
-    "telemetry-otel": nanocoder_telemetry_otel,
-    "policy-rules": nanocoder_policy_rules,
-    "tool-read": nanocoder_tool_read,
-    "tool-write": nanocoder_tool_write,
-}
+READ = [("look", {"path": "a.txt"})]
+WRITE = [("change", {"path": "b.txt", "content": f"key {TOKEN}"})]
+
+
+@tool(risk="safe", effects={Effect.READ}, examples=[{"path": "a.txt"}])
+def look(ctx: ToolContext, path: str) -> str:
+    """Return what is in a file."""
+    return ctx.workspace.read_text(path)
+
+
+@tool(risk="medium", effects={Effect.WRITE}, examples=[{"path": "a.txt", "content": "x"}])
+def change(ctx: ToolContext, path: str, content: str) -> str:
+    """Put content into a file."""
+    ctx.workspace.write_bytes(path, content.encode())
+    return "done"
+
+
+class Tools:
+    """A plugin with a tool that reads and one that has to be approved."""
+
+    @hookimpl
+    def nanocoder_tools(self):
+        return [look, change]
+
+
+PLUGINS = {"telemetry-otel": nanocoder_telemetry_otel, "acme-tools": Tools()}
 
 
 def run(folder, url, *turns, content=False, **options):
@@ -50,8 +65,8 @@ def test_a_session_is_a_tree_of_runs_turns_requests_and_calls(tmp_path, collecto
                 (
                     "invoke_agent nanocoder",
                     [
-                        ("turn 1", [("chat play", []), ("execute_tool read_file", call)]),
-                        ("turn 2", [("chat play", []), ("execute_tool write_file", asked)]),
+                        ("turn 1", [("chat play", []), ("execute_tool look", call)]),
+                        ("turn 2", [("chat play", []), ("execute_tool change", asked)]),
                         ("turn 3", [("chat play", [])]),
                     ],
                 )
@@ -69,16 +84,16 @@ def test_spans_have_the_attributes_of_the_conventions(tmp_path, collector):
     assert spans["chat play"]["gen_ai.provider.name"] == "script"
     assert spans["chat play"]["gen_ai.request.model"] == "play"
     assert spans["chat play"]["gen_ai.usage.input_tokens"] >= 0
-    read = spans["execute_tool read_file"]
-    assert read["gen_ai.tool.name"] == "read_file"
-    assert (read["nanocoder.plugin"], read["nanocoder.tool.status"]) == ("tool-read", "ok")
-    write = spans["execute_tool write_file"]
+    read = spans["execute_tool look"]
+    assert read["gen_ai.tool.name"] == "look"
+    assert (read["nanocoder.plugin"], read["nanocoder.tool.status"]) == ("acme-tools", "ok")
+    write = spans["execute_tool change"]
     assert write["error.type"] == "approval_needed"
     assert spans["invoke_agent nanocoder"]["nanocoder.stop_reason"] == "approval_needed"
     judged = [collector.attributes(span) for span in collector.spans if span.name == "policy"]
     assert {each["nanocoder.policy.decision"] for each in judged} == {"allow", "ask"}
     failed = [span for span in collector.spans if span.status.code]
-    assert [span.name for span in failed] == ["execute_tool write_file"]
+    assert [span.name for span in failed] == ["execute_tool change"]
 
 
 def test_names_of_the_conventions_are_those_of_their_package():
@@ -125,8 +140,8 @@ def test_tokens_money_and_times_are_measured_by_model_tool_and_plugin(tmp_path, 
     assert requests.count == 3
     calls = [collector.attributes(point) for point in points["nanocoder.tool.duration"]]
     assert {(each["gen_ai.tool.name"], each["nanocoder.plugin"]) for each in calls} == {
-        ("read_file", "tool-read"),
-        ("write_file", "tool-write"),
+        ("look", "acme-tools"),
+        ("change", "acme-tools"),
     }
     outputs = points["nanocoder.tool.output.tokens"]
     assert all(point.as_int > 0 for point in outputs)
@@ -235,7 +250,7 @@ def test_prometheus_reads_the_metrics_while_a_session_is_open(tmp_path):
                     text = reply.read().decode()
             except OSError:
                 continue
-    assert 'gen_ai_tool_name="read_file"' in text
+    assert 'gen_ai_tool_name="look"' in text
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics")
 
