@@ -12,7 +12,8 @@ import repository
 from attrs import frozen
 from nanocoder import Argument, Command
 from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS
-from nanocoder.config.settings import TABLES, CoreSettings, keys_of, variable_of
+from nanocoder.config import TABLES, CoreSettings
+from nanocoder_config import keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
 TYPES: Mapping[Any, str] = {

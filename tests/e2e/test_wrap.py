@@ -18,7 +18,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.session.installed import configure
 from nanocoder_testing.playing import agree, called
 

@@ -22,7 +22,7 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.provider import ProviderSpec
 from nanocoder.values import Usage
 from nanocoder_kit_sessions import SessionStore, remove, testing

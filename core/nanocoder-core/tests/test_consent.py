@@ -24,7 +24,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.path import preview
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called

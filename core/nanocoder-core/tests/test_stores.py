@@ -15,7 +15,7 @@ from nanocoder import (
     hookimpl,
     open_session,
 )
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.plugins.packages import package_with
 from nanocoder_kit_sessions import MemoryJournal, SessionStore, session_store
 from nanocoder_testing import Scripted

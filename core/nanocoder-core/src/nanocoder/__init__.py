@@ -12,11 +12,11 @@ _NAMES = {
     "nanocoder.cancel": "Cancel",
     "nanocoder.cli.doctor": "core_checks print_checks",
     "nanocoder.cli.host": "Host",
-    "nanocoder.config.config": "Config",
-    "nanocoder.config.document": """
-        ConfigFile project_file read_project_bytes read_trusted read_user_file trust_entry
+    "nanocoder.config": "Config",
+    "nanocoder_config": """
+        ConfigFile cache_dir project_file read_project_bytes read_trusted read_user_file state_dir
+        trust_entry user_config_dir
     """,
-    "nanocoder.config.places": "cache_dir state_dir user_config_dir",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
         TimedOut UnknownTool UsageError

@@ -17,38 +17,26 @@
     * Cancelled             … because a person interrupted it
 """
 
-from typing import ClassVar
-
 from nanocoder_files import WorkspaceError
-from nanocoder_schema import BadArguments, NanocoderError, ToolError
+from nanocoder_schema import (
+    BadArguments,
+    ConfigError,
+    NanocoderError,
+    PersonError,
+    ToolError,
+    UsageError,
+)
 
 # These are of other packages; the tree has them, too.
-__all__ = ["BadArguments", "NanocoderError", "ToolError", "WorkspaceError"]
-
-
-class PersonError(NanocoderError):
-    """Something only a person can put right; ends the command with its exit code."""
-
-    exit_code: ClassVar[int] = 1
-
-
-class UsageError(PersonError):
-    """The command line, or an argument of the Python API, makes no sense."""
-
-    error_class = "usage"
-    exit_code = 2
-
-    def __init__(self, message: str, *, error_class: str = "") -> None:
-        super().__init__(message)
-        if error_class:
-            self.error_class = error_class
-
-
-class ConfigError(PersonError):
-    """A configuration file or an environment variable is wrong; the message says where."""
-
-    error_class = "configuration"
-    exit_code = 2
+__all__ = [
+    "BadArguments",
+    "ConfigError",
+    "NanocoderError",
+    "PersonError",
+    "ToolError",
+    "UsageError",
+    "WorkspaceError",
+]
 
 
 class PluginError(PersonError):

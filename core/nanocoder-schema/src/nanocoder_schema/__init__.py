@@ -9,7 +9,9 @@ _NAMES = {
         REPETITION_CHARS OutputLimit brief clip clip_output count_tokens repeats_itself
         without_password
     """,
-    "nanocoder_schema.errors": "BadArguments NanocoderError ToolError",
+    "nanocoder_schema.errors": """
+        BadArguments ConfigError NanocoderError PersonError ToolError UsageError
+    """,
     "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem normalise parse_json",
     "nanocoder_schema.bounds": "Param",
     "nanocoder_schema.signature": "Signature structure",

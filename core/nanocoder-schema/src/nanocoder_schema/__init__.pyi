@@ -10,8 +10,11 @@ from nanocoder_schema.clipping import count_tokens as count_tokens
 from nanocoder_schema.clipping import repeats_itself as repeats_itself
 from nanocoder_schema.clipping import without_password as without_password
 from nanocoder_schema.errors import BadArguments as BadArguments
+from nanocoder_schema.errors import ConfigError as ConfigError
 from nanocoder_schema.errors import NanocoderError as NanocoderError
+from nanocoder_schema.errors import PersonError as PersonError
 from nanocoder_schema.errors import ToolError as ToolError
+from nanocoder_schema.errors import UsageError as UsageError
 from nanocoder_schema.json_text import canonical_json as canonical_json
 from nanocoder_schema.json_text import copy_arguments as copy_arguments
 from nanocoder_schema.json_text import json_problem as json_problem

@@ -1,7 +1,7 @@
 """The root of the exceptions of the family, and what is wrong with a value."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 SHOWN_CHARS = 60
 
@@ -10,6 +10,31 @@ class NanocoderError(Exception):
     """The root of the tree; never raised itself."""
 
     error_class: str = "failed"
+
+
+class PersonError(NanocoderError):
+    """Something only a person can put right; ends the command with its exit code."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(PersonError):
+    """The command line, or an argument of the Python API, makes no sense."""
+
+    error_class = "usage"
+    exit_code = 2
+
+    def __init__(self, message: str, *, error_class: str = "") -> None:
+        super().__init__(message)
+        if error_class:
+            self.error_class = error_class
+
+
+class ConfigError(PersonError):
+    """A configuration file or an environment variable is wrong; the message says where."""
+
+    error_class = "configuration"
+    exit_code = 2
 
 
 class ToolError(NanocoderError):

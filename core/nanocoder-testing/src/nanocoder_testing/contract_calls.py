@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder.config.config import Config
-from nanocoder.config.layers import Layer
+from nanocoder.config import Config
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
+from nanocoder_config import Layer
 
 from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.field import OUTSIDE, Field

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from nanocoder_config import cache_dir, refusal
+
 from nanocoder.cli.streams import answers, complain
-from nanocoder.config.places import cache_dir, refusal
 from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION
 
@@ -211,8 +212,8 @@ def _new_help(file: Path | None, state: str) -> str:
 
 def _help_sources(host: "Host", manifest: Path) -> Iterator[str]:
     """Yield the files and folders that decide which commands there are."""
-    from nanocoder.config.document import project_file
-    from nanocoder.config.places import user_config_dir
+    from nanocoder_config import project_file, user_config_dir
+
     from nanocoder.plugins.discovery import site_paths
 
     yield from site_paths()

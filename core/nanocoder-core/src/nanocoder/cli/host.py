@@ -9,10 +9,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from nanocoder_config import state_dir, user_config_dir
+
 from nanocoder.cli import streams
 from nanocoder.cli.commands import COMMANDS, SHORT, build
-from nanocoder.config.config import Config
-from nanocoder.config.places import state_dir, user_config_dir
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
 from nanocoder.hooks.contributions import Argument, Command
 from nanocoder.plugins import Plugins

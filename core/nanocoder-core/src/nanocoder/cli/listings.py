@@ -4,9 +4,10 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, Final
 
+from nanocoder_config import user_config_dir
+
 from nanocoder.cli.host import Host
 from nanocoder.cli.streams import print_json, print_line, print_table
-from nanocoder.config.places import user_config_dir
 from nanocoder.plugins import Entry
 from nanocoder.plugins.discovery import differences, installed_now, read_lock, write_lock
 from nanocoder.values import manifest_of

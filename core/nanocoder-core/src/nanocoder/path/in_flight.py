@@ -10,7 +10,7 @@ from attrs import Factory, evolve, field
 from nanocoder_schema import Shown, canonical_json, clip, copy_arguments, lazy_define
 
 from nanocoder.cancel import Cancel
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.errors import Cancelled, NanocoderError
 from nanocoder.path.worker import Worker
 from nanocoder.plugins import Plugins

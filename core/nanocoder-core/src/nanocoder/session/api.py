@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from nanocoder.config.config import Config
-from nanocoder.config.places import own_folders
+from nanocoder_config import own_folders
+
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker

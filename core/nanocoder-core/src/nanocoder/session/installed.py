@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from nanocoder_config import cache_dir, state_dir, user_config_dir
 from nanocoder_schema import SURELY_MEANT, did_you_mean
 
-from nanocoder.config.config import Config
-from nanocoder.config.places import cache_dir, state_dir, user_config_dir
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PersonError, PluginError, UsageError
 from nanocoder.hooks.contributions import Sessions
 from nanocoder.hooks.styles import problem_of

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest
 
-from nanocoder.config.config import Config
-from nanocoder.config.settings import CoreSettings
+from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ProviderError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins

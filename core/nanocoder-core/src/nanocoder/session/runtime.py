@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve, field
 from nanocoder_files import Readable
 
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
+from nanocoder_config import own_folders
 
-from nanocoder.config.places import own_folders
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.hooks.contributions import Journal
 from nanocoder.path.in_flight import Approver, Asker, InFlight

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nanocoder_config import own_folders, state_dir
 from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
 
-from nanocoder.config.config import Config
-from nanocoder.config.places import own_folders, state_dir
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, UsageError
 from nanocoder.hooks.styles import Implementation, attempt, problem_of, wrong_type
 from nanocoder.plugins import Plugins

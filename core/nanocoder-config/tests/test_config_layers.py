@@ -6,10 +6,10 @@ import sys
 
 import pytest
 from attrs import field, frozen
-from nanocoder.config.config import Config
-from nanocoder.config.settings import CoreSettings, variable_of
+from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
+from nanocoder_config import variable_of
 
 
 @frozen
@@ -311,7 +311,7 @@ import sys
 from pathlib import Path
 from typing import Any
 import attrs
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 config = Config.load(Path(sys.argv[1]))
 config.settings("tool-y", type("S", (), {}))
 Plain = attrs.make_class("Plain", {

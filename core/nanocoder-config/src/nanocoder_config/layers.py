@@ -2,20 +2,42 @@
 
 The managed layer is a limit for all others: they add to its lists, make it stricter where a
 setting has an order, and otherwise leave it as it is.
+
+The metadata of a field drives this, the documentation, the environment and the checks:
+
+* description   what it does, one sentence
+* tighten       how an untrusted project may still change it: "min" (only lower), "order" (only
+                towards the first of the choices), "union" (entries are added, also when
+                trusted), "true" (only switch on); without it, not at all
+* unlimited     the number that means "no limit", where there is one ("min" takes it as the largest)
+* place         for a list: a function of an item, and of a function that returns the item's origin,
+                that returns the item as it is to be kept
+* user_only     a project's file never sets it, trusted or not: addresses, keys, whatever decides
+                where data goes
+* secret        masked wherever settings are shown
+* minimum       the least number, 0 without it (or the default, where that is less)
+
+and for the program alone choices, values (the pattern of a table's).
 """
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
-from attrs import Attribute
-from nanocoder_schema import Shown, Value, did_you_mean, lazy_frozen
+from attrs import Attribute, field, fields
+from nanocoder_schema import (
+    ConfigError,
+    PersonError,
+    Shown,
+    UsageError,
+    Value,
+    did_you_mean,
+    lazy_frozen,
+)
 
-from nanocoder.config.document import ConfigFile
-from nanocoder.config.settings import TABLES, keys_of
-from nanocoder.errors import ConfigError, PersonError, UsageError
-from nanocoder.values import Mode
+from nanocoder_config.document import ConfigFile
 
 MANY: Final = 8
 """How many keys a message still lists."""
@@ -96,14 +118,17 @@ class Resolved(Shown):
 
 
 def resolve(
-    settings_class: type, path: tuple[str, ...], layers: Sequence[Layer], check: Check
+    settings_class: type,
+    path: tuple[str, ...],
+    layers: Sequence[Layer],
+    check: Check,
+    inner: Collection[str] = (),
 ) -> Resolved:
     """Merge the tables at *path*; raises ConfigError or UsageError.
 
-    The tables inside of it are others' to read, as those of plugins in `[plugins]`.
+    The tables called *inner*, and those of plugins in `[plugins]`, are others' to read.
     """
-    fields = keys_of(settings_class)
-    inner = () if path else tuple(table[0] for table in TABLES if table)
+    known = keys_of(settings_class)
     resolved = Resolved({}, {}, [], {})
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
@@ -112,11 +137,11 @@ def resolve(
         for key, value in layer.table(path).items():
             if key in inner or (path == ("plugins",) and isinstance(value, dict)):
                 continue
-            if key not in fields:
-                problem = f"unknown key{hint(key, [*fields, *inner])}"
+            if key not in known:
+                problem = f"unknown key{hint(key, [*known, *inner])}"
                 _refuse(layer, (*path, key), problem, resolved)
             else:
-                _take(layer, (*path, key), fields[key], value, resolved, check)
+                _take(layer, (*path, key), known[key], value, resolved, check)
     return resolved
 
 
@@ -194,19 +219,20 @@ def _loosens(metadata: Mapping[Any, Any], current: Any, proposed: Any, otherwise
     tighten = metadata.get("tighten")
     if not tighten:
         return otherwise
-    if tighten == "union" or not _is_looser(tighten, metadata.get("unlimited"), current, proposed):
+    if tighten == "union" or not _is_looser(metadata, current, proposed):
         return ""
     return f"{proposed!s} cannot replace the stricter {current!s}"
 
 
-def _is_looser(tighten: Any, unlimited: Any, current: Any, proposed: Any) -> bool:
+def _is_looser(metadata: Mapping[Any, Any], current: Any, proposed: Any) -> bool:
+    tighten, unlimited = metadata["tighten"], metadata.get("unlimited")
     if tighten == "min":
         if unlimited is not None and unlimited in (current, proposed):
             return bool(proposed == unlimited and current != unlimited)
         return bool(proposed > current)
-    if tighten == "mode":
-        order = list(Mode)
-        return order.index(Mode(proposed)) > order.index(Mode(current))
+    if tighten == "order":
+        order = list(metadata["choices"])
+        return order.index(proposed) > order.index(current)
     return bool(current and not proposed)
 
 
@@ -214,3 +240,96 @@ def hint(word: str, names: Collection[str]) -> str:
     """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*."""
     few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
     return did_you_mean(word, names, few)
+
+
+def setting(default: Any, description: str, *, converter: Any = None, **metadata: Any) -> Any:
+    """Return a field of a settings class: its default, one sentence, and the metadata above."""
+    return field(
+        default=default, converter=converter, metadata={"description": description, **metadata}
+    )
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable that sets a key of the core."""
+    return f"NANOCODER_{key.upper()}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+EXPECTED: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
+    str: ("a text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number", _is_number),
+    tuple[str, ...]: (
+        "a list of texts",
+        lambda value: isinstance(value, list | tuple) and all(isinstance(i, str) for i in value),
+    ),
+    dict[str, Any]: ("a table", lambda value: isinstance(value, dict)),
+    dict[str, str]: (
+        "a table of texts",
+        lambda value: isinstance(value, dict) and all(isinstance(i, str) for i in value.values()),
+    ),
+}
+
+# The words of a variable for a field that is true or false.
+SWITCHES: Final[Mapping[str, bool]] = {"1": True, "true": True, "0": False, "false": False}
+
+
+def checked(attribute: "Attribute[Any]", value: object) -> Any:
+    """Return *value* as the core's field wants it; raises ValueError that says what was expected.
+
+    By hand, because cattrs takes longer to import than everything else that `nanocoder run` does
+    before the request.
+    """
+    choices = attribute.metadata.get("choices")
+    if choices is not None:
+        if isinstance(value, str) and value in list(choices):
+            return value
+        raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")
+    expected, fits = EXPECTED[attribute.type]
+    if not fits(value):
+        raise ValueError(f"expected {expected}, got {value!r}")
+    pattern = attribute.metadata.get("values")
+    if pattern is not None and isinstance(value, dict):
+        for name in value.values():
+            if not re.fullmatch(pattern, name):
+                raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
+    check_minimum(attribute, value, expected)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def is_plain(attribute: "Attribute[Any]", value: object) -> bool:
+    """Tell whether *value* surely fits a field of a simple type that checks nothing by itself."""
+    is_free = not (attribute.validator or attribute.converter or _is_number(value))
+    return is_free and attribute.type in EXPECTED and EXPECTED[attribute.type][1](value)
+
+
+def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a number") -> None:
+    """Raise ValueError for a number below the least one, which is 0 unless the field says else."""
+    default = attribute.default if isinstance(attribute.default, int | float) else 0
+    minimum = attribute.metadata.get("minimum", min(0, default))
+    if isinstance(value, int | float) and not (value >= minimum and math.isfinite(value)):
+        raise ValueError(f"expected {expected} of at least {minimum}, got {value!r}")
+
+
+def from_text(attribute: "Attribute[Any]", text: str) -> Any:
+    """Return what an environment variable's *text* means for a core field; raises ValueError."""
+    kind: Any = attribute.type
+    if kind is bool:
+        return checked(attribute, SWITCHES.get(text.lower(), text))
+    if kind not in (int, float):
+        return checked(attribute, text)
+    try:
+        value = kind(text)
+    except (ValueError, OverflowError):
+        raise ValueError(f"expected {EXPECTED[kind][0]}, got {text!r}") from None
+    return checked(attribute, value)
+
+
+def keys_of(settings_class: type) -> "dict[str, Attribute[Any]]":
+    """Return the keys that a settings class knows, with their fields."""
+    settings = (attribute for attribute in fields(settings_class) if attribute.init)
+    return {attribute.alias or attribute.name: attribute for attribute in settings}

@@ -4,17 +4,24 @@ Each plugin's table is checked when it is first asked for.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from attrs import Attribute
 from nanocoder_files import writable_by_others
-from nanocoder_schema import SURELY_MEANT, did_you_mean, without_password
+from nanocoder_schema import (
+    SURELY_MEANT,
+    BadArguments,
+    ConfigError,
+    UsageError,
+    did_you_mean,
+    without_password,
+)
 
-from nanocoder.config.document import (
+from nanocoder_config.document import (
     ConfigFile,
     UnreadableError,
     is_trusted,
@@ -22,19 +29,22 @@ from nanocoder.config.document import (
     read_project_bytes,
     read_user_file,
 )
-from nanocoder.config.layers import Check, Layer, LayerName, Origin, hint, loosens_managed, resolve
-from nanocoder.config.places import MANAGED_DIR, home_warning, refusal, user_config_dir
-from nanocoder.config.settings import (
-    TABLES,
-    CoreSettings,
+from nanocoder_config.layers import (
+    Check,
+    Layer,
+    LayerName,
+    Origin,
     check_minimum,
     checked,
     from_text,
+    hint,
     is_plain,
     keys_of,
+    loosens_managed,
+    resolve,
     variable_of,
 )
-from nanocoder.errors import BadArguments, ConfigError, UsageError
+from nanocoder_config.places import MANAGED_DIR, home_warning, refusal, user_config_dir
 
 T = TypeVar("T")
 
@@ -42,42 +52,37 @@ SECRET_NAMES = ("key", "token", "secret", "password", "passwd", "credentials")
 MASK = "(hidden)"
 
 
-class Config:
-    """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
+class LayeredConfig:
+    """What the layers come to: a program derives a class of its own, with its *tables*.
 
-    *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
-    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered, *trusted* whether the
-    folder is trusted, so that its file counts in full, and *trusted_folder* is that folder.
-    *refusal* says why no session may open in this folder, *warning* what a person should know
-    before one does. *tables* has the classes of the core's tables.
+    *tables* has the settings class of each table; that of `()` has the top-level keys, which
+    variables and flags set, too. With a table `("plugins",)` each plugin has one of its own inside,
+    checked when `settings` first asks for it. *values* are the settings of *tables*.
+
+    *trusted* tells whether the folder is trusted, so that its file counts in full, and
+    *trusted_folder* is that folder. *refusal* says why nothing may open in this folder, *warning*
+    what a person should know first.
     """
 
-    tables: Final = TABLES
+    tables: ClassVar[Mapping[tuple[str, ...], type]]
 
     def __init__(
         self, layers: list[Layer], notices: tuple[str, ...] = (), *, trusted: bool = False
     ) -> None:
-        """Resolve the core's tables of *layers*, weakest first."""
+        """Resolve the tables of *layers*, weakest first."""
         self._layers = layers
         self._notices = list(notices)
         self._origins: dict[tuple[str, ...], Mapping[str, Origin]] = {}
         self._managed: dict[str, tuple[Any, Origin]] = {}
         self._settings: dict[str, Any] = {}
-        self._again: Callable[..., Config] | None = None
+        self._again: Callable[..., Self] | None = None
         self.trusted = trusted
         self.trusted_folder: Path | None = None
         self.refusal = ""
         self.warning = ""
-        self._tables: dict[tuple[str, ...], Any] = {
-            path: self._merged(cls, path, checked) for path, cls in TABLES.items()
+        self.values: dict[tuple[str, ...], Any] = {
+            path: self._merged(cls, path, checked) for path, cls in self.tables.items()
         }
-        self.core: CoreSettings = self._tables[()]
-        plugins, tools = self._tables["plugins",], self._tables["tools",]
-        self.disabled_plugins = frozenset(plugins.disable) - self._managed_plugins()
-        self.strict = plugins.strict
-        self.disabled_tools = frozenset(tools.disable)
-        self.tool_owner = tools.owner
-        self.tool_rename = tools.rename
 
     @classmethod
     def load(
@@ -89,12 +94,12 @@ class Config:
         config_dir: Path | None = None,
         managed_dir: Path = MANAGED_DIR,
         trusted: bool | None = None,
-    ) -> "Config":
+    ) -> Self:
         """Read every layer for *cwd*.
 
-        *flags* are core keys, and "profile" (None: not given); *trusted* overrides what the person
-        said before. No variable and no flag leads to another *managed_dir*. Raises: ConfigError
-        (exit code 2) for a file or variable that is wrong, UsageError for a flag.
+        *flags* are top-level keys, and "profile" (None: not given); *trusted* overrides what the
+        person said before. No variable and no flag leads to another *managed_dir*. Raises:
+        ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a flag.
         """
         again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
         layers: list[Layer] = []
@@ -109,8 +114,9 @@ class Config:
         profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
         names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
         layers += [layer for layer in (managed, user, project, profile) if layer is not None]
-        layers.append(_environment_layer(environment))
-        notices += _odd_variables(environment)
+        keys = keys_of(cls.tables[()])
+        layers.append(_environment_layer(environment, keys))
+        notices += _odd_variables(environment, keys)
         layers.append(Layer("flag", options, names=names))
         config = cls(layers, tuple(notices), trusted=trusted)
         config.refusal = refused
@@ -120,17 +126,17 @@ class Config:
         return config
 
     @classmethod
-    def of_user(cls, document: ConfigFile) -> "Config":
+    def of_user(cls, document: ConfigFile) -> Self:
         """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
         return cls([Layer("user", document.data, document)])
 
     def refuse_change(self, key: str, value: object) -> None:
-        """Raise UsageError for a *value* of the core's *key* that loosens what is managed."""
-        metadata = keys_of(CoreSettings)[key].metadata
+        """Raise UsageError for a *value* of the top-level *key* that loosens what is managed."""
+        metadata = keys_of(self.tables[()])[key].metadata
         if reason := loosens_managed(metadata, self._managed.get(key), value):
             raise UsageError(f"{key}: {reason}")
 
-    def reread(self, **changes: Any) -> "Config":
+    def reread(self, **changes: Any) -> Self:
         """Read the same layers as they are now; one that was not read from files stays as it is.
 
         *changes* are arguments of `load` that are to be others.
@@ -171,7 +177,7 @@ class Config:
 
     def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
         """Return (key, value, origin) of everything there is to set; secrets are masked."""
-        tables = dict(self._tables)
+        tables = dict(self.values)
         for plugin, cls in sorted(plugin_classes.items()):
             tables["plugins", plugin] = self.settings(plugin, cls)
         rows = (_rows(path, table, self._origins[path]) for path, table in tables.items())
@@ -181,6 +187,12 @@ class Config:
     def plugins_with_settings(self) -> frozenset[str]:
         """The plugins that have a table in one of the files, installed or not."""
         return frozenset(name for layer in self._layers for name in _plugin_tables(layer))
+
+    @property
+    def managed_plugins(self) -> frozenset[str]:
+        """The plugins that have a table in the managed file."""
+        managed = (layer for layer in self._layers if layer.name == "managed")
+        return frozenset(name for layer in managed for name in _plugin_tables(layer))
 
     def unknown_plugins(self, plugins: frozenset[str], *, surely: bool = False) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
@@ -198,14 +210,6 @@ class Config:
             or layer.name == "managed"
             or (layer.trusted and did_you_mean(name, plugins, cutoff=SURELY_MEANT))
         )
-
-    def _managed_plugins(self) -> frozenset[str]:
-        """Return the plugins with managed settings: no other layer disables them."""
-        managed = (_plugin_tables(each) for each in self._layers if each.name == "managed")
-        plugins = frozenset(chain.from_iterable(managed))
-        for name in sorted(plugins & {*self._tables["plugins",].disable}):
-            self._notices.append(f"plugins.disable: {name!r} has managed settings; ignored")
-        return plugins
 
     def _structured(self, plugin: str, cls: type[T], *, only_trusted: bool = False) -> T:
         path = ("plugins", plugin)
@@ -226,7 +230,8 @@ class Config:
     ) -> T:
         """Return the settings at *path* as all layers have them."""
         layers = [layer for layer in self._layers if layer.trusted or not only_trusted]
-        resolved = resolve(cls, path, layers, check)
+        inner = () if path else [table[0] for table in self.tables if table]
+        resolved = resolve(cls, path, layers, check, inner)
         self._origins[path] = resolved.origins
         self._managed |= {".".join((*path, name)): it for name, it in resolved.managed.items()}
         self._notices += resolved.notices
@@ -283,9 +288,11 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
     return None if document is None else Layer("project", document.data, document, trusted=trusted)
 
 
-def _environment_layer(environment: Mapping[str, str]) -> Layer:
+def _environment_layer(
+    environment: Mapping[str, str], keys: "Mapping[str, Attribute[Any]]"
+) -> Layer:
     values, names = {}, {}
-    for key, attribute in keys_of(CoreSettings).items():
+    for key, attribute in keys.items():
         variable = variable_of(key)
         text = environment.get(variable, "")
         if not text:
@@ -298,9 +305,9 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
     return Layer("environment", values, names=names)
 
 
-def _odd_variables(environment: Mapping[str, str]) -> list[str]:
+def _odd_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
-    variables = list(map(variable_of, keys_of(CoreSettings)))
+    variables = list(map(variable_of, keys))
     ours = (name for name in environment if name.startswith("NANOCODER_"))
     unknown = sorted({*ours}.difference(variables))
     hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from nanocoder.errors import ConfigError
+from nanocoder_schema import ConfigError
 
 MANAGED_DIR: Final = Path("/etc/nanocoder")
 """Where the administrator of a machine keeps config.toml. No variable moves it."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from nanocoder.config.config import Config
+from nanocoder.config import Config
 
 pytestmark = pytest.mark.finding("D1")
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder_files import open_private
-from nanocoder_schema import Shown, lazy_frozen
+from nanocoder_schema import ConfigError, Shown, lazy_frozen
 
-from nanocoder.config.places import state_dir
-from nanocoder.errors import ConfigError
+from nanocoder_config.places import state_dir
 
 MAX_BYTES: Final = 1_048_576
 MAX_TRUST_BYTES: Final = 16_777_216

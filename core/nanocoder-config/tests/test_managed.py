@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from attrs import field, frozen
-from nanocoder.config.config import Config
-from nanocoder.config.document import ConfigFile
-from nanocoder.config.layers import Layer
+from nanocoder.config import Config
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
+from nanocoder_config import ConfigFile, Layer
 from nanocoder_files import writable_by_others
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))

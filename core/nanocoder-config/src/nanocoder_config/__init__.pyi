@@ -1,0 +1,17 @@
+from nanocoder_config.config import LayeredConfig as LayeredConfig
+from nanocoder_config.document import ConfigFile as ConfigFile
+from nanocoder_config.document import project_file as project_file
+from nanocoder_config.document import read_project_bytes as read_project_bytes
+from nanocoder_config.document import read_trusted as read_trusted
+from nanocoder_config.document import read_user_file as read_user_file
+from nanocoder_config.document import trust_entry as trust_entry
+from nanocoder_config.layers import Layer as Layer
+from nanocoder_config.layers import Origin as Origin
+from nanocoder_config.layers import keys_of as keys_of
+from nanocoder_config.layers import setting as setting
+from nanocoder_config.layers import variable_of as variable_of
+from nanocoder_config.places import cache_dir as cache_dir
+from nanocoder_config.places import own_folders as own_folders
+from nanocoder_config.places import refusal as refusal
+from nanocoder_config.places import state_dir as state_dir
+from nanocoder_config.places import user_config_dir as user_config_dir

@@ -1,0 +1,147 @@
+"""The core's own settings, and the configuration of one start.
+
+Each value is the strongest of default < user < project < environment < flag, and
+`nanocoder_config` knows where it came from.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from attrs import Factory
+from nanocoder_config import LayeredConfig, setting
+from nanocoder_schema import Value, lazy_frozen
+
+from nanocoder.values import Mode
+
+
+@lazy_frozen
+class CoreSettings(Value):
+    """The top-level keys of config.toml."""
+
+    model: str = setting("", "The model, as provider/model; empty: the first usable provider.")
+    mode: Mode = setting(
+        Mode.ASK,
+        "How much a session may do without asking: plan, ask, edits or auto.",
+        converter=Mode,
+        tighten="order",
+        choices=tuple(Mode),
+    )
+    context: int = setting(
+        0,
+        "The model's context window, in tokens; 0: what its provider says.",
+        tighten="min",
+        unlimited=0,
+    )
+    max_turns: int = setting(
+        50, "How many turns a run may have; one more asks for the answer.", tighten="min", minimum=1
+    )
+    max_cost_usd: float = setting(
+        0.0, "What one run may cost in US dollars; 0: no limit.", tighten="min", unlimited=0
+    )
+    max_tokens: int = setting(
+        0, "How many tokens one run may use, in and out; 0: no limit.", tighten="min", unlimited=0
+    )
+    max_seconds: float = setting(
+        0.0, "How many seconds one run may take; 0: no limit.", tighten="min", unlimited=0
+    )
+    call_timeout_s: float = setting(
+        120.0,
+        "How long one tool call may take, in seconds; 0: no limit.",
+        tighten="min",
+        unlimited=0,
+    )
+    concurrency: int = setting(8, "How many calls work at once.", tighten="min", minimum=1)
+    max_waiting_calls: int = setting(
+        128,
+        "How many calls may wait for others; further ones fail as busy.",
+        tighten="min",
+        minimum=0,
+    )
+    approval_timeout_s: float = setting(
+        300.0,
+        "How long a person may take to approve a call, in seconds; 0: no limit.",
+        tighten="min",
+        unlimited=0,
+    )
+    durability: Literal["normal", "power"] = setting(
+        "normal",
+        "power: the journal survives a power cut, not just a crash.",
+        choices=("normal", "power"),
+    )
+    store: str = setting(
+        "files",
+        'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.',
+        user_only=True,
+    )
+    sandbox: str = setting("none", "The sandbox that tools run processes in.", user_only=True)
+    dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
+    keep_tmp: bool = setting(
+        False,
+        "Keep the private directories of calls, to see what a tool did there.",
+        user_only=True,
+    )
+    keep_backups: int = setting(
+        10,
+        "How many earlier copies of each changed file a session keeps.",
+        user_only=True,
+        minimum=1,
+    )
+    keep_sessions_days: int = setting(
+        30, "How long sessions are kept, in days; 0: forever.", user_only=True
+    )
+
+
+@lazy_frozen
+class PluginsTable(Value):
+    """The keys of `[plugins]` that are not a plugin's table."""
+
+    disable: tuple[str, ...] = setting((), "Plugins that are not loaded.")
+    strict: bool = setting(False, "Load only what the lock file names.", tighten="true")
+
+
+@lazy_frozen
+class ToolsTable(Value):
+    """The keys of `[tools]`."""
+
+    disable: tuple[str, ...] = setting((), "Tools that are not offered.", tighten="union")
+    owner: dict[str, str] = setting(
+        Factory(dict), "Which plugin provides a tool that several plugins offer."
+    )
+    rename: dict[str, str] = setting(
+        Factory(dict),
+        "Other names for tools, old name to new name.",
+        values="[a-z_][a-z0-9_]{0,63}",
+    )
+
+
+TABLES: Final[Mapping[tuple[str, ...], type]] = {
+    (): CoreSettings,
+    ("plugins",): PluginsTable,
+    ("tools",): ToolsTable,
+}
+"""The core's own tables; `[plugins]` has those of plugins, too."""
+
+
+class Config(LayeredConfig):
+    """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
+
+    *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
+    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered. No layer disables a
+    plugin that has managed settings.
+    """
+
+    tables = TABLES
+
+    def __init__(self, *layers: Any, **options: Any) -> None:
+        super().__init__(*layers, **options)
+        self.core: CoreSettings = self.values[()]
+        plugins, tools = self.values["plugins",], self.values["tools",]
+        kept = self.managed_plugins.intersection(plugins.disable)
+        self._notices += [
+            f"plugins.disable: {name!r} has managed settings; ignored" for name in sorted(kept)
+        ]
+        self.disabled_plugins = frozenset(plugins.disable) - kept
+        self.strict = plugins.strict
+        self.disabled_tools = frozenset(tools.disable)
+        self.tool_owner = tools.owner
+        self.tool_rename = tools.rename
