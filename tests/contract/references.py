@@ -28,7 +28,7 @@ TYPES: Mapping[Any, str] = {
 TIGHTEN: Mapping[str | None, str] = {
     None: "no",
     "min": "lower it",
-    "mode": "towards plan",
+    "order": "towards {}",
     "true": "switch it on",
     "union": "add to it",
 }
@@ -137,6 +137,7 @@ def _setting_row(key: str, attribute: Any, variable: str) -> str:
     about = attribute.metadata
     kind = ", ".join(f"`{one}`" for one in about.get("choices", ())) or TYPES[attribute.type]
     may = "never, trusted or not" if about.get("user_only") else TIGHTEN[about.get("tighten")]
+    may = may.format(*about.get("choices") or ())
     cells = (f"`{key}`", kind, f"`{_toml(attribute.default)}`", about["description"], may, variable)
     return f"| {' | '.join(cells)} |"
 

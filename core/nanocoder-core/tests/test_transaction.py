@@ -475,8 +475,8 @@ def test_what_has_no_folder_any_more_is_kept_for_the_next_session(root, state):
 
 def test_a_file_that_was_read_before_may_be_written_after_a_restore(root):
     with Workspace(root) as workspace:
-        workspace.read_file("a.txt")
-        workspace.read_file("c.txt")
+        workspace.read_text("a.txt")
+        workspace.read_text("c.txt")
         view, rollback = workspace.recording("call", "a call")
         view.write_text("a.txt", "new\n")
         view.move("c.txt", "d.txt")

@@ -251,8 +251,8 @@ def test_a_name_that_is_not_utf8_is_listed_and_read_back(ground):
     listed = [entry.path for entry in workspace.scan("d")]
     assert listed == ["d/a\\xff.txt"]
     listed[0].encode("utf-8")
-    assert workspace.read_file(listed[0]).text == "hello"
-    assert workspace.read_file(listed[0]).path == listed[0]
+    assert workspace.read_text(listed[0]) == "hello"
+    assert workspace.read(listed[0]).path == listed[0]
     workspace.write_text(listed[0], "changed")
     assert [entry.path for entry in workspace.scan("d")] == listed
     (ws / "d/b\\xff").write_text("literal")

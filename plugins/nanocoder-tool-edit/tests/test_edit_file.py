@@ -11,6 +11,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, ToolInfo, Workspace
+from nanocoder_kit_text import read_text_file
 from nanocoder_tool_edit import Settings, edit_file, nanocoder_render
 
 CODE = """\
@@ -737,7 +738,7 @@ def test_a_text_of_absurd_size_is_looked_for_exactly_and_no_otherwise(ctx, file)
     """Anything else takes seconds for ten megabytes."""
     lines = "".join(f"line {number}\n" for number in range(20_000))
     file.write_text(lines)
-    ctx.workspace.read_file("m.py")
+    read_text_file(ctx.workspace, "m.py")
     assert len(lines) > 200_000
     error = error_of(ctx, lines.replace("\n", " \n"), "x")
     assert error.error_class == "text_not_found"

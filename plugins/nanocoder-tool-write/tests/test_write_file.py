@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder_kit_text import read_text_file
 from nanocoder_tool_write import (
     Settings,
     nanocoder_render,
@@ -166,14 +167,14 @@ def test_equal_content_is_not_written(ctx, root):
 )
 def test_encoding_and_line_ends_of_the_old_file_stay(ctx, root, old, content, new):
     (root / "f").write_bytes(old)
-    ctx.workspace.read_file("f")
+    read_text_file(ctx.workspace, "f")
     write(ctx, "f", content)
     assert (root / "f").read_bytes() == new
 
 
 def test_a_character_that_the_old_encoding_lacks_makes_the_file_utf_8(ctx, root):
     (root / "f").write_bytes(b"caf\xe9")
-    ctx.workspace.read_file("f")
+    read_text_file(ctx.workspace, "f")
     assert write(ctx, "f", "語").output.endswith("[the file was cp1252 and is now utf-8]")
     assert (root / "f").read_text() == "語"
 

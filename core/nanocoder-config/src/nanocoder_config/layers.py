@@ -128,7 +128,7 @@ def resolve(
 
     The tables called *inner*, and those of plugins in `[plugins]`, are others' to read.
     """
-    known = keys_of(settings_class)
+    attributes = keys_of(settings_class)
     resolved = Resolved({}, {}, [], {})
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
@@ -137,11 +137,11 @@ def resolve(
         for key, value in layer.table(path).items():
             if key in inner or (path == ("plugins",) and isinstance(value, dict)):
                 continue
-            if key not in known:
-                problem = f"unknown key{hint(key, [*known, *inner])}"
+            if key not in attributes:
+                problem = f"unknown key{hint(key, [*attributes, *inner])}"
                 _refuse(layer, (*path, key), problem, resolved)
             else:
-                _take(layer, (*path, key), known[key], value, resolved, check)
+                _take(layer, (*path, key), attributes[key], value, resolved, check)
     return resolved
 
 

@@ -48,8 +48,8 @@ _NAMES = {
     """,
     "nanocoder.version": "__version__",
     "nanocoder_files": """
-        Entry Folder PathFilter Protection ProtectionKind Readable ResolvedPath TextFile
-        Workspace WorkspaceError Written escape_path fold_name named_paths unescape_path
+        Entry Folder PathFilter Protection ProtectionKind Readable ResolvedPath Workspace
+        WorkspaceError Written escape_path fold_name named_paths unescape_path
     """,
     "nanocoder_schema": """
         BadArguments NanocoderError OutputLimit Param Signature ToolError brief clip clip_output

@@ -14,7 +14,6 @@ from nanocoder_files import Protection as Protection
 from nanocoder_files import ProtectionKind as ProtectionKind
 from nanocoder_files import Readable as Readable
 from nanocoder_files import ResolvedPath as ResolvedPath
-from nanocoder_files import TextFile as TextFile
 from nanocoder_files import Workspace as Workspace
 from nanocoder_files import WorkspaceError as WorkspaceError
 from nanocoder_files import Written as Written

@@ -136,11 +136,11 @@ class Config(LayeredConfig):
         super().__init__(*layers, **options)
         self.core: CoreSettings = self.values[()]
         plugins, tools = self.values["plugins",], self.values["tools",]
-        kept = self.managed_plugins.intersection(plugins.disable)
+        managed = self.managed_plugins.intersection(plugins.disable)
         self._notices += [
-            f"plugins.disable: {name!r} has managed settings; ignored" for name in sorted(kept)
+            f"plugins.disable: {name!r} has managed settings; ignored" for name in sorted(managed)
         ]
-        self.disabled_plugins = frozenset(plugins.disable) - kept
+        self.disabled_plugins = frozenset(plugins.disable) - managed
         self.strict = plugins.strict
         self.disabled_tools = frozenset(tools.disable)
         self.tool_owner = tools.owner

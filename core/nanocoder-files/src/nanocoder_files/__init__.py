@@ -4,7 +4,6 @@ from nanocoder_schema import front_door
 
 # Where each name lives; types are in __init__.pyi.
 _NAMES = {
-    "nanocoder_files.content": "TextFile",
     "nanocoder_files.folder": "Entry Folder",
     "nanocoder_files.change": "Change FileKind FileState",
     "nanocoder_files.path_arguments": "named_paths",

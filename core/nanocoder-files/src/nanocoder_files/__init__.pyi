@@ -1,7 +1,6 @@
 from nanocoder_files.change import Change as Change
 from nanocoder_files.change import FileKind as FileKind
 from nanocoder_files.change import FileState as FileState
-from nanocoder_files.content import TextFile as TextFile
 from nanocoder_files.folder import Entry as Entry
 from nanocoder_files.folder import Folder as Folder
 from nanocoder_files.path_arguments import named_paths as named_paths

@@ -6,10 +6,9 @@ import os
 import stat as mode_of
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from nanocoder_files import content
-from nanocoder_files.content import TextFile
+from nanocoder_files.content import digest, read_up_to
 from nanocoder_files.folder import Entry, Folder
 from nanocoder_files.paths import WorkspaceError, escape_path, problem, unescape_path
 from nanocoder_files.private_files import open_private
@@ -22,6 +21,14 @@ if TYPE_CHECKING:
     from nanocoder_files.snapshot import Snapshot
 
 MAX_BYTES = 50_000_000
+
+
+class Content(NamedTuple):
+    """The *data* of a file as it was read; *path* is the real one, relative to the workspace."""
+
+    path: str
+    data: bytes
+    status: os.stat_result
 
 
 class Reading:
@@ -105,24 +112,46 @@ class Reading:
 
         Raises: too_large, and what `open` raises.
         """
-        return self._read(path, max_bytes)[0]
+        return self.read(path, max_bytes=max_bytes).data
+
+    def read(self, path: str, *, max_bytes: int | None = None) -> Content:
+        """Return the content of a file of at most *max_bytes* (None: 50 MB) and what it was.
+
+        Raises: too_large, and what `open` raises.
+        """
+        limit = MAX_BYTES if max_bytes is None else max_bytes
+        fd, canonical, status = self._open(path)
+        try:
+            with self._root.errors(path):
+                data = read_up_to(fd, min(status.st_size, limit), limit)
+        finally:
+            os.close(fd)
+        if data is None or status.st_size > limit:
+            raise WorkspaceError(
+                f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"
+                " can be read at once, so read a part of it or search in it",
+                error_class="too_large",
+                data={"size": status.st_size, "limit": limit},
+            )
+        if not self._is_output(path):
+            self._root.note(self._root.raw(path), status, data)
+        return Content(escape_path(canonical), data, status)
 
     def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
-        r"""Return a file's text with "\n" at its line ends; see `read_file`."""
-        return self.read_file(path, max_bytes=max_bytes).text
+        r"""Read a file in UTF-8 and remember its digest, so that a write finds out if it changed.
 
-    def read_file(self, path: str, *, max_bytes: int | None = None, note: bool = True) -> TextFile:
-        """Read a text file and remember its digest, so that a write finds out if it changed.
-
-        Without *note* nothing is remembered: for a reader that shows the content to nobody.
-
-        Raises: binary_file, too_large, and what `open` raises.
+        Returns its text with "\n" at its line ends. Raises: binary_file for anything but UTF-8,
+        too_large, and what `open` raises.
         """
-        data, canonical, status = self._read(path, max_bytes)
-        file = content.decode(escape_path(canonical), data, mode_of.S_IMODE(status.st_mode))
-        if note:
-            self._known[canonical] = file.digest
-        return file
+        content = self.read(path, max_bytes=max_bytes)
+        try:
+            text = content.data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            raise WorkspaceError(f"'{content.path}' is not UTF-8 text", error_class="binary_file")
+        self.note_read(content.path, digest(content.data))
+        return text.replace("\r\n", "\n")
 
     def note_read(self, path: str, version: str | os.stat_result) -> None:
         """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
@@ -135,14 +164,7 @@ class Reading:
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
-        return content.digest(self.read_bytes(path))
-
-    def encode(self, text: str, like: TextFile | None = None) -> bytes:
-        """Return *text* as bytes with the encoding, mark and line ends of *like* (None: UTF-8).
-
-        Raises: invalid_arguments for a character that the encoding does not have.
-        """
-        return content.encode(text, like)
+        return digest(self.read_bytes(path))
 
     def stat(self, path: str) -> os.stat_result:
         """Return the status of what *path* leads to, links followed; raises file_not_found."""
@@ -232,26 +254,6 @@ class Reading:
             os.close(fd)
             raise _read_denied(escape_path(raw), reason)
         return fd, canonical, status
-
-    def _read(self, path: str, max_bytes: int | None) -> tuple[bytes, str, os.stat_result]:
-        """Return content, path with links resolved and status; see `read_bytes`."""
-        limit = MAX_BYTES if max_bytes is None else max_bytes
-        fd, canonical, status = self._open(path)
-        try:
-            with self._root.errors(path):
-                data = content.read_up_to(fd, min(status.st_size, limit), limit)
-        finally:
-            os.close(fd)
-        if data is None or status.st_size > limit:
-            raise WorkspaceError(
-                f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"
-                " can be read at once, so read a part of it or search in it",
-                error_class="too_large",
-                data={"size": status.st_size, "limit": limit},
-            )
-        if not self._is_output(path):
-            self._root.note(self._root.raw(path), status, data)
-        return data, canonical, status
 
     def _refuse_to_reveal(self, source: str, target: str) -> None:
         """Raise read_denied where moving *source* to *target* makes readable what is refused.

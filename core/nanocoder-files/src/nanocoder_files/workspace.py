@@ -15,7 +15,7 @@ from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change import Change, FileKind, FileState, announcement
 from nanocoder_files.change_log import WriteNote
-from nanocoder_files.content import TextFile, digest
+from nanocoder_files.content import digest
 from nanocoder_files.paths import FULL, WorkspaceError, escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
@@ -184,16 +184,17 @@ class Workspace(Reading):
         before = old.data if old else None
         return Written(escape_path(place.path), old is None, size, new, backup, before)
 
-    def write_text(
-        self,
-        path: str,
-        text: str,
-        *,
-        like: TextFile | None = None,
-        expect_digest: str | None = None,
-    ) -> Written:
-        """Write *text* as bytes like those of *like*; see `encode` and `write_bytes`."""
-        return self.write_bytes(path, self.encode(text, like), expect_digest=expect_digest)
+    def write_text(self, path: str, text: str, *, expect_digest: str | None = None) -> Written:
+        """Write *text* in UTF-8; see `write_bytes`.
+
+        Raises: invalid_arguments for half of a surrogate pair.
+        """
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            problem = f"a UTF-8 file cannot hold {error.object[error.start]!a}"
+            raise WorkspaceError(problem, error_class="invalid_arguments") from None
+        return self.write_bytes(path, data, expect_digest=expect_digest)
 
     def delete(self, path: str) -> Path | None:
         """Delete a file, or a link and not what it leads to; return where its backup is.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanocoder import Readable, SessionInfo, ToolError, clip
+from nanocoder_kit_text import read_text_file
 
 NOTES = "notes.md"
 MAX_FOLDERS = 40
@@ -58,7 +59,7 @@ def _all(
         for name in names:
             try:
                 if place.is_file(name):
-                    yield name, place.read_file(name, max_bytes=MAX_BYTES, note=False).text
+                    yield name, read_text_file(place, name, max_bytes=MAX_BYTES, note=False).text
             except ToolError:
                 continue
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from nanocoder import SessionInfo, Workspace
 from nanocoder_kit_diff import unified
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
 
@@ -18,7 +19,7 @@ def preview_edit(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
     path, old = arguments["file_path"], arguments["old_string"]
     steps = f"steps: read_file {path}, edit_file {path}"
     with Workspace(session.cwd, readable=session.readable) as workspace:
-        file = workspace.read_file(path, note=False)
+        file = read_text_file(workspace, path, note=False)
     if file.text.count(old) != 1:
         replacement = f"-{old}\n+{arguments['new_string']}"
         return f"{steps}\n[old_string does not occur exactly once]\n{replacement}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 from nanocoder import ToolContext, ToolError, ToolResult, Workspace, clip
 from nanocoder_kit_diff import clip_lines, unified
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_compose.steps import Steps
 
@@ -84,7 +85,7 @@ def plan(workspace: Workspace, request: Refactor) -> list[Change]:
     pattern = pattern_of(request.old)
     changes: dict[str, Change] = {}
     for path in request.files:
-        file = workspace.read_file(path, note=False)
+        file = read_text_file(workspace, path, note=False)
         after, count = pattern.subn(lambda _: request.new, file.text)
         if after == file.text:
             raise ToolError(

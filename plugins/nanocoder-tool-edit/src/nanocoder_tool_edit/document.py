@@ -3,7 +3,7 @@ r"""Edit a text file with "\n" at its line ends, and keep every other byte as it
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
-from nanocoder import TextFile, Workspace
+from nanocoder_kit_text import TextFile, encode
 
 MAX_PIECES = 64
 SINGLE_BYTE = frozenset({"cp1252", "latin-1"})
@@ -59,16 +59,14 @@ def combine_spans(first: Sequence[Span], text: str, then: Sequence[Span]) -> lis
     return result
 
 
-def encode_edits(
-    workspace: Workspace, file: TextFile, spans: Sequence[Span]
-) -> list[bytes | memoryview]:
+def encode_edits(file: TextFile, spans: Sequence[Span]) -> list[bytes | memoryview]:
     """Return the bytes of *file* with *spans* of its text replaced; all other bytes stay.
 
     The result is a list of pieces, most of them views of the old bytes.
 
     Raises: WorkspaceError (invalid_arguments) for a character that the encoding does not have.
     """
-    # "raw" makes the workspace encode the new text without changing its line ends.
+    # "raw" makes `encode` write the new text without changing its line ends.
     plain = evolve(file, newline="raw", bom=b"")
     data = memoryview(file.data)
     pieces: list[bytes | memoryview] = []
@@ -85,7 +83,7 @@ def encode_edits(
         (start, first), (end, last) = edges
         pieces += [
             data[position:start],
-            workspace.encode(_restore_newlines(file, span.new, first, last), plain),
+            encode(_restore_newlines(file, span.new, first, last), plain),
         ]
         position = end
     pieces.append(data[position:])

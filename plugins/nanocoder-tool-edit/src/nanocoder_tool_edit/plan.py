@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
-from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder import ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified_parts
+from nanocoder_kit_text import TextFile, encode, read_text_file
 
 from nanocoder_tool_edit.document import (
     Span,
@@ -76,18 +77,14 @@ def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
     matches, spans = _find_all(path, before, file, request.edits, search)
     if all(before[span.start : span.end] == span.new for span in spans) and file:
         raise invalid(f"nothing would change in {path!r}")
-    data = (
-        encode_edits(workspace, file, spans)
-        if file
-        else [workspace.encode(replace_spans(before, spans))]
-    )
+    data = encode_edits(file, spans) if file else [encode(replace_spans(before, spans))]
     return Plan(path, file, tuple(matches), before, spans, views(before, spans), data)
 
 
 def _read(workspace: Workspace, request: Request) -> TextFile | None:
     try:
         # Without note=False this read would hide that the file changed since the model read it.
-        return workspace.read_file(request.path, note=False)
+        return read_text_file(workspace, request.path, note=False)
     except WorkspaceError as error:
         if error.error_class != "file_not_found":
             raise

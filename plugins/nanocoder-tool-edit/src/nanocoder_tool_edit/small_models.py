@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nanocoder import SessionInfo, Workspace, WorkspaceError
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_edit.document import Span
 from nanocoder_tool_edit.request import Request
@@ -72,6 +73,6 @@ def _small_files(workspace: Workspace) -> Iterator[str]:
 
 def _has(workspace: Workspace, path: str, name: str) -> bool:
     try:
-        return holds_name(workspace.read_file(path, note=False).text, name)
+        return holds_name(read_text_file(workspace, path, note=False).text, name)
     except WorkspaceError:
         return False

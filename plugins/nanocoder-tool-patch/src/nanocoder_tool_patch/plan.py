@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
-from nanocoder import ProtectionKind, TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder import ProtectionKind, ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified
+from nanocoder_kit_text import TextFile, encode, read_text_file
 
 from nanocoder_tool_patch.hunks import Hunk, Section
 from nanocoder_tool_patch.locate import locate
@@ -65,7 +66,7 @@ def _add(workspace: Workspace, section: Section) -> Change:
         raise _invalid("a new file has no old lines")
     ends = all(hunk.ends_new for hunk in section.hunks)
     after = _join(lines, final_newline=ends)
-    return Change("A", path, after=after, data=workspace.encode(after))
+    return Change("A", path, after=after, data=encode(after))
 
 
 def _delete(workspace: Workspace, section: Section) -> Change:
@@ -74,7 +75,7 @@ def _delete(workspace: Workspace, section: Section) -> Change:
     path = _check_path(workspace, section.path)
     _refuse_link(workspace, path)
     try:
-        file = workspace.read_file(path, note=False)
+        file = read_text_file(workspace, path, note=False)
     except WorkspaceError as error:
         if error.error_class != "binary_file" or section.hunks:
             raise
@@ -85,14 +86,14 @@ def _delete(workspace: Workspace, section: Section) -> Change:
             "the file has more lines than the patch deletes; read it again",
             error_class="text_not_found",
         )
-    data = workspace.encode(file.text, file)
+    data = encode(file.text, file)
     return Change("D", path, before=file.text, data=data, digest=file.digest)
 
 
 def _update(workspace: Workspace, section: Section) -> Change:
     path = _check_path(workspace, section.path)
     target = _target(workspace, section, path) if section.target else ""
-    file = workspace.read_file(path, note=False)
+    file = read_text_file(workspace, path, note=False)
     _refuse_placeholder(file, section.hunks)
     after, tolerant = _apply(file, section.hunks)
     if after == file.text and not target:
@@ -102,7 +103,7 @@ def _update(workspace: Workspace, section: Section) -> Change:
         path,
         before=file.text,
         after=after,
-        data=workspace.encode(after, file),
+        data=encode(after, file),
         digest=file.digest,
         target=target,
         tolerant=tolerant,

@@ -17,6 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_read.media import attachment_type, describe_binary
 from nanocoder_tool_read.window import Window, is_binary, window_of_file, window_of_text
@@ -121,7 +122,7 @@ def _read_at_once(
     ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
     try:
-        file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
+        file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes)
     except WorkspaceError as error:
         if error.error_class != "binary_file":
             raise
@@ -307,7 +308,7 @@ def _notebook(
 ) -> ToolResult:
     from nanocoder_tool_read.notebook import to_text
 
-    file = ctx.workspace.read_file(path, max_bytes=settings.max_bytes)
+    file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes)
     text = to_text(file.text)
     window = window_of_text(file.text if text is None else text, offset, limit, settings.max_line)
     return _text_result(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 from nanocoder import ToolError, Workspace
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_skill.document import Document, parse_document
 
@@ -158,4 +159,4 @@ def _is_name(name: str) -> bool:
 
 def _text(place: Workspace, path: str) -> str:
     # note=False: loading a skill is no reading of a file that a later edit may rely on.
-    return place.read_file(path, max_bytes=MAX_BYTES, note=False).text
+    return read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Readable, SessionInfo, ToolError, Workspace, did_you_mean, one_line
+from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_task.profiles import BUILT_IN, Profile
 
@@ -76,7 +77,7 @@ def _read(root: Path, folder: str, readable: Readable, words: str = "") -> Itera
         for entry in entries[:MAX_FILES]:
             path, stem = root / entry.path, entry.name.removesuffix(".md")
             try:
-                text = place.read_file(entry.path, max_bytes=MAX_BYTES, note=False).text
+                text = read_text_file(place, entry.path, max_bytes=MAX_BYTES, note=False).text
                 yield _parsed(path, stem, text, words)
             except ToolError as error:
                 yield ProfileFile(path, stem, problem=f"{path}: {error}")

@@ -1,8 +1,9 @@
 """Plan a write: the bytes for the disk, and the file that they replace."""
 
 from attrs import frozen
-from nanocoder import TextFile, ToolError, Workspace, WorkspaceError
+from nanocoder import ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified
+from nanocoder_kit_text import TextFile, encode, read_text_file
 
 
 @frozen
@@ -46,14 +47,14 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
     where = workspace.relative(path)
     try:
         # Without note=False this read would count as one by the model.
-        old = workspace.read_file(path, note=False)
+        old = read_text_file(workspace, path, note=False)
     except WorkspaceError as error:
         if error.error_class not in {"file_not_found", "binary_file"}:
             raise
-        return Plan(where, content, workspace.encode(content), None, "utf-8")
+        return Plan(where, content, encode(content), None, "utf-8")
     like = _with_newlines_of(content, old)
     try:
-        return Plan(where, content, workspace.encode(content, like), old, old.encoding)
+        return Plan(where, content, encode(content, like), old, old.encoding)
     except WorkspaceError:
         # The old encoding lacks a character; a replaced file may change its encoding.
         return Plan(where, content, content.encode(), old, "utf-8")

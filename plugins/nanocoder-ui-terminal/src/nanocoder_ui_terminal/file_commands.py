@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import Event, Session, ToolError, Workspace
+from nanocoder_kit_text import read_text_file
 
 SHELL_TOOL: Final = "bash"
 FOLDER: Final = "commands"
@@ -102,7 +103,8 @@ def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
             if name == entry.name:
                 continue
             try:
-                content = place.read_file(f"{folder}/{name}.md", max_bytes=MAX_BYTES, note=False)
+                file = f"{folder}/{name}.md"
+                content = read_text_file(place, file, max_bytes=MAX_BYTES, note=False)
                 yield _parsed(path, name, content.text)
             except ToolError as error:
                 yield FileCommand(name, "", path=path, problem=f"{path}: {error}")

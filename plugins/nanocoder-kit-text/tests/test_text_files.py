@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_files import Workspace, WorkspaceError
-from nanocoder_files.content import is_binary
+from nanocoder import Workspace, WorkspaceError
+from nanocoder_kit_text import encode, is_binary, read_text_file
 
 
 @pytest.fixture(scope="module")
@@ -15,8 +15,8 @@ def ground(tmp_path_factory):
 def edited(ground, data: bytes, old: str, new: str) -> bytes:
     workspace, folder = ground
     (folder / "f").write_bytes(data)
-    file = workspace.read_file("f")
-    workspace.write_text("f", file.text.replace(old, new, 1), like=file)
+    file = read_text_file(workspace, "f")
+    workspace.write_bytes("f", encode(file.text.replace(old, new, 1), file))
     return (folder / "f").read_bytes()
 
 
@@ -42,11 +42,11 @@ def edited(ground, data: bytes, old: str, new: str) -> bytes:
 def test_text_is_read_and_written_back_byte_for_byte(ground, data, encoding, newline, text):
     workspace, folder = ground
     (folder / "f").write_bytes(data)
-    file = workspace.read_file("f")
+    file = read_text_file(workspace, "f")
     assert (file.encoding, file.newline, file.text) == (encoding, newline, text)
     assert (file.size, file.final_newline) == (len(data), text.endswith("\n"))
     assert file.lines == len(text.split("\n")) - text.endswith("\n") - (text == "")
-    assert workspace.encode(file.text, file) == data
+    assert encode(file.text, file) == data
 
 
 @given(st.one_of(st.binary(), st.text("a\r\né\u2028").map(str.encode)))
@@ -54,11 +54,11 @@ def test_whatever_is_text_survives(ground, data):
     workspace, folder = ground
     (folder / "f").write_bytes(data)
     try:
-        file = workspace.read_file("f")
+        file = read_text_file(workspace, "f")
     except WorkspaceError as error:
         assert error.error_class == "binary_file"  # noqa: PT017 - most bytes are text
     else:
-        assert workspace.encode(file.text, file) == data
+        assert encode(file.text, file) == data
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_bytes_that_are_no_text_are_refused(ground):
     ):
         (folder / "f").write_bytes(data)
         with pytest.raises(WorkspaceError) as caught:
-            workspace.read_file("f")
+            read_text_file(workspace, "f")
         assert caught.value.error_class == "binary_file"
         assert workspace.read_bytes("f") == data
 
