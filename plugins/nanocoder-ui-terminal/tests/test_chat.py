@@ -593,15 +593,17 @@ def test_the_files_in_the_prompt_are_shown_at_the_start_with_their_tokens(chat, 
 
 
 @pytest.mark.contract("G5")
+@pytest.mark.parametrize("key", ["\x03", "\x1b"])
 @pytest.mark.parametrize("words", ["", " preview"])
-def test_ctrl_c_stops_a_compaction_and_leaves_the_conversation_as_it_was(chat, state, words):
+def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, state, words, key):
     long = {"text": "word " * 60 + "END"}
     talk = chat({**long, "delay_s": 5}, long, long, HI, rows=60)
     for number, prompt in enumerate(("one", "two", "three"), 1):
         talk.type(prompt).see("END", times=number)
-    talk.type(f"/compact{words}").see("Ctrl-C stops it")
-    talk.press("\x03").see("stopped; the conversation is as it was")
+    talk.type(f"/compact{words}").see("Ctrl-C stops")
+    talk.press(key).see("stopped; the conversation is as it was")
     talk.type("four").see("Hello there.")
+    assert "^" not in talk.text  # no key was echoed
     (journal,) = (state / "sessions").glob("*.jsonl")
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
     assert "transcript.compacted" not in kinds

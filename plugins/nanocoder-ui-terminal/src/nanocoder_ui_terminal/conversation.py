@@ -1,7 +1,7 @@
 """One session as the person sees it: messages, prompts and their runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
@@ -204,10 +204,14 @@ class Conversation:
         with self.stoppable():
             return [*self.events(events)]
 
-    def stoppable(self) -> AbstractContextManager[TextScreen]:
-        """Return what lets Ctrl-C stop the session's work, and shows nothing of it."""
-        self.say("working; Ctrl-C stops it")
-        return self.screen(self._settings)
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Let Ctrl-C and Escape stop the session's work, of which only a status is shown."""
+        if not self.terminal.moves:
+            self.say("working; Ctrl-C stops it")
+        with self.screen(self._settings) as screen:
+            screen.start_clock("working")
+            yield
 
     def events(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield *events*, stopping what makes them when a signal came just before it began."""

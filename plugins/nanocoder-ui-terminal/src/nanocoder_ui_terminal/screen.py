@@ -118,10 +118,13 @@ class TextScreen:
             self._ticker.join()
         self._echo.close()
 
-    def start_clock(self) -> None:
-        """Keep the clock going, and read what is typed; a run does this by itself."""
+    def start_clock(self, activity: str = "") -> None:
+        """Keep the clock going, and read what is typed; a run does this by itself.
+
+        *activity* is shown with the time and the key that stops it.
+        """
         if self._ticker is None and self._terminal.moves:
-            self._echo.off()
+            self._set_busy(activity)
             ticker = threading.Thread(target=self._run_clock, daemon=True)
             ticker.start()
             self._ticker = ticker  # a thread that never started cannot be joined
