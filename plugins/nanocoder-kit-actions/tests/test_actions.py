@@ -1,7 +1,9 @@
 import json
+import re
 
 import pytest
 from nanocoder import ToolCall, ToolDefinition
+from nanocoder_kit_actions import blocks
 from nanocoder_kit_actions.actions import Actions
 
 
@@ -106,3 +108,71 @@ def test_a_call_is_written_as_the_model_writes_it():
 
     assert isinstance(call, ToolCall)
     assert actions.write(call.name, call.arguments) == reply
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("a.py", 'def f():\n    """Say "x"."""\n    return "\\n"\n'),
+        ("src/ä.ts", " `x\n\n"),
+        ("README.md", "# A\n```console\n$ a\n```\n"),
+        ("a.py", "`x`\n"),
+        ("a.py", "no line end"),
+        ("a.py", ""),
+        ("Makefile", "all:\n\techo\n"),
+        ("py", "x\n"),
+    ],
+)
+def test_code_stands_in_a_block_behind_its_action_where_one_can_hold_it(path, content):
+    actions = Actions.of([WRITE, LIST], blocks=True)
+    reply = actions.write("write_file", {"path": path, "content": content})
+    call = actions.read(reply)
+
+    assert isinstance(call, ToolCall)
+    assert call.arguments == {"path": path, "content": content}
+    assert ("\n```" in reply) == (
+        path in {"a.py", "src/ä.ts"} and content not in {"`x`\n", "no line end", ""}
+    )
+
+
+def test_without_blocks_and_for_other_tools_code_stands_in_the_object():
+    arguments = {"path": "a.py", "content": "x\n"}
+    move = tool("move", ["path"], path=STRING, content=STRING)
+
+    assert "```" not in Actions.of([WRITE]).write("write_file", arguments)
+    assert "```" not in Actions.of([move], blocks=True).write("move", arguments)
+    assert "x-grammar" not in Actions.of([move], blocks=True).schema(bare=True)
+
+
+def test_only_paths_of_code_come_with_a_block():
+    kinds = [".py", ".pyi", ".c", ".tsx", "/b.sh", ".x.js", ".html"]
+    others = [
+        "",
+        "a",
+        ".pyc",
+        ".p",
+        ".md",
+        ".txt",
+        ".htm",
+        ".py.txt",
+        ".json",
+        ".",
+        ".py/x",
+        ".tsxx",
+    ]
+
+    for path in (f"a{end}" for end in kinds):
+        assert re.search(blocks.code_pattern(), path)
+        assert not re.search(blocks.other_pattern(), path)
+    for path in (f"a{end}" for end in others):
+        assert not re.search(blocks.code_pattern(), path)
+        assert re.search(blocks.other_pattern(), path)
+
+
+def test_no_line_of_a_block_begins_like_its_end():
+    pattern = re.compile(blocks.BLOCK)
+
+    assert pattern.fullmatch("\n```python\nx = '```'\n\n```")
+    assert pattern.fullmatch("\n```python\n```")
+    assert not pattern.fullmatch("\n```python\nx\n```\ny\n```")
+    assert not pattern.fullmatch("\n```python\n``}\n```")

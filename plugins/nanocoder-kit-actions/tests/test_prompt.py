@@ -2,7 +2,7 @@ import attrs
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_actions.actions import Actions
-from nanocoder_kit_actions.prompt import chat, has_material
+from nanocoder_kit_actions.prompt import chat, has_material, tool_texts
 
 READ = ToolDefinition(
     "read_file",
@@ -30,6 +30,16 @@ def request(messages, system="You are a coding agent."):
 
 def shown(messages):
     return chat(request(messages), ACTIONS, {})
+
+
+@pytest.mark.contract("H9")
+def test_the_system_turn_has_the_texts_of_the_tools_beside_the_cores_and_no_more():
+    [system] = shown([])
+
+    read, rest = tool_texts([READ])
+    assert system["content"] == f"You are a coding agent.\n\nTools:\n{read}\n" + rest.replace(
+        "\nReply", "\n\nReply"
+    )
 
 
 def test_the_system_turn_has_the_cores_text_the_tools_and_how_to_reply():

@@ -3,7 +3,7 @@
 import pytest
 from nanocoder import Message, ToolCall, ToolResult, hookimpl, spoken, tool
 from nanocoder_kit_context import add_note, first_kept, latest_request, sources_of
-from nanocoder_testing import opened
+from nanocoder_testing import Scripted, opened
 
 CALL = Message("assistant", calls=(ToolCall("a", "look", {}),))
 RESULT = Message("tool", results=(ToolResult("word " * 500, call_id="a"),))
@@ -51,6 +51,28 @@ def test_every_source_of_a_request_is_counted_under_its_name(tmp_path):
         ("results", "look"),
     ]
     assert all(source.tokens > 0 for source in sources)
+
+
+@pytest.mark.contract("H9")
+def test_what_a_provider_sends_in_place_of_definitions_is_counted(tmp_path):
+    class Plugin:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [look]
+
+    class Acting(Scripted):
+        def tool_texts(self, tools):
+            return [f"{tools[0].name}(): Look.", "Reply with one action. " * 10]
+
+    def of_tools(model):
+        with opened(tmp_path, model=model, plugins={"looking": Plugin()}) as (session, _):
+            sources = sources_of(session)
+        return {source.name: source.tokens for source in sources if source.kind == "tools"}
+
+    definitions, texts = of_tools(Scripted([])), of_tools(Acting([]))
+    assert definitions.keys() == {"looking"}
+    assert texts["looking"] < definitions["looking"]
+    assert texts["nanocoder"] > texts["looking"]
 
 
 @tool(risk="safe")

@@ -176,8 +176,10 @@ def test_a_small_model_chooses_actions_under_a_schema(play):
     show = refusal(200, {"details": {"parameter_size": "1.5B"}, "capabilities": ["tools"]})
     answer = lines(line('{"action": "answer", "text": "Hel'), line('lo"}'), END)
     provider, server = play(show, answer)
+    assert not provider.tool_texts([READ])
     assert provider.context == 32_768
     assert provider.profile == "small"
+    assert provider.tool_texts([READ])[0].startswith("read_file(")
     assert reply(provider, tools=[READ]) == [
         TextDelta("Hello"),
         Finished("Hello", usage=Usage(7, 3, cost=0.0)),

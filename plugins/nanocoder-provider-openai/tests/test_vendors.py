@@ -177,7 +177,9 @@ def test_a_small_model_on_this_machine_gets_its_window_and_acts_under_a_schema(m
     schema = asked.json["response_format"]["json_schema"]["schema"]
     names = [choice["properties"]["action"]["const"] for choice in schema["anyOf"]]
     assert names == ["look", "chat"]
-    assert "look(): Look." in asked.json["messages"][0]["content"]
+    system = asked.json["messages"][0]["content"]
+    assert "look(): Look." in system
+    assert all(text.splitlines()[-1] in system for text in provider.tool_texts([look]))
     assert (asked.json["temperature"], asked.json["max_tokens"]) == (0.0, 1_536)
     assert "tools" not in asked.json
 
@@ -189,7 +191,9 @@ def test_a_large_model_and_a_vendor_without_schemas_call_tools(monkeypatch):
         monkeypatch.setenv("GROQ_API_KEY", "sk-1")
         with ScriptedServer(events(END, b"[DONE]")) as server:
             monkeypatch.setenv(row.address_variable, server.url)
-            ask(open_provider(model, None, vendor=row), tools=[look])
+            provider = open_provider(model, None, vendor=row)
+            ask(provider, tools=[look])
+            assert not provider.tool_texts([look])
             assert "response_format" not in server.seen[0].json
             assert server.seen[0].json["tools"]
 

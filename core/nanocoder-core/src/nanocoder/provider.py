@@ -155,7 +155,8 @@ class Provider(Protocol):
     *profile* "small" asks the core for short descriptions, a small tool set and the files named in
     the request. An attribute `has_price`, where it is true, promises that `Finished.usage.cost` is
     known: without it a session with a limit on money does not start. An attribute `context` is the
-    model's window in tokens, 0 when unknown.
+    model's window in tokens, 0 when unknown. A method `tool_texts(tools)` returns what is sent in
+    place of the tools' definitions: a text for each, and for what follows; nothing: they are sent.
     """
 
     profile: Profile

@@ -6,7 +6,14 @@ The schema of a reply allows one JSON object: a tool's action with its parameter
 from nanocoder_kit_actions.action_reply import ActionReply
 from nanocoder_kit_actions.actions import Actions
 from nanocoder_kit_actions.answer_text import AnswerText
-from nanocoder_kit_actions.prompt import Chat, chat, has_material, is_request, turn_text
+from nanocoder_kit_actions.prompt import (
+    Chat,
+    chat,
+    has_material,
+    is_request,
+    tool_texts,
+    turn_text,
+)
 from nanocoder_kit_actions.schemas import restrict
 
 __all__ = [
@@ -18,5 +25,6 @@ __all__ = [
     "has_material",
     "is_request",
     "restrict",
+    "tool_texts",
     "turn_text",
 ]

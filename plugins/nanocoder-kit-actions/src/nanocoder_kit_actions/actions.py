@@ -8,11 +8,23 @@ from typing import Any, Final
 from attrs import frozen
 from nanocoder import ToolCall, ToolDefinition
 
+from nanocoder_kit_actions.blocks import (
+    CONTENT,
+    PATH,
+    code_pattern,
+    grammar,
+    has_block,
+    other_pattern,
+    read_block,
+    write_block,
+)
 from nanocoder_kit_actions.schemas import restrict
 
 ACTION: Final = "action"
 TEXT: Final = "text"
 ARGUMENTS: Final = "arguments"
+GRAMMAR: Final = "x-grammar"
+"""The key of a schema that has a grammar for engines that know llguidance."""
 
 SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """The separators of `json.dumps`, so that an action encoded again has the same bytes."""
@@ -23,21 +35,25 @@ class Actions:
     """The actions of one set of tools: prompt lines, schema, and the way to calls and back.
 
     Arguments are beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a
-    parameter named "action" (those in *nested*) has them one level deeper.
+    parameter named "action" (those in *nested*) has them one level deeper. The content of a file of
+    code follows in a block behind the object for the tools in *with_block*.
     """
 
     tools: tuple[ToolDefinition, ...]
     nested: frozenset[str]
     answer: str
     chat: str
+    with_block: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, tools: Sequence[ToolDefinition]) -> "Actions":
-        """Return the actions for *tools*."""
+    def of(cls, tools: Sequence[ToolDefinition], *, blocks: bool = False) -> "Actions":
+        """Return the actions for *tools*; *blocks* is for engines that take a grammar."""
         names = {tool.name for tool in tools}
         nested = frozenset(tool.name for tool in tools if ACTION in _properties(tool))
         answer = "answer" if "answer" not in names else "final_answer"
-        return cls(tuple(tools), nested, answer, "chat" if "chat" not in names else "just_chat")
+        chat = "chat" if "chat" not in names else "just_chat"
+        with_block = frozenset(tool.name for tool in tools if blocks and has_block(tool))
+        return cls(tuple(tools), nested, answer, chat, with_block)
 
     @property
     def endings(self) -> tuple[str, str]:
@@ -60,19 +76,24 @@ class Actions:
         For a *bare* request, without a file or a result to answer from, the model can only talk.
         With "answer" allowed it described files that it had not read.
         """
-        actions = [self._schema_of(tool) for tool in self.tools]
-        end = self._ending(bare=bare)
-        actions.append(
-            _closed_object(
-                {ACTION: {"const": end}, TEXT: {"type": "string", "minLength": 1}}, [TEXT]
-            )
-        )
-        return {"anyOf": actions} | ({"x-guidance": dict(SEPARATORS)} if has_separators else {})
+        end = {ACTION: {"const": self._ending(bare=bare)}, TEXT: {"type": "string", "minLength": 1}}
+        ending = _closed_object(end, [TEXT])
+        guidance = {"x-guidance": dict(SEPARATORS)} if has_separators else {}
+        schema = {"anyOf": [*map(self._schema_of, self.tools), ending], **guidance}
+        if not self.with_block:
+            return schema
+        others = [self._schema_of(tool, other_pattern()) for tool in self.tools]
+        heads = [_head(name) for name in sorted(self.with_block)]
+        choices = {"anyOf": [*others, ending], **guidance}, {"anyOf": heads, **guidance}
+        return schema | {GRAMMAR: grammar(*choices)}
 
     def write(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the reply that makes a call, as the model itself would have written it."""
         rest = {ARGUMENTS: dict(arguments)} if name in self.nested else arguments
-        return json.dumps({ACTION: name, **rest}, ensure_ascii=False)
+        block = write_block(arguments) if name in self.with_block else ""
+        if block:
+            rest = {PATH: arguments[PATH]}
+        return json.dumps({ACTION: name, **rest}, ensure_ascii=False) + block
 
     def write_answer(self, text: str, *, bare: bool) -> str:
         """Return the reply that ends a request, *bare* or not, with *text*."""
@@ -80,21 +101,27 @@ class Actions:
 
     def read(self, reply: str) -> "ToolCall | str":
         """Return the call that *reply* makes, or its answer; raises ValueError for neither."""
-        value = json.loads(reply)
+        head, content = read_block(reply) if self.with_block else (reply, None)
+        value = json.loads(head)
         if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
             raise ValueError(f"not an action: {reply[:80]!r}")  # noqa: TRY004 - as json.loads
         name = value.pop(ACTION)
         if name in self.endings:
             return str(value.get(TEXT, ""))
         arguments = value.get(ARGUMENTS, {}) if name in self.nested else value
+        if content is not None:
+            arguments |= {CONTENT: content}
         return ToolCall(id=f"call_{os.urandom(6).hex()}", name=name, arguments=arguments)
 
     def _ending(self, *, bare: bool) -> str:
         return self.chat if bare else self.answer
 
-    def _schema_of(self, tool: ToolDefinition) -> dict[str, Any]:
+    def _schema_of(self, tool: ToolDefinition, path_pattern: str = "") -> dict[str, Any]:
+        """Return the schema of a call; with a block, *path_pattern* is for paths without one."""
         parameters = restrict(tool.parameters)
         properties = parameters.get("properties", {})
+        if path_pattern and tool.name in self.with_block:
+            properties = {**properties, PATH: {"type": "string", "pattern": path_pattern}}
         if tool.name in self.nested:
             return _closed_object(
                 {ACTION: {"const": tool.name}, ARGUMENTS: parameters}, [ARGUMENTS]
@@ -111,6 +138,12 @@ def _closed_object(properties: Mapping[str, Any], required: Sequence[str]) -> di
         "required": [ACTION, *required],
         "additionalProperties": False,
     }
+
+
+def _head(name: str) -> dict[str, Any]:
+    """Return the schema of the object before a block."""
+    path = {"type": "string", "pattern": code_pattern()}
+    return _closed_object({ACTION: {"const": name}, PATH: path}, [PATH])
 
 
 def _line(tool: ToolDefinition) -> str:

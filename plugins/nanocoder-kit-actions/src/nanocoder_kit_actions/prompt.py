@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from nanocoder import Attachment, Message, Request
+from nanocoder import Attachment, Message, Request, ToolDefinition
 
 from nanocoder_kit_actions.actions import Actions
 from nanocoder_kit_actions.missing_files import reminder
@@ -55,6 +55,14 @@ def system(text: str, actions: Actions) -> str:
         return text
     how = HOW.format(answer=actions.answer)
     return f"{text.strip()}\n\nTools:\n{actions.lines()}\n\n{how}".strip()
+
+
+def tool_texts(tools: Sequence[ToolDefinition]) -> list[str]:
+    """Return what the system turn has in place of the definition of each tool, and what follows."""
+    actions = Actions.of(tools)
+    lines = actions.lines().splitlines()
+    rest = [*lines[len(tools) :], HOW.format(answer=actions.answer)]
+    return [*lines[: len(tools)], "\n".join(rest)]
 
 
 def turn_text(message: Message, actions: Actions, before: Message | None) -> str:

@@ -3,10 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Message, Request, Session, count_tokens, message_tokens, spoken
+from nanocoder import (
+    Message,
+    PersonError,
+    Request,
+    Session,
+    count_tokens,
+    message_tokens,
+    spoken,
+)
 
 from nanocoder_kit_context.room import definition_tokens
 
@@ -40,7 +49,7 @@ def sources_of(session: Session, messages: Sequence[Message] | None = None) -> l
     request = session.next_request((*messages, NEXT))
     sent = request.messages
     files = prompt_files(session)
-    tools, history, results = _tools(request), _history(sent), _results(sent)
+    tools, history, results = _tools(session, request), _history(sent), _results(sent)
     return [*_prompt(session, request.system, files), *files, *tools, *history, *results]
 
 
@@ -68,11 +77,26 @@ def _prompt(session: Session, system: str, files: Sequence[Source]) -> Iterator[
     yield from (Source("prompt", plugin, count) for plugin, count in tokens.items())
 
 
-def _tools(request: Request) -> Iterator[Source]:
+def _tools(session: Session, request: Request) -> Iterator[Source]:
     tokens: Counter[str] = Counter()
-    for definition in request.tools:
-        tokens[definition.plugin or "dialect"] += definition_tokens(definition)
+    texts = _texts_of_tools(session, request)
+    for place, definition in enumerate(request.tools):
+        size = count_tokens(texts[place]) if texts else definition_tokens(definition)
+        tokens[definition.plugin or "dialect"] += size
+    for text in texts[len(request.tools) :]:
+        tokens["nanocoder"] += count_tokens(text)
     yield from (Source("tools", plugin, count) for plugin, count in tokens.most_common())
+
+
+def _texts_of_tools(session: Session, request: Request) -> Sequence[str]:
+    """Return what the provider sends in place of the definitions; nothing where it sends them."""
+    if not request.tools:
+        return ()
+    with suppress(PersonError):  # no model is chosen yet
+        provider = session.provider
+        texts: Sequence[str] = getattr(provider, "tool_texts", lambda _tools: ())(request.tools)
+        return texts
+    return ()
 
 
 def _history(messages: Sequence[Message]) -> Iterator[Source]:

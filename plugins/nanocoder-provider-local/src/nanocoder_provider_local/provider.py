@@ -19,7 +19,7 @@ from nanocoder import (
     Usage,
     repeats_itself,
 )
-from nanocoder_kit_actions import Actions, AnswerText, Chat, has_material
+from nanocoder_kit_actions import Actions, AnswerText, Chat, has_material, tool_texts
 
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
@@ -102,6 +102,10 @@ class LocalProvider:
                     break
         yield finished(reply, actions)
 
+    def tool_texts(self, tools: Sequence[ToolDefinition]) -> list[str]:
+        """Return what the model reads in place of the tools' definitions."""
+        return tool_texts(tools)
+
     def models(self) -> Sequence[ModelInfo]:
         """Return the model that is or would be loaded."""
         return [ModelInfo(self._model, self._settings.context, "embedded, offline")]
@@ -113,7 +117,7 @@ class LocalProvider:
     def _actions(self, tools: Sequence[ToolDefinition]) -> Actions:
         """Return the actions of a tool set, built once for each."""
         if self._cached_actions is None or self._cached_actions[0] is not tools:
-            self._cached_actions = (tools, Actions.of(tools))
+            self._cached_actions = (tools, Actions.of(tools, blocks=True))
         return self._cached_actions[1]
 
     def _chunks(

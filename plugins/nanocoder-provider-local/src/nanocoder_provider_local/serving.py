@@ -12,7 +12,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
+
+OWN_GRAMMAR: Final = "x-grammar"
+GUIDANCE: Final = "%llguidance"
+"""How a grammar begins that the engine's library llguidance reads; not every build has it."""
 
 
 class Requests(threading.Thread):
@@ -76,10 +80,13 @@ class Engine:
             self._server.handle_chat_completions(body, take)
 
     def _grammar(self, schema: Any) -> str:
-        """Return *schema* as a grammar for this build of the engine."""
+        """Return *schema* as a grammar for this build of the engine, or the one that it brings."""
         key = json.dumps(schema)
         if key not in self._grammars:
-            self._grammars[key] = str(self._llama.json_schema_to_grammar(schema))
+            plain = {name: value for name, value in schema.items() if name != OWN_GRAMMAR}
+            grammar = str(self._llama.json_schema_to_grammar(plain))
+            knows_it = grammar.startswith(GUIDANCE)
+            self._grammars[key] = schema.get(OWN_GRAMMAR, grammar) if knows_it else grammar
         return self._grammars[key]
 
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from attrs import evolve, frozen
-from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request
-from nanocoder_kit_actions import ActionReply, Actions, chat, has_material
+from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request, ToolDefinition
+from nanocoder_kit_actions import ActionReply, Actions, chat, has_material, tool_texts
 from nanocoder_kit_http import (
     EncodedMessages,
     HttpProvider,
@@ -85,6 +85,12 @@ class OllamaProvider(HttpProvider):
             self._action_reply if is_action else ChatReply,
             lambda usage: usage,
         )
+
+    def tool_texts(self, tools: Sequence[ToolDefinition]) -> Sequence[str]:
+        """Return what the model reads in place of the tools' definitions, if it does."""
+        details = self._details.get(self._model)
+        can_call = details is None or "tools" in details.abilities
+        return () if can_call and self.profile == "full" else tool_texts(tools)
 
     def _action_reply(self, context: ReplyContext) -> ReplyDecoder:
         return ActionReply(ChatReply(context), self._actions)

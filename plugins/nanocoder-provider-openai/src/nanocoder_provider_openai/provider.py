@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from attrs import evolve
-from nanocoder import Cancel, ModelInfo, ProviderError, Request
+from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
     HttpProvider,
     Key,
@@ -109,14 +109,26 @@ class OpenAIProvider(HttpProvider):
 
     def _wire_for(self, request: Request) -> Wire:
         """Return the protocol for *request*: a small model acts under a schema where it can."""
-        is_action = self.profile == "small" and self._vendor.takes_schema and request.tools
-        if not is_action or self._settings.api:
+        if not self._acts or not request.tools:
             return self._wire
         if self._actions_wire is None:
             from nanocoder_provider_openai.actions import ActionsWire  # few models need it
 
             self._actions_wire = ActionsWire(self._vendor, self._settings)
         return self._actions_wire
+
+    @property
+    def _acts(self) -> bool:
+        """Tell whether the model chooses actions in place of calling tools."""
+        return self.profile == "small" and self._vendor.takes_schema and not self._settings.api
+
+    def tool_texts(self, tools: Sequence[ToolDefinition]) -> Sequence[str]:
+        """Return what the model reads in place of the tools' definitions, if it does."""
+        if not self._acts:
+            return ()
+        from nanocoder_kit_actions import tool_texts  # few models need it
+
+        return tool_texts(tools)
 
     def models(self) -> Sequence[ModelInfo]:
         """Ask the server for its models; raises ProviderError."""
