@@ -119,10 +119,7 @@ class TextScreen:
         self._echo.close()
 
     def start_clock(self, activity: str = "") -> None:
-        """Keep the clock going, and read what is typed; a run does this by itself.
-
-        *activity* is shown with the time and the key that stops it.
-        """
+        """Read what is typed, and show *activity* with the time; a run does this by itself."""
         if self._ticker is None and self._terminal.moves:
             self._set_busy(activity)
             ticker = threading.Thread(target=self._run_clock, daemon=True)
