@@ -40,6 +40,7 @@ def place(tmp_path: Path) -> Place:
     return made
 
 
+@pytest.mark.contract("NT-68")
 @pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 def test_what_the_lock_does_not_name_is_not_imported(place: Place) -> None:

@@ -11,6 +11,7 @@ from nanocoder_command_quarantine.quarantine import read
 pytestmark = pytest.mark.timeout(120)
 
 
+@pytest.mark.contract("W8")
 def test_a_plugin_that_was_set_aside_stays_out_until_it_is_restored(nanocoder):
     state = nanocoder.home / ".local/state/nanocoder"
     state.mkdir(parents=True)

@@ -284,6 +284,7 @@ def test_several_calls_in_tags_keep_their_order_and_types():
     assert calls_in(xml, OFFERED)[0].arguments == {"n": 3}
 
 
+@pytest.mark.contract("A12")
 @pytest.mark.contract("F10")
 @pytest.mark.parametrize(
     "text",

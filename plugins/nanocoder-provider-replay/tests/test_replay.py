@@ -64,6 +64,7 @@ def replay(home: Path, folder: Path, *words: str) -> subprocess.CompletedProcess
     return nanocoder(home, folder, "run", "--mode", "auto", "--model", "replay/run.json", *words)
 
 
+@pytest.mark.contract("G10")
 def test_a_recording_plays_again_in_another_folder(home: Path, folder: Path) -> None:
     recorded(home, folder)
     other = folder.rename(folder.with_name("other"))
@@ -71,6 +72,7 @@ def test_a_recording_plays_again_in_another_folder(home: Path, folder: Path) -> 
     assert (done.returncode, done.stdout) == (0, "It prints hello.\n"), done.stderr
 
 
+@pytest.mark.contract("NT-74")
 def test_the_first_difference_is_named_with_a_diff(home: Path, folder: Path) -> None:
     recorded(home, folder)
     (folder / "hello.py").write_text("print('bye')\n")
@@ -128,6 +130,8 @@ def test_what_is_no_recording_is_refused(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.contract("NT-96")
+@pytest.mark.contract("W7")
 def test_a_session_becomes_a_test_that_passes_and_can_fail(home: Path, folder: Path) -> None:
     recorded(home, folder)
     done = nanocoder(home, folder, "sessions", "to-test")

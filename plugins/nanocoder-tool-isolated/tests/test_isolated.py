@@ -83,6 +83,8 @@ class Acting:
             return self.group.call("act", ctx, {"what": what, "target": target})
 
 
+@pytest.mark.contract("I15")
+@pytest.mark.contract("W1")
 # PLUG-018
 def test_what_a_plugin_does_not_declare_it_cannot_do(tmp_path, workspace, monkeypatch):
     monkeypatch.setenv("NANOCODER_API_KEY", "sk-canary-31f0")
@@ -147,6 +149,8 @@ def test_declared_variables_and_programs_work(tmp_path, workspace, monkeypatch):
     assert act.progress == ["half"]
 
 
+@pytest.mark.contract("W8")
+@pytest.mark.contract("W12")
 def test_a_plugin_that_breaks_ends_the_call_and_is_set_aside_in_the_end(tmp_path, workspace):
     act = Acting(tmp_path, workspace, [], failures=2)
     assert act("raise").error_class == "tool_broken"

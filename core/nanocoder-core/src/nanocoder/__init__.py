@@ -21,7 +21,7 @@ _NAMES = {
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
         TimedOut UnknownTool UsageError
     """,
-    "nanocoder.hooks.specs": "hookimpl",
+    "nanocoder.hooks.specs": "STYLES hookimpl",
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": """
         Argument Command Dialect Display Journal OpenSandbox Resource Sandbox Screen Sessions Store

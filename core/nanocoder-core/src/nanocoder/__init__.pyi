@@ -70,6 +70,7 @@ from nanocoder.hooks.contributions import Screen as Screen
 from nanocoder.hooks.contributions import Sessions as Sessions
 from nanocoder.hooks.contributions import Store as Store
 from nanocoder.hooks.contributions import StoredSession as StoredSession
+from nanocoder.hooks.specs import STYLES as STYLES
 from nanocoder.hooks.specs import hookimpl as hookimpl
 from nanocoder.path.in_flight import digest_of as digest_of
 from nanocoder.plugins import Plugins as Plugins

@@ -1,4 +1,4 @@
-"""The commands `plugins new` and `plugins check`: for those who write plugins."""
+"""The commands `plugins new`, `plugins check` and `plugins hooks`: for authors of plugins."""
 
 from argparse import Namespace
 from typing import Final
@@ -10,7 +10,7 @@ KINDS: Final = ("tool", "policy", "provider", "ui")
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer both actions of the group `plugins`."""
+    """Offer three actions of the group `plugins`."""
     return [
         Command(
             "plugins new",
@@ -36,6 +36,12 @@ def nanocoder_commands() -> list[Command[Host]]:
                 ),
             ),
         ),
+        Command(
+            "plugins hooks",
+            "list the hooks in the order of a session, and which plugins implement each",
+            _hooks,
+            (Argument("--output", "text or json", default="text", choices=("text", "json")),),
+        ),
     ]
 
 
@@ -47,5 +53,11 @@ def _new(arguments: Namespace, host: Host) -> int:
 
 def _check(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_author.check import run  # as above
+
+    return run(arguments, host)
+
+
+def _hooks(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_author.hooks import run  # as above
 
     return run(arguments, host)
