@@ -18,11 +18,16 @@ from nanocoder import (
     UsageError,
     start_notices,
 )
+from nanocoder_kit_commands.files import (
+    FileCommand,
+    find_file_commands,
+    run_command,
+    run_shell_parts,
+)
 from nanocoder_kit_sessions import SessionSummary, session_store
 
 from nanocoder_ui_terminal.call_output import Outputs
 from nanocoder_ui_terminal.choices import Models, Sessions
-from nanocoder_ui_terminal.file_commands import FileCommand, find_file_commands, run_shell_parts
 from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
 from nanocoder_ui_terminal.plugin_parts import attach_named, plugin_notices
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
@@ -247,7 +252,7 @@ class Conversation:
         )
         text = prompt.text + named.text
         if typed.command:  # what was attached below it comes from other files, and is not run
-            own = run_shell_parts(typed.text, self.session, show)
+            own = run_shell_parts(typed.text, partial(run_command, self.session, show))
             text = own + text.removeprefix(typed.text)
         text = "\n\n".join([*self._news, text])
         self._news.clear()

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nanocoder_kit_commands.parts import Call, plugin_parts
+
 from nanocoder_ui_terminal.mentioned_files import Typed
-from nanocoder_ui_terminal.plugin_parts import Call, plugin_parts
 
 if TYPE_CHECKING:
     from nanocoder_ui_terminal.conversation import Conversation

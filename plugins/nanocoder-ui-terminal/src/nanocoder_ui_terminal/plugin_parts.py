@@ -1,52 +1,21 @@
-"""What plugins add to a conversation: commands, and names behind an @.
+"""What plugins add to a conversation, as one: commands, and names behind an @.
 
-A plugin adds a part by offering a resource named "chat". The part says what there is and which call
-of a tool that makes; the call takes the path of all calls, as one that a person typed.
+What a person typed makes a call of a tool, which takes the path of all calls.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from nanocoder import Attachment, Event, NanocoderError, Session
+from nanocoder import Attachment, Event, Session
+from nanocoder_kit_commands.parts import plugin_parts
 
 from nanocoder_ui_terminal.mentioned_files import MAX_MENTIONS, PUNCTUATION, Typed, without_pastes
 from nanocoder_ui_terminal.text_lines import one_line
 
-RESOURCE: Final = "chat"
 NAMED: Final = re.compile(r"(?<![\w@/])@([A-Za-z0-9][\w.-]*:[^\s\"@]+)")
 LABEL_CHARS: Final = 60
-Call = tuple[str, Mapping[str, Any]]
-"""The name of a tool of the session, and its arguments."""
-
-
-class Part(Protocol):
-    """What one plugin adds; its methods start nothing and may raise UsageError."""
-
-    @property
-    def commands(self) -> Mapping[str, tuple[str, str]]:
-        """What each command takes and means, by its name without the slash."""
-
-    @property
-    def mentions(self) -> Mapping[str, str]:
-        """What each name means that may stand behind an @; it has a colon."""
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """What a person should know before their first prompt."""
-
-    def rows(self, name: str) -> Sequence[Sequence[str]] | None:
-        """Return the table that the command *name* shows, None for one that makes a call.
-
-        A row of one cell is a message below the table.
-        """
-
-    def call(self, name: str, argument: str) -> Call:
-        """Return the call whose output the command *name* sends to the model."""
-
-    def mention(self, name: str) -> Call | None:
-        """Return the call that reads *name*, None for one of somebody else."""
 
 
 @frozen
@@ -59,16 +28,6 @@ class Mentioned:
     typed: Typed
     text: str = ""
     attachments: tuple[Attachment, ...] = field(default=())
-
-
-def plugin_parts(session: Session) -> Iterator[Part]:
-    """Yield the part of each plugin that has one; one that does not open has none."""
-    for entry, offer in session.plugins.offers("resources"):
-        if offer["name"] == RESOURCE:
-            try:
-                yield session.resource(entry.name, RESOURCE)
-            except NanocoderError:
-                continue
 
 
 def plugin_commands(session: Session) -> dict[str, tuple[str, str]]:

@@ -77,17 +77,18 @@ def find_file_commands(session: Session, built_in: Collection[str]) -> list[File
     return sorted(commands.values(), key=lambda command: command.name)
 
 
-def run_shell_parts(text: str, session: Session, show: Callable[[Event], Any]) -> str:
-    """Put the output of each !`command` in its place; each is a call that the policies judge."""
+def run_shell_parts(text: str, run: Callable[[str], str]) -> str:
+    """Put the output of each !`command` in its place; *run* returns it, or why there is none."""
+    return _SHELL.sub(lambda match: run(match[1]), text)
 
-    def output(match: re.Match[str]) -> str:
-        if SHELL_TOOL not in session.tools:
-            return f"[not run, because the tool {SHELL_TOOL} is not installed: {match[1]}]"
-        for event in session.call(SHELL_TOOL, {"command": match[1]}):
-            show(event)
-        return session.result.output if session.result is not None else ""
 
-    return _SHELL.sub(output, text)
+def run_command(session: Session, show: Callable[[Event], Any], command: str) -> str:
+    """Return the output of *command*, which is a call that the policies judge."""
+    if SHELL_TOOL not in session.tools:
+        return f"[not run, because the tool {SHELL_TOOL} is not installed: {command}]"
+    for event in session.call(SHELL_TOOL, {"command": command}):
+        show(event)
+    return session.result.output if session.result is not None else ""
 
 
 def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:

@@ -1,0 +1,1 @@
+"""Commands of a conversation, from files and from plugins: what they are, and how they are read."""
