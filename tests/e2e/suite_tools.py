@@ -5,12 +5,22 @@ import json
 import time
 from typing import Any
 
-from nanocoder import Attachment, Question, Tool, ToolError, ToolResult, hookimpl, tool
+from nanocoder import (
+    Attachment,
+    Question,
+    Resource,
+    Tool,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    tool,
+)
 from nanocoder_mcp.raw_schema import RawSignature
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
+PICTURE = Attachment("image/png", PIXEL)
 SILENCE = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0data\0\0\0\0"
 NOTE = Attachment("text/plain", b"This is a file in a result.", name="note.txt")
 TABLE = Attachment("application/json", b'{"test": "data", "value": 123}', name="table.json")
@@ -79,6 +89,67 @@ def elicitation(ctx: Any, message: str) -> str:
     return f"answer: {ctx.ask(Question(message))}"
 
 
+@tool(name="test_tool_with_logging", **HARMLESS)
+def tool_with_logging(ctx: Any) -> str:
+    """Say what it does, three times."""
+    for text in ("started", "working", "completed"):
+        ctx.progress(text)
+    return "done"
+
+
+RESOURCES = {
+    "test://static-text": Attachment("text/plain", b"This is the text of a resource."),
+    "test://static-binary": Attachment("image/png", PIXEL),
+    "test://watched-resource": Attachment("text/plain", b"Watched."),
+}
+PROMPTS = {
+    "test_simple_prompt": "",
+    "test_prompt_with_arguments": "ARG1 ARG2",
+    "test_prompt_with_embedded_resource": "RESOURCEURI",
+    "test_prompt_with_image": "",
+}
+FILES = {"test_prompt_with_embedded_resource": (NOTE,), "test_prompt_with_image": (PICTURE,)}
+
+
+@tool(name="test_read", **HARMLESS)
+def read(name: str, argument: str = "") -> ToolResult:
+    """Read a prompt or a resource."""
+    if name in PROMPTS:
+        return ToolResult(f"The prompt {name}: {argument}", attachments=FILES.get(name, ()))
+    number = name.removeprefix("test://template/").removesuffix("/data")
+    templated = Attachment("application/json", json.dumps({"id": number}).encode())
+    return ToolResult("a resource", attachments=(RESOURCES.get(name, templated),))
+
+
+class Part:
+    """What the plugin adds to a conversation; a server offers it as resources and prompts."""
+
+    mentions = dict.fromkeys(RESOURCES, "a resource of the suite")
+    notices = ()
+
+    @property
+    def commands(self) -> dict[str, tuple[str, str]]:
+        """The prompts, and what they take."""
+        return {name: (takes, "a prompt of the suite") for name, takes in PROMPTS.items()}
+
+    def rows(self, name: str) -> None:
+        """Return nothing: each makes a call."""
+
+    def call(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
+        """Return the call that reads a prompt."""
+        return "test_read", {"name": name, "argument": argument}
+
+    def mention(self, name: str) -> tuple[str, dict[str, str]] | None:
+        """Return the call that reads a resource."""
+        return ("test_read", {"name": name}) if name.startswith("test://") else None
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what a conversation shows."""
+    return [Resource("chat", lambda _session, _settings: Part())]
+
+
 def address(arguments: dict[str, Any]) -> str:
     """Return the address that was given."""
     return json.dumps(arguments)
@@ -96,4 +167,5 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
         **HARMLESS,
     )
     files = [image_content, audio_content, embedded_resource, multiple_content_types]
-    return [raw, simple_text, *files, error_handling, tool_with_progress, elicitation]
+    talking = [tool_with_progress, tool_with_logging, elicitation]
+    return [raw, simple_text, *files, error_handling, *talking, read]

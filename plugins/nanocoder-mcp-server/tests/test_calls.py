@@ -191,3 +191,22 @@ def test_a_client_that_never_answers_and_gives_up_keeps_nobody_else_waiting(tmp_
 
     with served(tmp_path / "w") as (server, _):
         assert anyio.run(use, server) == "five files"
+
+
+@pytest.mark.filterwarnings("ignore:.*2026-07-28")  # of the client's SDK
+@pytest.mark.parametrize(("level", "texts"), [("", 3), ("debug", 3), ("warning", 0)])
+def test_what_a_tool_says_is_logged_at_the_level_that_a_client_wants(tmp_path, level, texts):
+    messages = []
+
+    async def log(params):
+        messages.append((params.level, params.logger, params.data))
+
+    async def use(server):
+        async with Client(server, mode="legacy", logging_callback=log) as client:
+            if level:
+                await client.set_logging_level(level)
+            await client.call_tool("steps", {})
+
+    with served(tmp_path / "w") as (server, _):
+        anyio.run(use, server)
+    assert messages == [("info", "steps", text) for text in ("one", "two", "three")][:texts]

@@ -2,8 +2,9 @@
 
 import secrets
 import threading
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from attrs import define, field
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, Session, ToolResult
@@ -17,6 +18,9 @@ TOO_LONG: Final = (
     " approved by a client; make it in smaller calls"
 )
 ACTOR: Final = "the MCP client"
+T = TypeVar("T")
+Run = Callable[[str, Mapping[str, Any]], ToolResult]
+"""Makes a call of a tool, and returns its result."""
 
 
 class Client(Protocol):
@@ -28,8 +32,11 @@ class Client(Protocol):
     def answer(self, question: Question) -> str | None:
         """Return what its person answers to a tool; None where there is no answer."""
 
-    def show_progress(self, text: str) -> None:
-        """Tell it how far the call is."""
+    def show_progress(self, tool: str, text: str) -> None:
+        """Tell it how far the call of *tool* is."""
+
+    def show_notice(self, text: str) -> None:
+        """Tell it what a person should know."""
 
 
 @define(eq=False)
@@ -45,10 +52,8 @@ class Calls:
     _client: Client | None = None
     _waiting: dict[str, tuple[str, str]] = field(factory=dict)
 
-    def call(
-        self, name: str, arguments: Mapping[str, Any], client: Client, cancel: Cancel
-    ) -> ToolResult:
-        """Take one call of *client* down the path of the session; *cancel* stops it.
+    def work(self, job: Callable[[Run], T], client: Client, cancel: Cancel) -> T:
+        """Do a *job* of *client*, whose calls take the path of the session; *cancel* stops it.
 
         Raises: Cancelled if it was cancelled before its turn came.
         """
@@ -60,15 +65,10 @@ class Calls:
             self._client = client
             forget = cancel.on_set(session.interrupt)
             try:
-                for event in session.call(name, arguments):
-                    if event.kind == "call.progress":
-                        client.show_progress(str(event.data.get("text", "")))
+                return job(partial(_called, session, client, cancel))
             finally:
                 forget()
                 self._client = None
-            if session.result is None:
-                raise RuntimeError("the call came to no result")
-            return session.result
 
     def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
         """Answer a question of the session with what the client says; without an answer, no."""
@@ -100,3 +100,18 @@ class Calls:
     def settle(self, state: str) -> None:
         """Forget a question that was answered."""
         self._waiting.pop(state, None)
+
+
+def _called(
+    session: Session, client: Client, cancel: Cancel, name: str, arguments: Mapping[str, Any]
+) -> ToolResult:
+    """Take one call of *client* down the path of *session*."""
+    cancel.check()
+    for event in session.call(name, arguments):
+        if event.kind == "call.progress":
+            client.show_progress(name, str(event.data.get("text", "")))
+        elif event.kind == "notice":
+            client.show_notice(str(event.data.get("text", "")))
+    if session.result is None:
+        raise RuntimeError("the call came to no result")
+    return session.result

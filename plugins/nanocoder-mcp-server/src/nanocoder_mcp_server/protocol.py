@@ -1,61 +1,165 @@
 """The requests of clients, as the official SDK hands them over, and what they get back."""
 
-import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
-import anyio
-import anyio.to_thread
 import mcp_types
+from attrs import evolve
+from mcp import MCPError
 from mcp.server.lowlevel import Server
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from nanocoder import (
-    ApprovalRequest,
-    Cancel,
-    Question,
-    Risk,
-    Tool,
-    __version__,
-    for_terminal,
-)
+from nanocoder import PersonError, Risk, Session, Tool, ToolResult, __version__
 
-from nanocoder_mcp_server.calls import Calls
-from nanocoder_mcp_server.results import result_of
+from nanocoder_mcp_server.asking import Asking
+from nanocoder_mcp_server.calls import Calls, Run
+from nanocoder_mcp_server.logs import Logs, client_of, logging_allowed
+from nanocoder_mcp_server.results import contents_of, messages_of, result_of
+from nanocoder_mcp_server.texts import MAX_VALUES, Texts, media_type_of, without_numbers
+from nanocoder_mcp_server.watching import Subscriptions
 
-QUESTION: Final = "approval"
-ANSWER: Final = "answer"
-FORM: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "approve": {
-            "type": "boolean",
-            "title": "Run it?",
-            "description": "Whether the call may run.",
-            "default": False,
-        }
-    },
-    "required": ["approve"],
-}
+NOT_FOUND: Final = -32002
+"""The code of the protocol for a resource that is not there."""
+T = TypeVar("T")
 Tools = Mapping[str, Tool[..., Any]]
 
 
 def server_of(calls: Calls, tools: Tools) -> Server[Any]:
-    """Return a server that offers *tools* and takes each call to *calls*."""
-    listed = [definition_of(tool) for tool in tools.values()]
+    """Return a server that offers *tools*, and what they read, and takes each call to *calls*."""
+    handlers = Handlers(calls, tools)
+    with logging_allowed():
+        return Server(
+            "nanocoder",
+            version=__version__,
+            on_list_tools=handlers.list_tools,
+            on_call_tool=handlers.call_tool,
+            on_list_resources=handlers.list_resources,
+            on_list_resource_templates=handlers.list_templates,
+            on_read_resource=handlers.read_resource,
+            on_subscribe_resource=handlers.subscribe,
+            on_unsubscribe_resource=handlers.unsubscribe,
+            on_list_prompts=handlers.list_prompts,
+            on_get_prompt=handlers.get_prompt,
+            on_completion=handlers.complete,
+            on_set_logging_level=handlers.set_level,
+        )
 
-    async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=listed)
 
-    async def call_tool(ctx: Any, params: Any) -> Any:
-        if params.name not in tools:
-            return _text(f"Unknown tool: {params.name}. Tools: {', '.join(tools)}", is_error=True)
-        return await Asking(calls, ctx, params).result()
+class Handlers:
+    """What the server does with each request; its coroutines run on the loop of the server."""
 
-    return Server(
-        "nanocoder", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool
-    )
+    def __init__(self, calls: Calls, tools: Tools) -> None:
+        self._calls = calls
+        self._tools = tools
+        self._logs = Logs()
+        self._subscriptions = Subscriptions()
+
+    async def list_tools(self, _ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
+        """Return the tools that are offered."""
+        return mcp_types.ListToolsResult(tools=[definition_of(t) for t in self._tools.values()])
+
+    async def call_tool(self, ctx: Any, params: Any) -> Any:
+        """Call a tool."""
+        if params.name not in self._tools:
+            names = ", ".join(self._tools)
+            return _text(f"Unknown tool: {params.name}. Tools: {names}", is_error=True)
+        name, arguments = params.name, dict(params.arguments or {})
+        result = await self._asked(ctx, params, lambda run: run(name, arguments))
+        return result_of(result) if isinstance(result, ToolResult) else result
+
+    async def list_resources(self, ctx: Any, params: Any) -> mcp_types.ListResourcesResult:
+        """Return the files that can be read, and what plugins name."""
+        listed = await self._quietly(ctx, params, lambda _: self._texts.resources())
+        return mcp_types.ListResourcesResult(resources=listed)
+
+    async def list_templates(self, _ctx: Any, _params: Any) -> Any:
+        """Return how addresses are made."""
+        templates = self._texts.templates()
+        return mcp_types.ListResourceTemplatesResult(resource_templates=templates)
+
+    async def read_resource(self, ctx: Any, params: Any) -> Any:
+        """Read a resource; a rule that denies it is an error."""
+        uri, texts = params.uri, self._texts
+        call = texts.reading(uri)
+        if call is None:
+            raise MCPError(code=NOT_FOUND, message=f"there is no resource {uri!r:.200}")
+        result = await self._asked(ctx, params, lambda run: run(*call))
+        if not isinstance(result, ToolResult):
+            return result
+        _refuse_error(result)
+        path = texts.path_of(uri)
+        if path is not None:
+            result = evolve(result, output=without_numbers(result.output))
+        contents = contents_of(result, uri, media_type_of(path or ""))
+        return mcp_types.ReadResourceResult(contents=contents)
+
+    async def subscribe(self, ctx: Any, params: Any) -> mcp_types.EmptyResult:
+        """Tell the client of changes of a file; other resources of ours do not change."""
+        texts = self._texts
+        if texts.reading(params.uri) is None:
+            raise MCPError(code=NOT_FOUND, message=f"there is no resource {params.uri!r:.200}")
+        if path := texts.watched(params.uri):
+            self._subscriptions.add(client_of(ctx), params.uri, ctx.session, path)
+        return mcp_types.EmptyResult()
+
+    async def unsubscribe(self, ctx: Any, params: Any) -> mcp_types.EmptyResult:
+        """Tell the client of no more changes."""
+        self._subscriptions.remove(client_of(ctx), params.uri)
+        return mcp_types.EmptyResult()
+
+    async def list_prompts(self, ctx: Any, params: Any) -> mcp_types.ListPromptsResult:
+        """Return the commands and skills."""
+        prompts = await self._quietly(ctx, params, self._texts.prompts)
+        return mcp_types.ListPromptsResult(prompts=prompts)
+
+    async def get_prompt(self, ctx: Any, params: Any) -> Any:
+        """Return the text of a prompt."""
+        name, arguments, texts = params.name, params.arguments or {}, self._texts
+        try:
+            result = await self._asked(
+                ctx, params, lambda run: texts.prompt(name, arguments, run), many=True
+            )
+        except PersonError as error:
+            raise MCPError(code=mcp_types.INVALID_PARAMS, message=str(error)) from error
+        if result is None:
+            text = f"there is no prompt {name!r:.200}"
+            raise MCPError(code=mcp_types.INVALID_PARAMS, message=text)
+        if not isinstance(result, ToolResult):
+            return result
+        _refuse_error(result)
+        return mcp_types.GetPromptResult(messages=messages_of(result))
+
+    async def complete(self, ctx: Any, params: Any) -> mcp_types.CompleteResult:
+        """Return what an argument may be."""
+        argument, texts = params.argument, self._texts
+        values = await self._quietly(
+            ctx, params, lambda _: texts.values(params.ref, argument.name, argument.value)
+        )
+        completion = mcp_types.Completion(
+            values=values[:MAX_VALUES], total=len(values), has_more=len(values) > MAX_VALUES
+        )
+        return mcp_types.CompleteResult(completion=completion)
+
+    async def set_level(self, ctx: Any, params: Any) -> mcp_types.EmptyResult:
+        """Send log messages of a level and above from now on."""
+        self._logs.set_level(ctx, params.level)
+        return mcp_types.EmptyResult()
+
+    @property
+    def _texts(self) -> Texts:
+        session: Session | None = self._calls.session
+        if session is None:
+            raise RuntimeError("there is no session")
+        return Texts(session, self._tools)
+
+    async def _asked(
+        self, ctx: Any, params: Any, job: Callable[[Run], T], *, many: bool = False
+    ) -> T | mcp_types.InputRequiredResult:
+        asking: Asking[T] = Asking(self._calls, self._logs, ctx, params, many=many)
+        return await asking.result(job)
+
+    async def _quietly(self, ctx: Any, params: Any, job: Callable[[Run], list[T]]) -> list[T]:
+        """Do a job in its turn that asks nobody."""
+        result = await self._asked(ctx, params, job, many=True)
+        return result if isinstance(result, list) else []
 
 
 def definition_of(tool: Tool[..., Any]) -> mcp_types.Tool:
@@ -74,123 +178,10 @@ def definition_of(tool: Tool[..., Any]) -> mcp_types.Tool:
     )
 
 
-class Asking:
-    """One call of one client, and how the client is asked about it."""
-
-    def __init__(self, calls: Calls, ctx: Any, params: Any) -> None:
-        self._calls = calls
-        self._ctx = ctx
-        self._params = params
-        self._needed: ApprovalRequest | None = None
-        self._cancel = Cancel()
-        self._progress = 0
-        self._loop = asyncio.get_running_loop()
-        self._is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-    async def result(self) -> Any:
-        """Run the call; return its result, or a question that the client has to answer first."""
-        arguments = dict(self._params.arguments or {})
-        work = partial(self._calls.call, self._params.name, arguments, self, self._cancel)
-        try:
-            result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
-            self._cancel.set()
-            raise
-        finally:
-            self._calls.settle(self._params.request_state or "")
-        if self._needed is not None:
-            return mcp_types.InputRequiredResult(
-                input_requests={QUESTION: mcp_types.ElicitRequest(params=_form(self._needed))},
-                request_state=self._calls.remember(self._needed),
-            )
-        return result_of(result)
-
-    def approve(self, request: ApprovalRequest) -> bool | None:
-        """Return the client's answer; None where it has none."""
-        if not self._can_be_asked():
-            return None
-        if not self._is_modern:
-            response = self._elicit(_form(request).message, FORM)
-            return None if response is None else _agreed(response)
-        responses = self._params.input_responses or {}
-        if self._calls.was_asked(self._params.request_state or "", request):
-            response = responses.get(QUESTION)
-            return _agreed(response) if response is not None else None
-        self._needed = request
-        return None
-
-    def answer(self, question: Question) -> str | None:
-        """Put a tool's question to the client's person; None where there is no answer.
-
-        Later revisions would run the call a second time with the answer, and a tool that asks in
-        the middle of its work must not do that work twice.
-        """
-        if self._is_modern or not self._can_be_asked():
-            return None
-        response = self._elicit(for_terminal(question.text), question_form(question))
-        if response is None or response.action != "accept":
-            return None
-        answer = (response.content or {}).get(ANSWER)
-        is_choice = question.custom or answer in question.choices
-        return answer if isinstance(answer, str) and is_choice else None
-
-    def show_progress(self, text: str) -> None:
-        """Send the client a notification, if it wants them; each has a higher number."""
-        token = (self._ctx.meta or {}).get("progress_token")
-        if token is None:
-            return
-        self._progress += 1
-        send = self._ctx.session.send_progress_notification
-        # A client that does not listen any more is no reason to stop the call.
-        with suppress(Exception):
-            self._wait_for(send(token, float(self._progress), None, text))
-
-    def _can_be_asked(self) -> bool:
-        capability = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
-        return bool(self._ctx.session.check_client_capability(capability))
-
-    def _elicit(self, message: str, form: dict[str, Any]) -> Any:
-        """Ask in the middle of the call, as earlier revisions can; None without an answer."""
-        request_id = self._ctx.request_id
-        ask = self._ctx.session.elicit_form(message, form, related_request_id=request_id)
-        try:
-            return self._wait_for(ask)
-        except Exception:  # noqa: BLE001 - whatever goes wrong there, nobody has answered
-            return None
-
-    def _wait_for(self, work: Any) -> Any:
-        """Do *work* on the server's loop until the call is cancelled.
-
-        The session asks from threads of its own.
-        """
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        forget = self._cancel.on_set(future.cancel)
-        try:
-            return future.result()
-        finally:
-            forget()
-
-
-def _form(request: ApprovalRequest) -> mcp_types.ElicitRequestFormParams:
-    preview = for_terminal(request.preview)
-    parts = [f"{request.call.name} needs your approval: {request.reason}", preview]
-    message = "\n".join(filter(None, parts))
-    return mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
-
-
-def _agreed(response: Any) -> bool:
-    return response.action == "accept" and (response.content or {}).get("approve") is True
-
-
-def question_form(question: Question) -> dict[str, Any]:
-    """Return the form that asks *question*: one field, with its choices."""
-    field: dict[str, Any] = {"type": "string", "title": "Answer"}
-    choices = [for_terminal(choice) for choice in question.choices]
-    if choices == [*question.choices] and choices and not question.custom:
-        field["enum"] = choices
-    elif choices:
-        field["description"] = f"For example: {'; '.join(choices)}"
-    return {"type": "object", "properties": {ANSWER: field}, "required": [ANSWER]}
+def _refuse_error(result: ToolResult) -> None:
+    """Raise the error of the protocol for a call that failed, or that a rule denied."""
+    if result.is_error:
+        raise MCPError(code=mcp_types.INVALID_PARAMS, message=result.output)
 
 
 def _text(text: str, *, is_error: bool) -> mcp_types.CallToolResult:

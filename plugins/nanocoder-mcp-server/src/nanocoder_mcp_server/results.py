@@ -21,6 +21,22 @@ def result_of(result: ToolResult) -> mcp_types.CallToolResult:
     return mcp_types.CallToolResult(content=content, is_error=result.is_error)
 
 
+def contents_of(result: ToolResult, uri: str, media_type: str) -> list[Any]:
+    """Return what was read of a resource: its attachment, or else its text."""
+    if result.attachments:
+        attachment = result.attachments[0]
+        return [_resource(attachment, uri, base64.b64encode(attachment.data).decode())]
+    text = result.output
+    return [mcp_types.TextResourceContents(uri=uri, mime_type=media_type, text=text)]
+
+
+def messages_of(result: ToolResult) -> list[mcp_types.PromptMessage]:
+    """Return a prompt as a person's messages: its text, and each of its attachments."""
+    files = [content_of(each, place) for place, each in enumerate(result.attachments, 1)]
+    content = [*files, mcp_types.TextContent(type="text", text=result.output)]
+    return [mcp_types.PromptMessage(role="user", content=each) for each in content]
+
+
 def content_of(attachment: Attachment, place: int) -> Any:
     """Return an image or a sound as such, and any other file as a resource in the result."""
     media_type = attachment.media_type
