@@ -34,7 +34,7 @@ TEXT: Final = "text/plain"
 
 @frozen
 class Texts:
-    """What can be read of *session* with the *tools* that its clients are offered."""
+    """The readable parts of *session*, for clients that are offered *tools*."""
 
     session: Session
     tools: Mapping[str, Tool[..., Any]]
@@ -175,9 +175,9 @@ def media_type_of(path: str) -> str:
 
 def _prompt(name: str, meaning: str, takes: str | None) -> mcp_types.Prompt:
     """Return a prompt that takes one text, or with None nothing."""
-    one = mcp_types.PromptArgument(name=ARGUMENTS, description=takes or "More words.")
+    words = mcp_types.PromptArgument(name=ARGUMENTS, description=takes or "More words.")
     return mcp_types.Prompt(
-        name=name, description=meaning or None, arguments=[] if takes is None else [one]
+        name=name, description=meaning or None, arguments=[] if takes is None else [words]
     )
 
 
@@ -192,13 +192,13 @@ def _prompt_with_names(name: str, meaning: str, takes: str) -> mcp_types.Prompt:
 
 def _typed(arguments: Mapping[str, str], takes: str) -> str:
     """Return what a person would type to give a command *arguments*; raises UsageError."""
-    given = {name.lower(): value for name, value in arguments.items()}
+    values = {name.lower(): value for name, value in arguments.items()}
     words = []
     for word in takes.split():
         name = word.strip("[]").lower()
-        if name not in given and word.startswith("["):
+        if name not in values and word.startswith("["):
             break
-        if name not in given:
+        if name not in values:
             raise UsageError(f"the argument {name!r} is missing")
-        words.append(shlex.quote(given[name]))
+        words.append(shlex.quote(values[name]))
     return " ".join(words)
