@@ -1,8 +1,7 @@
 """Commands from files: what a file makes, and what fills its places."""
 
 import pytest
-from nanocoder_kit_commands.files import FileCommand, find_file_commands, run_shell_parts
-from nanocoder_kit_commands.parts import plugin_parts
+from nanocoder_kit_commands import FileCommand, find_file_commands, plugin_parts, run_shell_parts
 from nanocoder_testing import opened
 
 pytestmark = pytest.mark.timeout(60)

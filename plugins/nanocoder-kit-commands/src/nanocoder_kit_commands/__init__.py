@@ -1,1 +1,19 @@
 """Commands of a conversation, from files and from plugins: what they are, and how they are read."""
+
+from nanocoder_kit_commands.files import (
+    FileCommand,
+    find_file_commands,
+    run_command,
+    run_shell_parts,
+)
+from nanocoder_kit_commands.parts import Call, Part, plugin_parts
+
+__all__ = [
+    "Call",
+    "FileCommand",
+    "Part",
+    "find_file_commands",
+    "plugin_parts",
+    "run_command",
+    "run_shell_parts",
+]

@@ -15,8 +15,14 @@ from urllib.parse import quote, unquote, urlsplit
 import mcp_types
 from attrs import frozen
 from nanocoder import Session, Tool, ToolError, ToolResult, UsageError, Workspace
-from nanocoder_kit_commands.files import FileCommand, find_file_commands, run_shell_parts
-from nanocoder_kit_commands.parts import Call, Part, plugin_parts
+from nanocoder_kit_commands import (
+    Call,
+    FileCommand,
+    Part,
+    find_file_commands,
+    plugin_parts,
+    run_shell_parts,
+)
 from nanocoder_kit_glob.git_ignore import walk
 
 from nanocoder_mcp_server.calls import Run

@@ -18,7 +18,7 @@ from nanocoder import (
     UsageError,
     start_notices,
 )
-from nanocoder_kit_commands.files import (
+from nanocoder_kit_commands import (
     FileCommand,
     find_file_commands,
     run_command,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nanocoder_kit_commands.parts import Call, plugin_parts
+from nanocoder_kit_commands import Call, plugin_parts
 
 from nanocoder_ui_terminal.mentioned_files import Typed
 

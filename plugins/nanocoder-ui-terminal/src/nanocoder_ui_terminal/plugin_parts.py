@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 from nanocoder import Attachment, Event, Session
-from nanocoder_kit_commands.parts import plugin_parts
+from nanocoder_kit_commands import plugin_parts
 
 from nanocoder_ui_terminal.mentioned_files import MAX_MENTIONS, PUNCTUATION, Typed, without_pastes
 from nanocoder_ui_terminal.text_lines import one_line
