@@ -14,7 +14,16 @@ HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
 PACKAGES_LIST = repository.CORE / "src/nanocoder/plugins/packages.txt"
-LISTED_OFFERS = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
+LISTED_OFFERS = (
+    "tools",
+    "providers",
+    "commands",
+    "screens",
+    "dialects",
+    "sandboxes",
+    "stores",
+    "runners",
+)
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
 
@@ -76,10 +85,7 @@ def example(hook: ast.FunctionDef) -> str:
 
 
 def _styles() -> dict[str, str]:
-    for node in repository.tree(HOOKSPECS).body:
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "STYLES" and node.value:
-            return dict(ast.literal_eval(node.value))
-    raise LookupError(f"{HOOKSPECS} has no table STYLES")
+    return {hook.name: ast.unparse(hook.decorator_list[0]) for hook in hooks()}
 
 
 def plugin_table() -> str:

@@ -44,8 +44,11 @@ class CommandLine:
         given |= options
         return subprocess.run([*command.split(), *words], env=env, check=False, **given)
 
-    def on_terminal(self, *words: str, columns: int = 80) -> str:
-        """Run it with a terminal of so many columns at its output; returns what it printed."""
+    def on_terminal(self, *words: str, columns: int = 80, code: int = 0) -> str:
+        """Run it with a terminal of so many columns at its output; returns what it printed.
+
+        It has to end with the exit code *code*.
+        """
         leader, follower = os.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         with subprocess.Popen(
@@ -58,7 +61,7 @@ class CommandLine:
         ) as process:
             os.close(follower)
             printed = b"".join(_pieces(leader))
-            assert process.wait(RUN_TIMEOUT_S) == 0
+            assert process.wait(RUN_TIMEOUT_S) == code
         os.close(leader)
         return printed.decode().replace("\r\n", "\n")
 

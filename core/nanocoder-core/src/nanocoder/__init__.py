@@ -24,8 +24,8 @@ _NAMES = {
     "nanocoder.hooks.specs": "STYLES hookimpl",
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": """
-        Argument Command Dialect Display Journal OpenSandbox Resource Sandbox Screen Sessions Store
-        StoredSession
+        Argument Command Dialect Display Journal OpenSandbox Resource Runner Sandbox Screen Sessions
+        Store StoredSession
     """,
     "nanocoder.plugins": "Plugins",
     "nanocoder.path.in_flight": "digest_of",

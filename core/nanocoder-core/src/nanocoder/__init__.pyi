@@ -65,6 +65,7 @@ from nanocoder.hooks.contributions import Display as Display
 from nanocoder.hooks.contributions import Journal as Journal
 from nanocoder.hooks.contributions import OpenSandbox as OpenSandbox
 from nanocoder.hooks.contributions import Resource as Resource
+from nanocoder.hooks.contributions import Runner as Runner
 from nanocoder.hooks.contributions import Sandbox as Sandbox
 from nanocoder.hooks.contributions import Screen as Screen
 from nanocoder.hooks.contributions import Sessions as Sessions

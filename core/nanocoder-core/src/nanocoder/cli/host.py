@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder_config import state_dir, user_config_dir
+from nanocoder_schema import did_you_mean
 
 from nanocoder.cli import streams
 from nanocoder.cli.commands import COMMANDS, SHORT, build
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that go before every other configuration."""
+SET: Final = "nanocoder-set-"
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
@@ -70,6 +72,17 @@ class Host:
     def plugins(self) -> Plugins:
         """The installed plugins, configured."""
         return installed_plugins(self.config)
+
+    def restrict_to_set(self, name: str) -> None:
+        """Keep only the plugins that the set *name* depends on.
+
+        Raises UsageError when it is not installed.
+        """
+        members = _members_of(name)
+        for plugin, entry in list(self.plugins.entries.items()):
+            # A set may leave out tools, never a policy that the person has installed.
+            if entry.distribution not in members and not entry.is_policy:
+                self.plugins.remove(plugin, f"does not belong to the set {name!r}")
 
     @cached_property
     def sessions(self) -> "Sessions":
@@ -222,6 +235,25 @@ def stop(session: "Session", number: int) -> None:
     import signal
 
     session.interrupt(INTERRUPTED if number == signal.SIGINT else TERMINATED, signal=number)
+
+
+def _members_of(name: str) -> set[str]:
+    """Return the distributions that the set *name* requires, directly or by other sets."""
+    from nanocoder.plugins.discovery import find_libraries, requirements_of, site_paths
+
+    libraries = {library.name: library for library in find_libraries(site_paths())}
+    sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
+    if name not in sets:
+        hint = did_you_mean(name, sets, ".")
+        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
+    members: set[str] = set()
+    waiting = {f"{SET}{name}"}
+    while waiting:
+        members |= waiting
+        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+        inner = [libraries[member] for member in waiting & {*libraries} if member.startswith(SET)]
+        waiting = {required for each in inner for required in requirements_of(each)} - members
+    return members
 
 
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import did_you_mean, for_terminal, parse_json
+from nanocoder_schema import for_terminal, parse_json
 
 from nanocoder.cli.host import Host, stop
 from nanocoder.cli.signals import Signals
@@ -30,7 +30,6 @@ from nanocoder.values import Event, ToolCall, Verdict
 from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
-SET = "nanocoder-set-"
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     try:
         with host.signals:
             if arguments.set:
-                restrict_to_set(host, arguments.set)
+                host.restrict_to_set(arguments.set)
             screen = _screen(host, arguments.output)
             # The answers of a program are no part of the prompt, unless a person asks for that.
             is_taken = arguments.stdin is None and screen is not None and screen[1].reads_stdin
@@ -157,37 +156,6 @@ class AnswerOnly:
         if self._ends_open:
             print_line()
         self._ends_open = False
-
-
-def restrict_to_set(host: Host, name: str) -> None:
-    """Keep only the plugins that the set *name* depends on.
-
-    Raises UsageError when it is not installed.
-    """
-    members = _members_of(name)
-    for plugin, entry in list(host.plugins.entries.items()):
-        # A set may leave out tools, never a policy that the person has installed.
-        if entry.distribution not in members and not entry.is_policy:
-            host.plugins.remove(plugin, f"does not belong to the set {name!r}")
-
-
-def _members_of(name: str) -> set[str]:
-    """Return the distributions that the set *name* requires, directly or by other sets."""
-    from nanocoder.plugins.discovery import find_libraries, requirements_of, site_paths
-
-    libraries = {library.name: library for library in find_libraries(site_paths())}
-    sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
-    if name not in sets:
-        hint = did_you_mean(name, sets, ".")
-        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
-    members: set[str] = set()
-    waiting = {f"{SET}{name}"}
-    while waiting:
-        members |= waiting
-        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
-        inner = [libraries[member] for member in waiting & {*libraries} if member.startswith(SET)]
-        waiting = {required for each in inner for required in requirements_of(each)} - members
-    return members
 
 
 def call(arguments: argparse.Namespace, host: Host) -> int:

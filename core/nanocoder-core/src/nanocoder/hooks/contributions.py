@@ -1,15 +1,16 @@
 """What plugins offer besides tools and providers.
 
-Commands, screens, stores of sessions, resources, dialects, sandboxes.
+Commands, screens, stores of sessions, runners, resources, dialects, sandboxes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from attrs import field
 from nanocoder_schema import Value, lazy_frozen
 
+from nanocoder.cancel import Cancel
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY, Event, Message, ToolCall, ToolResult
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 HostT = TypeVar("HostT")
+Job = Mapping[str, Any]
 
 
 def _texts(values: str | Iterable[str]) -> tuple[str, ...]:
@@ -180,6 +182,22 @@ class Store(Value):
 
     name: str
     open: Callable[[Mapping[str, str], Any, Callable[[str], None]], Sessions]
+
+
+@lazy_frozen
+class Runner(Value):
+    """A way to do many jobs at once: *name* is a value of `nanocoder batch --runner`.
+
+    *run* gets the work, the jobs, a `Cancel`, the options of the command line ("workers", 0 for the
+    runner's own number, and "scheduler") and the plugin's settings. In any order it yields each job
+    beside what `work(job, cancel, admit)` returned, or the exception for which nothing came back.
+    Jobs and results are ready for JSON, and other processes find the work by its name. The work
+    holds `admit(provider)`, a context manager, while it asks a model: limits that all workers share
+    make it wait. Once the `Cancel` is set no job begins, and those that work end soon.
+    """
+
+    name: str
+    run: Callable[[Any, Sequence[Job], Cancel, Job, Any], Iterator[tuple[Job, Any]]]
 
 
 @lazy_frozen

@@ -15,8 +15,7 @@ failing plugin does:
 
 A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
 `select_provider`, 30 for `before_request` and `after_execute`. A plugin that is late once or fails
-five times in a session is set aside, unless it is a policy. Late code continues: Python cannot end
-a thread, nor run anything beside one operation that holds it, like an endless regular expression.
+five times in a session is set aside, unless it is a policy. Its late code goes on: see `cancel`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,15 @@ if TYPE_CHECKING:
     from nanocoder_files import PathFilter
 
     from nanocoder.cancel import Cancel
-    from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen, Store
+    from nanocoder.hooks.contributions import (
+        Command,
+        Dialect,
+        Resource,
+        Runner,
+        Sandbox,
+        Screen,
+        Store,
+    )
     from nanocoder.provider import ProviderSpec, Request, Window
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.tools.tool import Tool
@@ -48,13 +55,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Open = Callable[[str], Any]  # a resource of the plugin, by its name
 
 PROJECT: Final = "nanocoder"
-
-RANK: Final = 50
-"""Where an implementation is asked that states no rank of its own."""
-
-hookspec = pluggy.HookspecMarker(PROJECT)
-
-_mark = pluggy.HookimplMarker(PROJECT)
+RANK: Final = 50  # of an implementation that states none
 
 
 @overload
@@ -77,43 +78,28 @@ def hookimpl(
     """
     if function is None:
         return partial(hookimpl, rank=rank, specname=specname, **options)
-    marked = _mark(specname=specname, **options)(function)
+    marked = pluggy.HookimplMarker(PROJECT)(specname=specname, **options)(function)
     getattr(marked, f"{PROJECT}_impl")["rank"] = rank
     return marked
 
 
-STYLES: Final = {
-    "nanocoder_settings": "collect",
-    "nanocoder_commands": "collect",
-    "nanocoder_providers": "collect",
-    "nanocoder_tools": "collect",
-    "nanocoder_dialects": "collect",
-    "nanocoder_sandboxes": "collect",
-    "nanocoder_resources": "collect",
-    "nanocoder_screens": "collect",
-    "nanocoder_stores": "collect",
-    "nanocoder_select_provider": "choose",
-    "nanocoder_event": "tell",
-    "nanocoder_prompt": "collect",
-    "nanocoder_compact": "choose",
-    "nanocoder_before_request": "chain",
-    "nanocoder_readable": "judge",
-    "nanocoder_before_execute": "judge",
-    "nanocoder_render": "choose",
-    "nanocoder_approve": "choose",
-    "nanocoder_ask": "choose",
-    "nanocoder_after_execute": "chain",
-}
-"""Each hook's calling style, in firing order."""
-GATES: Final = frozenset(hook for hook, style in STYLES.items() if style in {"judge", "chain"})
-"""A plugin with one of these hooks is never lazy and never optional."""
+STYLES: Final[dict[str, str]] = {}  # of each hook, in firing order
 
 
-@hookspec
+def _style(name: str) -> Callable[[F], F]:
+    def mark(specification: F) -> F:
+        STYLES[specification.__name__] = name
+        return pluggy.HookspecMarker(PROJECT)(specification)
+
+    return mark
+
+
+collect, choose, judge, chain, tell = map(_style, ("collect", "choose", "judge", "chain", "tell"))
+
+
+@collect
 def nanocoder_settings() -> type:  # type: ignore[empty-body]
-    """Return the attrs class of the plugin's settings.
-
-    The table `[plugins.NAME]` of the configuration.
+    """Return the attrs class of the plugin's settings, the table `[plugins.NAME]`.
 
     Called: when the plugin is described, and before the first hook that asks for `settings`.
     Results: one frozen attrs class with a default for every field.
@@ -122,7 +108,7 @@ def nanocoder_settings() -> type:  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_commands() -> "list[Command[Any]]":  # type: ignore[empty-body]
     """Offer commands of the command line.
 
@@ -133,7 +119,7 @@ def nanocoder_commands() -> "list[Command[Any]]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
     """Offer models, by the name before the slash of `--model name/model`.
 
@@ -144,7 +130,7 @@ def nanocoder_providers() -> "list[ProviderSpec]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_tools(  # type: ignore[empty-body]
     tools: "Mapping[str, Tool[..., Any]]", settings: Any, trusted_folder: Any
 ) -> "list[Tool[..., Any]]":
@@ -156,14 +142,13 @@ def nanocoder_tools(  # type: ignore[empty-body]
     session's directory if it is trusted. It runs only if its plugin has a table of settings.
 
     Called: when the plugin is described, and at its first call; with *tools*, in each session.
-    Results: all are offered; of two with one name, the plugin that came first keeps the tool unless
-    `[tools.owner]` says which one wins.
+    Results: all are offered; of two with one name the one in `[tools.owner]` wins, or the older.
     Raises: the plugin offers no tool and is reported; with *tools*, nanocoder does not start.
     Example: `return [count_lines]`
     """
 
 
-@hookspec
+@collect
 def nanocoder_dialects() -> "list[Dialect]":  # type: ignore[empty-body]
     """Offer dialects: other names, parameters and texts for the same tools.
 
@@ -174,7 +159,7 @@ def nanocoder_dialects() -> "list[Dialect]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
     """Offer ways to run processes with fewer rights.
 
@@ -185,7 +170,7 @@ def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
     """Offer what the plugin keeps open for one session.
 
@@ -198,7 +183,7 @@ def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
     """Offer ways to show a session, by the name that `--output` takes.
 
@@ -209,7 +194,7 @@ def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
 def nanocoder_stores() -> "list[Store]":  # type: ignore[empty-body]
     """Offer ways to keep sessions, by the name that the setting `store` takes.
 
@@ -220,7 +205,18 @@ def nanocoder_stores() -> "list[Store]":  # type: ignore[empty-body]
     """
 
 
-@hookspec
+@collect
+def nanocoder_runners() -> "list[Runner]":  # type: ignore[empty-body]
+    """Offer ways to do many jobs at once, by the name that `nanocoder batch --runner` takes.
+
+    Called: when the plugin is described; a runner's `run` when somebody starts a batch.
+    Results: the one that is asked for does the jobs; two of one name are refused.
+    Raises: the plugin offers no runner and is reported.
+    Example: `return [Runner("queue", run_in_queue)]`
+    """
+
+
+@choose
 def nanocoder_select_provider(
     session: "SessionInfo", settings: Any, failed: Sequence[str]
 ) -> str | None:
@@ -238,7 +234,7 @@ def nanocoder_select_provider(
     """
 
 
-@hookspec
+@tell
 def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any, resource: Open) -> None:
     """Observe an event.
 
@@ -252,7 +248,7 @@ def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any, resou
     """
 
 
-@hookspec
+@collect
 def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
     """Add lines to the system prompt.
 
@@ -263,7 +259,7 @@ def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
     """
 
 
-@hookspec
+@choose
 def nanocoder_compact(
     window: "Window",
     reason: str,
@@ -287,7 +283,7 @@ def nanocoder_compact(
     """
 
 
-@hookspec
+@chain
 def nanocoder_before_request(
     request: "Request", session: "SessionInfo", settings: Any, resource: Open
 ) -> "Request | None":
@@ -300,7 +296,7 @@ def nanocoder_before_request(
     """
 
 
-@hookspec
+@judge
 def nanocoder_readable(
     tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
 ) -> "PathFilter | None":
@@ -318,7 +314,7 @@ def nanocoder_readable(
     """
 
 
-@hookspec
+@judge
 def nanocoder_before_execute(
     call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: Any, resource: Open
 ) -> "Verdict | None":
@@ -332,7 +328,7 @@ def nanocoder_before_execute(
     """
 
 
-@hookspec
+@choose
 def nanocoder_render(
     call: "ToolCall",
     tool: "Tool[..., Any]",
@@ -352,7 +348,7 @@ def nanocoder_render(
     """
 
 
-@hookspec
+@choose
 def nanocoder_approve(
     request: "ApprovalRequest", session: "SessionInfo", settings: Any, cancelled: "Cancel"
 ) -> "ApprovalAnswer | None":
@@ -367,7 +363,7 @@ def nanocoder_approve(
     """
 
 
-@hookspec
+@choose
 def nanocoder_ask(
     question: "Question", session: "SessionInfo", settings: Any, cancelled: "Cancel"
 ) -> str | None:
@@ -381,7 +377,7 @@ def nanocoder_ask(
     """
 
 
-@hookspec
+@chain
 def nanocoder_after_execute(
     result: "ToolResult",
     call: "ToolCall",
@@ -398,3 +394,7 @@ def nanocoder_after_execute(
     Raises: the result is withheld; the model reads an error that names the plugin.
     Example: `return attrs.evolve(result, output=redact(result.output))`
     """
+
+
+GATES: Final = frozenset(hook for hook, style in STYLES.items() if style in {"judge", "chain"})
+"""A plugin with one of these hooks is never lazy and never optional."""

@@ -14,7 +14,7 @@ from nanocoder_schema import canonical_json, count_tokens, did_you_mean, for_mod
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
-from nanocoder.hooks.contributions import Command, Dialect, Resource, Sandbox, Screen, Store
+from nanocoder.hooks.contributions import Command, Dialect, Resource, Runner, Sandbox, Screen, Store
 from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
 from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins.discovery import package_files
@@ -42,6 +42,7 @@ OFFERS: dict[str, type] = {
     "nanocoder_resources": Resource,
     "nanocoder_screens": Screen,
     "nanocoder_stores": Store,
+    "nanocoder_runners": Runner,
 }
 
 
@@ -152,8 +153,7 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, Tool):
         return tool_manifest(name, value)
     if isinstance(value, Command):
-        arguments = [asdict(argument) for argument in value.arguments]
-        return {"name": value.name, "help": value.help, "arguments": arguments}
+        return asdict(value, filter=lambda field, _: field.name not in {"run", "outside_calls"})
     if isinstance(value, ProviderSpec):
         return {**manifest_of(value), "probe": value.probe is not None}
     return {"name": value.name}

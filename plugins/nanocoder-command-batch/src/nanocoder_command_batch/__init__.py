@@ -1,0 +1,37 @@
+"""The command `batch`: work on the tasks of a file, each in its own workspace, and keep results."""
+
+from argparse import Namespace
+
+from nanocoder import Argument, Command, Host, hookimpl
+
+
+@hookimpl
+def nanocoder_commands() -> list[Command[Host]]:
+    """Offer the command."""
+    arguments = (
+        Argument("tasks", 'a file with one task a line, as JSON; "-" reads standard input'),
+        Argument("--results", "the directory for the results", metavar="DIR"),
+        Argument("--runner", "what works on the tasks", default="threads", metavar="NAME"),
+        Argument("--workers", "how many tasks are worked on at once", kind="integer", metavar="N"),
+        Argument(
+            "--scheduler",
+            "the address of the runner's scheduler, such as tcp://host:8786",
+            metavar="ADDRESS",
+            default="",
+        ),
+        Argument("--force", "work on every task again", kind="flag", rival_group="again"),
+        Argument("--retry-failed", "work on failed tasks again", kind="flag", rival_group="again"),
+        Argument("--model", "the model of tasks without one", metavar="P/M", completes="models"),
+        Argument(
+            "--mode", "the mode of tasks without one", choices=("plan", "ask", "edits", "auto")
+        ),
+        Argument("--set", "the plugin set of tasks without one", metavar="NAME", default=""),
+        Argument("--cwd", "the directory of tasks without one", metavar="DIR"),
+    )
+    return [Command("batch", "work on many tasks from a file", _run, arguments, outside_calls=True)]
+
+
+def _run(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_batch.command import run  # a start only lists the command
+
+    return run(arguments, host)

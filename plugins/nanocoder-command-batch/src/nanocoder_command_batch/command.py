@@ -1,0 +1,54 @@
+"""`nanocoder batch`: from the words of the command line to an exit code."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Final
+
+from nanocoder import Cancel, Host, UsageError
+from nanocoder_kit_batch import Batch, Defaults, read_tasks
+from nanocoder_kit_batch.installed import names_of_sets
+from nanocoder_kit_batch.progress import watcher_of
+from nanocoder_kit_batch.summary import write_summary
+
+SUMMARY: Final = "summary.html"
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Work on the tasks; returns 0 if all are solved, 1 if some failed, 130 when interrupted."""
+    if not arguments.results:
+        raise UsageError("name a directory for the results: --results DIR")
+    tasks = read_tasks(arguments.tasks, _defaults(arguments, host))
+    folder, cancel = Path(arguments.results), Cancel()
+    batch = Batch(
+        host=host,
+        tasks=tasks,
+        folder=folder,
+        runner=arguments.runner,
+        options={"workers": _workers(arguments), "scheduler": arguments.scheduler},
+        force=arguments.force,
+        retry_failed=arguments.retry_failed,
+    )
+    with host.signals as signals, signals.obeyed_by(lambda _number: cancel.set()):
+        tally = batch.run(watcher_of(host, arguments.results), cancel)
+    write_summary(folder / SUMMARY, f"Batch {Path(arguments.tasks).name}", batch)
+    if signals.number:
+        return signals.exit_code
+    return 0 if tally.solved == len(tasks) else 1
+
+
+def _defaults(arguments: Namespace, host: Host) -> Defaults:
+    return Defaults(
+        cwd=host.cwd,
+        set=arguments.set,
+        model=arguments.model or "",
+        mode=arguments.mode or "",
+        sets=names_of_sets(),
+        providers=[offer["name"] for _, offer in host.plugins.offers("providers")],
+    )
+
+
+def _workers(arguments: Namespace) -> int:
+    workers = arguments.workers or 0
+    if arguments.workers is not None and workers < 1:
+        raise UsageError(f"--workers: expected a number of at least 1, got {workers}")
+    return workers

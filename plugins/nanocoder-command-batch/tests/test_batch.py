@@ -1,0 +1,315 @@
+"""`nanocoder batch` as its users run it: real processes, real sandboxes, scripted models."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(240)
+
+WRITES = {
+    "turns": [
+        {
+            "calls": [{"name": "write_file", "arguments": {"path": "out.txt", "content": "hi\n"}}],
+            "usage": {"input_tokens": 100, "output_tokens": 20, "cost": 0.001},
+        },
+        {"text": "done", "usage": {"input_tokens": 120, "output_tokens": 5, "cost": 0.001}},
+    ]
+}
+
+
+class Fleet:
+    """A folder with a script and tasks, and what a batch left of them."""
+
+    def __init__(self, nanocoder):
+        self.nanocoder = nanocoder
+        self.folder = nanocoder.cwd
+        (self.folder / "source").mkdir()
+        (self.folder / "source" / "a.py").write_text("print(1)\n")
+        self.scripts({"writes": WRITES, "slow": {"turns": [{"text": "done", "delay_s": 20}]}})
+
+    def scripts(self, scripts):
+        for name, script in scripts.items():
+            (self.folder / f"{name}.json").write_text(json.dumps(script))
+
+    def tasks(self, *tasks):
+        rows = [
+            {"prompt": "write", "model": self.model("writes"), "mode": "auto", "cwd": "source"}
+            | task
+            for task in tasks
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.folder / "tasks.jsonl").write_text(text)
+
+    def model(self, name):
+        return f"scripted/{self.folder / name}.json"
+
+    def run(self, *words, **options):
+        return self.nanocoder(
+            "batch", "tasks.jsonl", "--results", "results", *words, **{"timeout": 200, **options}
+        )
+
+    def start(self, *words):
+        command = [str(Path(os.sys.executable).with_name("nanocoder")), "batch", "tasks.jsonl"]
+        return subprocess.Popen(
+            [*command, "--results", "results", *words],
+            cwd=self.folder,
+            env=self.nanocoder.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def results(self):
+        path = self.folder / "results" / "results.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def wait_for_results(self, count):
+        deadline = time.monotonic() + 100
+        while len(self.results) < count:
+            assert time.monotonic() < deadline, "no results"
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def fleet(nanocoder):
+    return Fleet(nanocoder)
+
+
+@pytest.mark.contract("K1")
+def test_each_task_has_one_line_with_its_outcome_and_artifacts_beside_it(fleet):
+    fleet.tasks(
+        {"id": "good", "check": "test -f out.txt", "seed": 7},
+        {"id": "bad", "check": "echo looked; test $NANOCODER_SEED = 8", "seed": 7},
+        {"id": "plain"},
+    )
+    done = fleet.run()
+    assert (done.returncode, done.stderr) == (1, "")
+    results = {result["id"]: result for result in fleet.results}
+    assert sorted(results) == ["bad", "good", "plain"]
+    assert {name: result["checked"] for name, result in results.items()} == {
+        "good": True,
+        "bad": False,
+        "plain": None,
+    }
+    good = results["good"]
+    assert (good["stop_reason"], good["files_changed"]) == ("done", ["out.txt"])
+    assert good["cost"] == pytest.approx(0.002)
+    assert (good["usage"]["input_tokens"], good["usage"]["output_tokens"]) == (220, 25)
+    artifacts = fleet.folder / "results" / "artifacts"
+    assert "+hi" in (artifacts / good["key"] / "changes.patch").read_text()
+    assert "looked" in (artifacts / results["bad"]["key"] / "check.txt").read_text()
+    assert not (fleet.folder / "source" / "out.txt").exists()
+    kinds = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    assert kinds == ["batch.started", *["task.finished"] * 3, "batch.finished"]
+
+
+def test_a_patch_applies_to_what_the_task_began_with(fleet):
+    fleet.tasks({"id": "one"})
+    assert fleet.run().returncode == 0
+    patch = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"] / "changes.patch"
+    subprocess.run(["git", "apply", patch], cwd=fleet.folder / "source", check=True)
+    assert (fleet.folder / "source" / "out.txt").read_text() == "hi\n"
+
+
+def test_a_revision_is_a_worktree_of_that_commit(fleet):
+    source = fleet.folder / "source"
+    for words in (
+        ["init", "-q"],
+        ["add", "a.py"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    (source / "a.py").write_text("print(2)\n")
+    check = "grep -q 'print(1)' a.py && test -f out.txt"
+    fleet.tasks({"id": "one", "revision": "HEAD", "check": check})
+    assert fleet.run().returncode == 0
+    assert fleet.results[0]["files_changed"] == ["out.txt"]
+    listed = subprocess.run(
+        ["git", "worktree", "list"], cwd=source, check=True, capture_output=True, text=True
+    )
+    assert len(listed.stdout.splitlines()) == 1
+    folder = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"]
+    assert "+hi" in (folder / "changes.patch").read_text()
+
+
+def test_a_second_start_skips_what_is_there_and_works_on_what_changed(fleet):
+    fleet.tasks({"id": "a"}, {"id": "b"})
+    assert fleet.run().returncode == 0
+    first = {result["id"]: result["session_id"] for result in fleet.results}
+    fleet.tasks({"id": "a"}, {"id": "b", "prompt": "another"}, {"id": "c"})
+    done = fleet.run()
+    assert json.loads(done.stdout.splitlines()[0])["skipped"] == 1
+    second = {result["id"]: result["session_id"] for result in fleet.results}
+    assert len(fleet.results) == 3
+    assert second["a"] == first["a"]
+    assert second["b"] != first["b"]
+    forced = fleet.run("--force")
+    assert json.loads(forced.stdout.splitlines()[0])["skipped"] == 0
+    assert sorted(result["id"] for result in fleet.results) == ["a", "b", "c"]
+    assert {result["id"]: result["session_id"] for result in fleet.results}["a"] != first["a"]
+
+
+def test_failed_tasks_alone_run_again_where_that_is_asked(fleet):
+    fleet.tasks({"id": "a"}, {"id": "b", "model": fleet.model("missing")})
+    assert fleet.run().returncode == 1
+    failed = next(result for result in fleet.results if result["id"] == "b")
+    assert failed["error"]["kind"] == "not_found"
+    fleet.scripts({"missing": WRITES})
+    done = fleet.run("--retry-failed")
+    assert (done.returncode, len(fleet.results)) == (0, 2)
+    assert json.loads(done.stdout.splitlines()[0])["skipped"] == 1
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(fleet):
+    fleet.tasks(*({"id": f"quick{n}"} for n in range(3)), {"id": "s", "model": fleet.model("slow")})
+    batch = fleet.start("--workers", "2")
+    fleet.wait_for_results(3)
+    batch.send_signal(signal.SIGINT)
+    out, err = batch.communicate(timeout=60)
+    assert (batch.returncode, err) == (130, "")
+    assert json.loads(out.splitlines()[-1])["interrupted"] is True
+    assert len(fleet.results) == 3
+    fleet.scripts({"slow": WRITES})
+    assert fleet.run().returncode == 0
+    assert sorted(result["id"] for result in fleet.results) == ["quick0", "quick1", "quick2", "s"]
+
+
+def test_a_kill_in_the_middle_and_a_second_start_do_each_task_once(fleet):
+    fleet.tasks(*({"id": f"t{n}"} for n in range(12)))
+    batch = fleet.start("--workers", "2")
+    fleet.wait_for_results(3)
+    batch.kill()
+    batch.communicate()
+    done_before = len(fleet.results)
+    # A line that the kill has cut is no result.
+    with (fleet.folder / "results" / "results.jsonl").open("a") as file:
+        file.write('{"id": "t11", "key"')
+    assert fleet.run("--workers", "2").returncode == 0
+    assert sorted(result["id"] for result in fleet.results) == sorted(f"t{n}" for n in range(12))
+    assert 3 <= done_before < 12
+
+
+def test_two_batches_do_not_share_a_directory(fleet):
+    fleet.tasks({"id": "s", "model": fleet.model("slow")})
+    batch = fleet.start()
+    deadline = time.monotonic() + 60
+    while not (fleet.folder / "results" / "lock").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    second = fleet.run()
+    batch.terminate()
+    batch.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "another batch works in results" in second.stderr
+
+
+BAD = {
+    '{"id": "a", "prompt": "x"}\n{"id": "a", "prompt": "y"}': ":2: the id 'a' is already that of",
+    "nope": ":1: not JSON",
+    "[1]": ":1: a task is a JSON object, not list",
+    '{"id": "a", "promt": "x"}': "there is no key 'promt'; did you mean 'prompt'?",
+    '{"id": "a"}': "prompt: a text is needed",
+    '{"id": "", "prompt": "x"}': "id: a text is needed",
+    '{"id": 3, "prompt": "x"}': "id: a text is needed",
+    '{"id": "a", "prompt": "x", "mode": "aut"}': "there is no mode 'aut'; did you mean 'auto'?",
+    '{"id": "a", "prompt": "x", "model": "gpt"}': "'gpt' is not provider/model",
+    '{"id": "a", "prompt": "x", "model": "nope/gpt"}': "there is no provider 'nope'",
+    '{"id": "a", "prompt": "x", "set": "nope"}': "there is no set 'nope'",
+    '{"id": "a", "prompt": "x", "cwd": "nope"}': "there is no directory",
+    '{"id": "a", "prompt": "x", "revision": "nope"}': "has no commit 'nope'",
+    '{"id": "a", "prompt": "x", "seed": true}': "seed: True is not a whole number",
+    '{"id": "a", "prompt": "x", "budget": -1}': "max_cost is a number above 0, not -1",
+    '{"id": "a", "prompt": "x", "budget": {"cost": 1}}': "did you mean 'max_cost'?",
+    '{"id": "a", "prompt": "x", "budget": {"max_turns": 1.5}}': "max_turns is a whole number",
+    "": "has no task",
+}
+
+
+@pytest.mark.parametrize("lines", BAD)
+def test_bad_tasks_stop_the_batch_before_anything_is_written(fleet, lines):
+    (fleet.folder / "tasks.jsonl").write_text(f"{lines}\n")
+    done = fleet.run()
+    assert done.returncode == 2
+    assert BAD[lines] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (fleet.folder / "results").exists()
+
+
+def test_every_bad_line_is_named_at_once(fleet):
+    (fleet.folder / "tasks.jsonl").write_text("nope\n" * 30)
+    done = fleet.run()
+    assert "30 problems in the tasks; nothing was started" in done.stderr
+    assert "tasks.jsonl:20:" in done.stderr
+    assert "and 10 more" in done.stderr
+
+
+def test_the_runner_and_the_directory_must_be_named_right(fleet):
+    fleet.tasks({"id": "a"})
+    assert (
+        "there is no runner 'thread'; did you mean 'threads'?"
+        in fleet.run("--runner", "thread").stderr
+    )
+    missing = fleet.nanocoder("batch", "tasks.jsonl")
+    assert (missing.returncode, "--results DIR" in missing.stderr) == (2, True)
+    assert fleet.run("--workers", "0").returncode == 2
+
+
+def test_on_a_terminal_a_bar_shows_rate_cost_and_failures(fleet):
+    fleet.tasks({"id": "a"}, {"id": "b", "check": "false"})
+    printed = fleet.nanocoder.on_terminal("batch", "tasks.jsonl", "--results", "results", code=1)
+    assert "2/2" in printed
+    assert "failed: b: check_failed" in printed
+    assert "1 of 2 solved, 1 failed, $0.0040" in printed
+    assert "results/summary.html" in printed
+
+
+def test_the_summary_is_one_page_that_loads_nothing(fleet):
+    fleet.tasks({"id": "<b>bad</b>", "check": "false"}, {"id": "good"})
+    fleet.run()
+    page = (fleet.folder / "results" / "summary.html").read_text()
+    assert page.count("<svg") == 5
+    assert "50.0%" in page
+    assert "check_failed" in page
+    assert "&lt;b&gt;bad&lt;/b&gt;" in page
+    assert "default-src 'none'" in page
+    for loaded in ("<script", "src=", "href=", "@import", "url("):
+        assert loaded not in page
+
+
+@pytest.mark.needs("bwrap")
+def test_tasks_work_in_a_sandbox_where_there_is_one(fleet):
+    outside = fleet.folder / "outside.txt"
+    fleet.tasks({"id": "a", "check": f"touch {outside} 2>/dev/null; test ! -e {outside}"})
+    assert fleet.run().returncode == 0
+    assert not outside.exists()
+
+
+@pytest.mark.contract("NT-88")
+def test_a_rule_denies_in_a_batch_what_it_denies_elsewhere(fleet):
+    config = fleet.nanocoder.home / ".config" / "nanocoder"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[plugins.policy-rules]\ndeny = ["write_file"]\n')
+    fleet.tasks({"id": "a"})
+    fleet.run()
+    assert (fleet.results[0]["denials"], fleet.results[0]["files_changed"]) == (1, [])
+
+
+def test_a_budget_ends_a_task(fleet):
+    fleet.tasks({"id": "a", "budget": {"max_turns": 1}}, {"id": "b", "budget": 0.0005})
+    assert fleet.run().returncode == 1
+    reasons = {result["id"]: result["stop_reason"] for result in fleet.results}
+    assert reasons == {"a": "turn_limit", "b": "budget"}
+
+
+def test_a_tool_may_not_start_a_batch(fleet):
+    done = fleet.nanocoder("batch", "tasks.jsonl", env={"NANOCODER_CALL": "1"})
+    assert done.returncode == 2
+    assert "a tool call may not" in done.stderr

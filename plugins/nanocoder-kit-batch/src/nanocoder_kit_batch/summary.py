@@ -1,0 +1,94 @@
+"""The summary of a batch as a page: how many are solved, what they cost, and why others failed."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from nanocoder import counted, one_line
+
+from nanocoder_kit_batch.charts import Interval, bars, figures, histogram, intervals
+from nanocoder_kit_batch.page import facts, page, table
+from nanocoder_kit_batch.results import Results
+from nanocoder_kit_batch.running import Batch
+from nanocoder_kit_batch.statistics import wilson
+from nanocoder_kit_batch.tally import Tally, failure_of, quantile
+
+SHOWN_FAILURES: Final = 200
+SHOWN_GROUPS: Final = 20
+BRIEF: Final = 140
+
+
+def summary_page(title: str, results: Iterable[Mapping[str, Any]], tasks: int) -> str:
+    """Return the page for *results*, of so many *tasks*."""
+    tally, groups = Tally(), defaultdict[str, Tally](Tally)
+    failed: list[Mapping[str, Any]] = []
+    for result in results:
+        tally.add(result)
+        groups[group_of(result)].add(result)
+        if failure_of(result) and len(failed) < SHOWN_FAILURES:
+            failed.append(result)
+    missing = tasks - tally.total
+    lead = f"{counted(tally.total, 'result')} of {counted(tasks, 'task')}"
+    lead += f"; {missing:,} are still to do" if missing else ""
+    parts = [_facts(tally), figures(_charts(tally, groups))]
+    if failed:
+        limit = f", the first {SHOWN_FAILURES}" if tally.failed > len(failed) else ""
+        parts += [f"<h2>{counted(tally.failed, 'failed task')}{limit}</h2>", _failures(failed)]
+    return page(title, lead, parts)
+
+
+def group_of(result: Mapping[str, Any]) -> str:
+    """Return what a result is compared by: its model, and its set if it has one."""
+    model = result["model"] or "no model"
+    return f"{model} ({result['set']})" if result.get("set") else str(model)
+
+
+def _facts(tally: Tally) -> str:
+    share = tally.solved / tally.total if tally.total else 0.0
+    cost = "unknown" if tally.cost is None else f"${tally.cost:.4f}"
+    each = tally.cost / tally.solved if tally.cost is not None and tally.solved else None
+    return facts(
+        {
+            "solved": f"{share:.1%}",
+            "failed": f"{tally.failed:,}",
+            "cost": cost,
+            "cost a solved task": "unknown" if each is None else f"${each:.4f}",
+            "tokens a task": f"{sum(tally.tokens) / max(1, tally.total):,.0f}",
+            "seconds a task": f"{quantile(tally.seconds, 0.5):.1f}",
+        }
+    )
+
+
+def _charts(tally: Tally, groups: Mapping[str, Tally]) -> Iterable[str]:
+    rows = [
+        Interval(name, group.solved / group.total, *wilson(group.solved, group.total))
+        for name, group in list(groups.items())[:SHOWN_GROUPS]
+    ]
+    yield intervals("Solved, with the 95 % interval", rows)
+    yield bars("Failures by class", dict(tally.failures.most_common(12)), lambda n: f"{n:,.0f}")
+    yield histogram("Cost of a task", tally.costs, lambda value: f"${value:.4f}")
+    yield histogram("Tokens of a task", tally.tokens, lambda value: f"{value:,.0f}")
+    yield histogram("Seconds of a task", tally.seconds, lambda value: f"{value:.1f} s")
+
+
+def _failures(failed: Iterable[Mapping[str, Any]]) -> str:
+    rows = [
+        (
+            result["id"],
+            failure_of(result),
+            one_line((result["error"] or {}).get("message", ""), BRIEF) or "-",
+            result.get("session_id", "") or "-",
+        )
+        for result in failed
+    ]
+    return table(("task", "class", "message", "session"), rows)
+
+
+def write_summary(path: Path, title: str, batch: Batch) -> None:
+    """Write the page about the results of a batch to *path*."""
+    keys = {task.key for task in batch.tasks}
+    results = (result for result in Results(batch.folder) if result["key"] in keys)
+    new = path.with_suffix(".new")
+    new.write_text(summary_page(title, results, len(keys)), encoding="utf-8")
+    new.replace(path)

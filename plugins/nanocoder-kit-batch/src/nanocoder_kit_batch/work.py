@@ -1,0 +1,154 @@
+"""The work on one task: a session in its own workspace, then the check. Runners call `do_job`."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Final
+
+from nanocoder import (
+    Cancel,
+    Cancelled,
+    Host,
+    NanocoderError,
+    ProviderError,
+    Session,
+    __version__,
+    open_session,
+)
+
+from nanocoder_kit_batch.workspaces import TaskWorkspace, workspace_of
+
+Admit = Callable[[str], AbstractContextManager[object]]
+
+CHECK_S: Final = 600
+MAX_ANSWER_CHARS: Final = 200_000
+SHELL: Final = "bash"
+NO_USAGE: Final = dict.fromkeys(
+    ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 0
+)
+
+
+def do_job(job: dict[str, Any], cancel: Cancel, admit: Admit) -> dict[str, Any]:
+    """Work on one task and return its result, ready for JSON, with its artifacts by name.
+
+    A failure of the task is a result. Raises: Cancelled, and then nothing counts.
+    """
+    began, artifacts = time.monotonic(), dict[str, str]()
+    result = {
+        "id": job["id"],
+        "key": job["key"],
+        "stop_reason": "failed",
+        "checked": None,
+        "usage": NO_USAGE,
+        "cost": None,
+        "files_changed": [],
+        "error": None,
+        **{name: job[name] for name in ("model", "mode", "set", "seed")},
+    }
+    try:
+        with workspace_of(job) as workspace:
+            result |= _outcome(job, workspace, cancel, admit, artifacts)
+    except Cancelled:
+        raise
+    except (NanocoderError, OSError) as error:
+        result |= _failed(error)
+    cancel.check()
+    place = {"worker": f"{socket.gethostname()}:{os.getpid()}", "nanocoder": __version__}
+    result |= {"seconds": round(time.monotonic() - began, 4), **place}
+    return {"result": result, "artifacts": artifacts}
+
+
+def _failed(error: NanocoderError | OSError) -> dict[str, Any]:
+    """Return what a session's report would say of an error before its first event."""
+    row = {"class": getattr(error, "error_class", "io_error"), "message": str(error)}
+    if isinstance(error, ProviderError):
+        return {"stop_reason": "provider_error", "error": {**row, "kind": error.kind}}
+    return {"error": row}
+
+
+def _outcome(
+    job: dict[str, Any],
+    workspace: TaskWorkspace,
+    cancel: Cancel,
+    admit: Admit,
+    artifacts: dict[str, str],
+) -> dict[str, Any]:
+    report = _run(job, workspace, cancel, admit)
+    cancel.check()
+    paths = workspace.changed()
+    artifacts["answer.txt"] = report["text"][:MAX_ANSWER_CHARS]
+    if paths:
+        artifacts["changes.patch"] = workspace.patch(paths)
+    checked, output = _check(job, workspace, cancel) if job["check"] else (None, "")
+    if output:
+        artifacts["check.txt"] = output
+    names = ("stop_reason", "usage", "cost", "error", "turns", "session_id")
+    return {
+        **{name: report[name] for name in names},
+        "model": report["model"] or job["model"],
+        "checked": checked,
+        "files_changed": paths,
+        "tool_calls": len(report["tool_calls"]),
+        "denials": len(report["denials"]),
+    }
+
+
+def _run(
+    job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, admit: Admit
+) -> Mapping[str, Any]:
+    """Run the prompt and return the report of the session; raises NanocoderError."""
+    flags = {"model": job["model"], "mode": job["mode"], **job["budget"]}
+    opened = _session(workspace, flags, name_of_set=job["set"], persist=True)
+    with opened as session, _interrupted_by(cancel, session), ExitStack() as place:
+        for event in session.run(job["prompt"]):
+            # The request is sent when the next event is asked for. Sub-agents share the place.
+            if event.kind == "request.started":
+                place.pop_all().close()
+                place.enter_context(admit(str(event.data["model"]).partition("/")[0]))
+            elif event.kind in {"request.finished", "run.finished"}:
+                place.pop_all().close()
+        return session.report.data()
+
+
+def _check(job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel) -> tuple[bool, str]:
+    """Run the task's check as if a person had typed it; return whether it passed, and its output.
+
+    It takes the path of each call: deny rules hold, and it runs in the sandbox.
+    """
+    seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
+    arguments = {"command": f"{seed}{job['check']}", "timeout": CHECK_S}
+    opened = _session(workspace, {"mode": "auto", "call_timeout_s": 0.0}, persist=False)
+    with opened as session, _interrupted_by(cancel, session):
+        for _ in session.call(SHELL, arguments, typed=True):
+            pass
+        result = session.result
+    cancel.check()
+    return (False, "") if result is None else (not result.is_error, result.output)
+
+
+@contextmanager
+def _session(
+    workspace: TaskWorkspace, flags: Mapping[str, Any], *, name_of_set: str = "", persist: bool
+) -> Iterator[Session]:
+    """Open a session in *workspace*, in a sandbox if there is one and nobody chose another."""
+    host = Host(str(workspace.folder), **flags)
+    config, plugins = host.config, host.plugins
+    if config.where("sandbox").layer == "default" and plugins.offered("sandboxes", "auto"):
+        config = config.reread(flags={**host.flags, "sandbox": "auto"})
+    if name_of_set:
+        host.restrict_to_set(name_of_set)
+    with open_session(
+        host.cwd, config=config, plugins=plugins, output="json", persist=persist
+    ) as session:
+        yield session
+
+
+@contextmanager
+def _interrupted_by(cancel: Cancel, session: Session) -> Iterator[None]:
+    forget = cancel.on_set(lambda: session.interrupt(cancel.reason))
+    try:
+        yield
+    finally:
+        forget()

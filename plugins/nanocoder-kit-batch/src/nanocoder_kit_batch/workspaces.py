@@ -1,0 +1,181 @@
+"""The workspace of one task: a worktree of a commit, or a copy of a directory.
+
+It lies in a temporary directory of this process, which holds a lock as long as it lives, so that
+the next batch removes what a killed one left.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+from nanocoder import ToolError
+from nanocoder_kit_diff import unified
+from nanocoder_kit_git import git
+
+PREFIX: Final = "nanocoder-batch-"
+LOCK: Final = "lock"
+LEFT_OUT: Final = frozenset({".git", "__pycache__"})
+"""Folders whose changes are no work on the task."""
+MAX_PATCH_BYTES: Final = 1_000_000
+
+Stamp = tuple[int, int, int, int]
+
+_worktrees = threading.Lock()  # git makes one worktree of a repository at a time
+_making = threading.Lock()  # `cache` would let two threads make a folder each
+
+
+@frozen
+class TaskWorkspace:
+    """The folder of a task, what it was copied from, and its files as they were."""
+
+    folder: Path
+    source: Path
+    before: dict[str, Stamp]
+    is_worktree: bool = False
+
+    def changed(self) -> list[str]:
+        """Return the paths of files that were made, changed or removed since."""
+        now = dict(_stamps(self.folder))
+        paths = {*now, *self.before}
+        return sorted(path for path in paths if now.get(path) != self.before.get(path))
+
+    def patch(self, paths: list[str]) -> str:
+        """Return the changes of *paths* as a diff that `git apply` takes."""
+        if self.is_worktree:
+            return self._patch_of_git()
+        pieces, size = [], 0
+        for path in paths:
+            piece = _diff(self.source / path, self.folder / path, path)
+            size += len(piece)
+            if size > MAX_PATCH_BYTES:
+                pieces.append(f"# left out: {path} and what follows, the patch is too long\n")
+                break
+            pieces.append(piece)
+        return "".join(pieces)
+
+    def _patch_of_git(self) -> str:
+        try:
+            git(self.folder, "add", "--all", "--intent-to-add", ".", workspace=self.source)
+            output = git(self.folder, "diff", "--binary", "HEAD", workspace=self.source)
+        except ToolError as error:
+            return f"# no patch: {error}\n"
+        return output.decode("utf-8", "replace")
+
+
+@contextmanager
+def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
+    """Make the workspace of a job, and remove it at the end; raises OSError or ToolError."""
+    with _making:
+        place = Path(tempfile.mkdtemp(dir=_own_folder()))
+    # The name of the folder is what a model sees; that of the copied directory says most.
+    source = Path(job["cwd"])
+    folder = place / (source.name or "workspace")
+    try:
+        if job["revision"]:
+            with _worktree(source, folder, job["revision"]):
+                yield TaskWorkspace(folder, source, dict(_stamps(folder)), is_worktree=True)
+        else:
+            _copy(source, folder)
+            yield TaskWorkspace(folder, source, dict(_stamps(folder)))
+    finally:
+        _remove(place)
+
+
+@contextmanager
+def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
+    with _worktrees:
+        git(repository, "worktree", "add", "--detach", "--quiet", str(folder), commit)
+    try:
+        yield
+    finally:
+        with suppress(ToolError), _worktrees:
+            words = ("worktree", "remove", "--force", "--force", str(folder))
+            git(repository, *words)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy files, links and folders; a `.git` that is a file would lead to another repository."""
+    target.mkdir()
+    with os.scandir(source) as entries:
+        for entry in entries:
+            place = target / entry.name
+            if entry.is_symlink():
+                place.symlink_to(os.readlink(entry.path))
+            elif entry.is_dir(follow_symlinks=False):
+                _copy(Path(entry.path), place)
+            elif entry.is_file(follow_symlinks=False) and entry.name != ".git":
+                shutil.copy2(entry.path, place)
+    shutil.copystat(source, target)
+
+
+def _stamps(folder: Path, below: str = "") -> Iterator[tuple[str, Stamp]]:
+    with os.scandir(folder / below) as entries:
+        for entry in entries:
+            path = f"{below}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in LEFT_OUT:
+                    yield from _stamps(folder, f"{path}/")
+            elif entry.name not in LEFT_OUT:
+                stat = entry.stat(follow_symlinks=False)
+                yield path, (stat.st_size, stat.st_mtime_ns, stat.st_ino, stat.st_mode)
+
+
+def _diff(old: Path, new: Path, path: str) -> str:
+    try:
+        before, after = (
+            place.read_bytes().decode("utf-8") if place.is_file() else "" for place in (old, new)
+        )
+    except (OSError, UnicodeDecodeError):
+        return f"# not text: {path}\n"
+    diff = unified(before, after, path).text
+    return f"{diff}\n" if diff else ""
+
+
+@cache
+def _own_folder() -> Path:
+    """Return this process's own folder, after removing those of processes that have ended."""
+    _remove_dead(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    # It stays open: the lock says that we are alive, and ends with us however we end.
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    return folder
+
+
+def remove_own_folder() -> None:
+    """Remove the folder of this process, once no task works in it, and those of ended ones."""
+    if _own_folder.cache_info().currsize:
+        _remove(_own_folder())
+        _own_folder.cache_clear()
+    _remove_dead(Path(tempfile.gettempdir()))
+
+
+def _remove_dead(folder: Path) -> None:
+    for place in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if place.is_symlink() or place.stat().st_uid != os.getuid():
+                continue
+            handle = os.open(place / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(place)
+            finally:
+                os.close(handle)
+
+
+def _remove(folder: Path) -> None:
+    for place, folders, _ in os.walk(folder):  # what a task made unreadable goes, too
+        for name in folders:
+            path = os.path.join(place, name)
+            with suppress(OSError):
+                if not os.path.islink(path):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)

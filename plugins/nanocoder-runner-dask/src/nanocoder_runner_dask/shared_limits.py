@@ -1,0 +1,33 @@
+"""Limits that all workers share: a token bucket of each provider on the scheduler."""
+
+import time
+from typing import Any, Final
+
+from distributed import Scheduler, SchedulerPlugin
+from nanocoder_kit_batch import Rate
+
+HANDLER: Final = "nanocoder_delay_s"
+
+
+class RateOnScheduler(SchedulerPlugin):
+    """Answers in how many seconds a worker may send one more request to a provider."""
+
+    name = "nanocoder-rates"
+    idempotent = False
+
+    def __init__(self, per_minute: dict[str, float]) -> None:
+        self._rates = {provider: Rate(rate) for provider, rate in per_minute.items()}
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Take the messages of workers."""
+        scheduler.handlers[HANDLER] = self.delay_s
+
+    def delay_s(self, provider: str, **_: Any) -> float:
+        """Take a place for one request of *provider*."""
+        rate = self._rates.get(provider)
+        return rate.delay_s(time.monotonic()) if rate else 0.0
+
+
+def name_of_semaphore(provider: str, places: int) -> str:
+    """Return the name by which all workers find the places of *provider*."""
+    return f"nanocoder-{provider}-{places}"

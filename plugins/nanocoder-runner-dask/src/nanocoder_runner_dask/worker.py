@@ -1,0 +1,85 @@
+"""One job on a worker: its limits are the scheduler's, and it ends when the driver gives it up."""
+
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+import distributed
+from distributed import Worker, WorkerPlugin, get_worker
+from distributed.utils import sync
+from nanocoder import Cancel
+
+from nanocoder_runner_dask.shared_limits import HANDLER, name_of_semaphore
+
+untyped: Any = distributed
+"""Most of its functions have no types."""
+POLL_S: Final = 0.5
+GIVEN_UP: Final = frozenset({"cancelled", "released", "forgotten"})
+
+
+class Deaf(WorkerPlugin):
+    """Lets a worker that we have started survive a Ctrl-C, but not the commands of its tasks."""
+
+    name = "nanocoder-deaf"
+
+    def setup(self, worker: Worker) -> None:
+        """Answer the signal with nothing, on the main thread; a started program has its own way."""
+        del worker
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, lambda *_: None)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def do_on_worker(
+    work: Callable[..., Any],
+    job: dict[str, Any],
+    concurrency: Mapping[str, int],
+    rated: Collection[str],
+) -> Any:
+    """Do one job and return its result; raises what the work raises."""
+    worker, cancel = get_worker(), Cancel()
+    with _given_up_by_driver(worker, cancel):
+        return work(job, cancel, partial(_admit, worker, cancel, concurrency, rated))
+
+
+@contextmanager
+def _admit(
+    worker: Worker,
+    cancel: Cancel,
+    concurrency: Mapping[str, int],
+    rated: Collection[str],
+    provider: str,
+) -> Iterator[None]:
+    with ExitStack() as places:
+        if number := concurrency.get(provider):
+            semaphore = untyped.Semaphore(number, name=name_of_semaphore(provider, number))
+            while not semaphore.acquire(timeout=POLL_S):
+                cancel.check()
+            places.callback(semaphore.release)
+        if provider in rated:
+            ask = getattr(worker.scheduler, HANDLER)
+            if cancel.wait(sync(worker.loop, ask, provider=provider)):
+                cancel.check()
+        yield
+
+
+@contextmanager
+def _given_up_by_driver(worker: Worker, cancel: Cancel) -> Iterator[None]:
+    """Set *cancel* when the scheduler has told the worker to forget the task."""
+    key, ended = worker.get_current_task(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(POLL_S):
+            task = worker.state.tasks.get(key)
+            if task is None or task.state in GIVEN_UP:
+                cancel.set("interrupted")
+                return
+
+    threading.Thread(target=watch, name="nanocoder-given-up", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
