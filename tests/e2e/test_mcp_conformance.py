@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.contract("I25"),
 ]
 PAGE = repository.ROOT / "docs/reference/mcp.md"
-ROW = re.compile(r"^\| `([\w-]+)` \| (client|server) \| (\d+) of (\d+) \|", re.MULTILINE)
+ROW = re.compile(r"^\| `([\w/-]+)` \| (client|server) \| (\d+) of (\d+) \|", re.MULTILINE)
 LOGIN_ROW = re.compile(r"^\| (`auth/.+`) \| client \| every check \|$", re.MULTILINE)
 CLIENT = repository.ROOT / "plugins/nanocoder-mcp/tests/programs/conformance_client.py"
 TOKEN = "a-token-of-the-test"

@@ -4,7 +4,14 @@ import json
 import subprocess
 from typing import Any, NamedTuple
 
+import nanocoder_mcp
 import pytest
+from nanocoder_mcp.accepting import accept, ask_server
+from nanocoder_mcp.sampling import GIVE, REFUSE, SEND
+from nanocoder_mcp.server import server_of
+from nanocoder_mcp.settings import Settings
+from nanocoder_testing import opened
+from nanocoder_testing.playing import agree, called
 
 pytestmark = [
     pytest.mark.timeout(400),
@@ -100,6 +107,35 @@ def test_a_model_uses_the_tools_of_a_server_that_others_wrote(nanocoder, foreign
     ]
     assert missing == []
     assert events[-1]["text"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [((SEND, GIVE), "Paris"), ((REFUSE,), "the person refused it"), ((), "nobody is here")],
+)
+def test_a_server_that_others_wrote_asks_the_model_if_the_person_agrees(
+    foreign, tmp_path, monkeypatch, answers, expected
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    table = {
+        "command": [foreign["mcp-server-everything"]],
+        "env": {"PATH": foreign.path},
+        "sampling": True,
+    }
+    settings, server = Settings({"everything": table}), server_of("everything", table)
+    accept(server, *ask_server(tmp_path, settings, server))
+    replies = iter(answers)
+    with opened(
+        tmp_path,
+        ["Paris"],
+        plugins={"mcp": nanocoder_mcp},
+        settings={"mcp": settings},
+        approve=agree,
+        ask=lambda _: next(replies, None),
+    ) as (session, _):
+        name = "mcp_everything_trigger_sampling_request"
+        result, _ = called(session, name, {"prompt": "Where is the Louvre?", "maxTokens": 20})
+    assert expected in result.output
 
 
 def placed(value: Any, work: str) -> Any:

@@ -48,12 +48,13 @@ def nanocoder_commands() -> list[Command[Host]]:
     env = Argument("--env", "variables for the server, such as 'A=1 B=2'", metavar="NAME=VALUE …")
     key = "a header for an address, such as 'Authorization: Bearer TOKEN'"
     header = Argument("--header", key, metavar="NAME:VALUE")
+    sampling = Argument("--sampling", "let it ask you for answers of the model", kind="flag")
     yes = Argument("--yes", "accept what the server offers without a question", kind="flag")
     rows: list[tuple[str, str, tuple[Argument, ...], bool]] = [
         (
             "add",
             "add a server, once you have seen its tools",
-            (env, header, yes, NAME, launch),
+            (env, header, sampling, yes, NAME, launch),
             True,
         ),
         (

@@ -201,20 +201,20 @@ def _table_of(arguments: Namespace) -> dict[str, Any]:
     words = _options_taken(arguments)
     if not words:
         raise UsageError("name what to start, after --, or an address")
+    sampling = {"sampling": True} if arguments.sampling else {}
     if words[0].startswith(ADDRESSES):
         headers = dict(_pair(text, ":") for text in filter(None, [arguments.header]))
-        return {"url": words[0], **({"headers": headers} if headers else {})}
+        return {"url": words[0], **({"headers": headers} if headers else {}), **sampling}
     env = dict(_pair(text, "=") for text in (arguments.env or "").split())
-    return {"command": words, **({"env": env} if env else {})}
+    return {"command": words, **({"env": env} if env else {}), **sampling}
 
 
 def _options_taken(arguments: Namespace) -> Sequence[str]:
     """Return the words that start the server; options between it and the name are taken out."""
     words = [*arguments.launch]
     while words and words[0] != "--":
-        if words[0] == "--yes":
-            arguments.yes = True
-            del words[0]
+        if words[0] in ("--yes", "--sampling"):
+            setattr(arguments, words.pop(0).removeprefix("--"), True)
         elif words[0] in ("--env", "--header") and len(words) > 1:
             setattr(arguments, words[0].removeprefix("--"), words[1])
             del words[:2]

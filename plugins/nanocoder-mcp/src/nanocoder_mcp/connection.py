@@ -47,6 +47,7 @@ class Connection:
             message_handler=self._heard,
             list_roots_callback=requests.list_roots,
             elicitation_callback=requests.elicit,
+            sampling_callback=requests.sample if server.sampling else None,
             cache=None,
         )
         self._closing = asyncio.Event()

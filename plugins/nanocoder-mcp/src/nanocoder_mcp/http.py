@@ -10,7 +10,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from nanocoder_mcp.oauth import LoginAuth, SessionAuth
+from nanocoder_mcp.oauth import SessionAuth
 from nanocoder_mcp.server import Server
 
 FIRST_ERROR: Final = 400
@@ -20,7 +20,7 @@ REASON_CHARS: Final = 200
 class Endpoint:
     """One server at an address, with a *login* of ours unless its headers are one."""
 
-    def __init__(self, server: Server, login: SessionAuth | LoginAuth | None) -> None:
+    def __init__(self, server: Server, login: httpx2.Auth | None) -> None:
         self._server = server
         self._login = login
         self._status = 0

@@ -40,6 +40,8 @@ def log_in(
     that has no login, ToolError when it did not come about.
     """
     refuse_open_address(server)
+    if "grant" in server.oauth:
+        raise UsageError(f"{server.name!r} gets its tokens without a person; call one of its tools")
     with asyncio.Runner() as runner:
         lists, info, is_new = runner.run(_log_in(server, cwd, show, host))
     return listing_of(server.name, *lists), info, is_new

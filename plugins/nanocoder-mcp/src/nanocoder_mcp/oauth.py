@@ -194,6 +194,17 @@ def may_send_tokens(server: Server) -> bool:
     return True
 
 
+def auth_of(server: Server) -> httpx2.Auth | None:
+    """Return what sends our tokens to *server* in a session; None for one that gets none."""
+    if not may_send_tokens(server):
+        return None
+    if "grant" in server.oauth:
+        from nanocoder_mcp.grants import granted_auth  # few servers have one
+
+        return granted_auth(server)
+    return SessionAuth(server)
+
+
 def _provider(
     server: Server,
     storage: KeptLogin,

@@ -9,10 +9,9 @@ from nanocoder import Effect, Risk, Tool, ToolContext, ToolError, ToolResult, __
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import configured
 from nanocoder_mcp.raw_schema import RawSignature
-from nanocoder_mcp.server import Server
+from nanocoder_mcp.server import PLUGIN, SAMPLER, Server
 from nanocoder_mcp.settings import Settings
 
-PLUGIN: Final = "mcp"
 CHANGES: Final = frozenset({Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 SHORT_CHARS: Final = 100
 LAUNCH_CHANGED: Final = (
@@ -39,6 +38,10 @@ def offered_tools(
                 tools.setdefault(definition["name"], tool_of(server, definition, why))
     if (reader := read_tool(settings, trusted_folder)) is not None and READER not in others:
         tools.setdefault(READER, reader)
+    if any(SAMPLER in tool.composed_of for tool in tools.values()) and SAMPLER not in others:
+        from nanocoder_mcp.sampling import sampling_tool  # few servers may ask
+
+        tools.setdefault(SAMPLER, sampling_tool())
     return list(tools.values())
 
 
@@ -108,7 +111,9 @@ def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Too
         signature=RawSignature(definition["schema"]),
         risk=Risk.SAFE if is_read_only else risk,
         effects=frozenset({Effect.READ, Effect.NETWORK}) if is_read_only else CHANGES,
-        timeout_s=server.timeout_s,
+        composed_of=(SAMPLER,) if server.sampling else (),
+        # The time in which a person thinks is not the server's.
+        timeout_s=0 if server.sampling and server.timeout_s is None else server.timeout_s,
         short=_short(definition) if original in server.for_small_models else "",
         schema=definition["schema"],
         tokens=definition["tokens"],

@@ -1,6 +1,7 @@
 """What a server may ask of us in the middle of a call: a person answers, or nobody does.
 
-Only the call that runs can be asked about. Sampling is not offered: a server gets no model.
+Only the call that runs can be asked about. A server gets an answer of the model only if its setting
+allows it to ask, and the person agrees.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ from typing import Any, Final
 import mcp_types
 from nanocoder import Question, ToolContext, for_terminal, one_line
 
+from nanocoder_mcp.sampling import sampled
+
 ANSWER: Final = "answer"
 DECLINE: Final = "decline"
 FINISHED: Final = "done"
@@ -19,6 +22,8 @@ SKIP: Final = "leave it empty"
 MESSAGE_CHARS: Final = 1_000
 LABEL_CHARS: Final = 200
 MAX_FIELDS: Final = 20
+REFUSED: Final = -1
+"""The code of the protocol for what a person refused."""
 Ask = Callable[[Question], str | None]
 
 
@@ -54,6 +59,21 @@ class ServerRequests:
         if params.mode == "url":
             return await asyncio.to_thread(self._open_address, ask, params)
         return await asyncio.to_thread(self._fill_form, ask, params)
+
+    async def sample(self, context: Any, params: Any) -> Any:
+        """Return an answer of the model, if the person agrees."""
+        del context
+        if not self._contexts:
+            return mcp_types.ErrorData(code=REFUSED, message="no call runs that could ask for it")
+        result = await asyncio.to_thread(sampled, self._contexts[-1], self._server, params)
+        if result.is_error:
+            return mcp_types.ErrorData(code=REFUSED, message=result.output)
+        return mcp_types.CreateMessageResult(
+            role="assistant",
+            content=mcp_types.TextContent(type="text", text=result.output),
+            model="nanocoder",
+            stop_reason="endTurn",
+        )
 
     def _open_address(self, ask: Ask, params: Any) -> mcp_types.ElicitResult:
         text = (

@@ -130,9 +130,9 @@ class Servers:
         requests = ServerRequests(server.name, self._cwd)
         if server.url:
             from nanocoder_mcp.http import Endpoint
-            from nanocoder_mcp.oauth import SessionAuth, may_send_tokens
+            from nanocoder_mcp.oauth import auth_of
 
-            login = SessionAuth(server) if may_send_tokens(server) else None
+            login = auth_of(server)
             connection = Connection(server, Endpoint(server, login), requests)
         else:
             connection = Connection(server, ServerProcess(server, wrap, self._cwd), requests)

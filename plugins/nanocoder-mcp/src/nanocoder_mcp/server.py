@@ -10,11 +10,19 @@ from attrs import field, frozen
 NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 KEYS: Final = (
     *("command", "args", "env", "environment", "url", "headers"),
-    *("timeout_s", "read_only", "for_small_models", "oauth"),
+    *("timeout_s", "read_only", "for_small_models", "oauth", "sampling"),
 )
 PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type")
 """The keys that a project's file may set; the others are for the person alone."""
-OAUTH_KEYS: Final = ("client_id", "client_secret_variable", "issuer", "redirect_port")
+OAUTH_KEYS: Final = (
+    *("client_id", "client_secret_variable", "issuer", "redirect_port"),
+    *("grant", "private_key_variable", "algorithm", "scope"),
+)
+GRANT: Final = "client_credentials"
+"""The only grant without a person."""
+PLUGIN: Final = "mcp"
+SAMPLER: Final = "mcp_sample"
+"""The tool that asks the model for a server."""
 MAX_PORT: Final = 65_536
 REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 
@@ -26,8 +34,9 @@ class Server:
     *env* are variables for the command, *environment* names of ours that it gets, too. *timeout_s*
     is the limit of one call in seconds (None: the session's). *read_only* names tools of which the
     person says that they change nothing, *for_small_models* those that small models are offered.
-    *oauth* is a client that the person registered by hand, for a server at an address. *folder* is
-    set for a server of a project's `.mcp.json`.
+    *oauth* is a client that the person registered by hand, for a server at an address. *sampling*
+    lets it ask the person for answers of the model. *folder* is set for a server of a project's
+    `.mcp.json`.
     """
 
     name: str
@@ -40,6 +49,7 @@ class Server:
     read_only: tuple[str, ...] = ()
     for_small_models: tuple[str, ...] = ()
     oauth: Mapping[str, str] = field(factory=dict)
+    sampling: bool = False
     folder: Path | None = None
 
     @property
@@ -89,6 +99,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
         _texts(where, "read_only", table.get("read_only", ())),
         _texts(where, "for_small_models", table.get("for_small_models", ())),
         _oauth(where, table),
+        _is_on(where, "sampling", table),
         folder,
     )
 
@@ -141,10 +152,24 @@ def _oauth(where: str, table: Mapping[str, Any]) -> dict[str, str]:
         raise ValueError(f"{where}: oauth: unknown key {unknown[0]!r}; known here: {names}")
     if pairs and "client_id" not in pairs:
         raise ValueError(f"{where}: oauth: expected a client_id")
+    if pairs.get("grant", GRANT) != GRANT:
+        raise ValueError(f"{where}: oauth: grant: expected {GRANT!r}, got {pairs['grant']!r:.40}")
+    if "grant" in pairs and not (
+        "issuer" in pairs and pairs.keys() & {"client_secret_variable", "private_key_variable"}
+    ):
+        needed = "an issuer, and a client_secret_variable or a private_key_variable"
+        raise ValueError(f"{where}: oauth: the grant {GRANT} needs {needed}")
     port = pairs.get("redirect_port", "0")
     if not (port.isdecimal() and int(port) < MAX_PORT):
         raise ValueError(f"{where}: oauth: redirect_port: {port!r:.20} is no port")
     return pairs
+
+
+def _is_on(where: str, key: str, table: Mapping[str, Any]) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{where}: {key}: expected true or false, got {value!r:.40}")  # noqa: TRY004
+    return value
 
 
 def _seconds(where: str, value: object) -> float | None:

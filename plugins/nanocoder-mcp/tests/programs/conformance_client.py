@@ -9,6 +9,7 @@ import sys
 import tempfile
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nanocoder_mcp
 from nanocoder import ToolError
@@ -31,7 +32,9 @@ class Person:
     def __init__(self, url, context):
         scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
         oauth = {"client_id": DOCUMENT} if scenario == "auth/basic-cimd" else {}
-        if "client_id" in context:
+        if "client-credentials" in scenario:
+            oauth = granted(url, context)
+        elif "client_id" in context:
             oauth = {"client_id": context["client_id"], "client_secret_variable": "SUITE_SECRET"}
             os.environ["SUITE_SECRET"] = context.get("client_secret", "")
         table = {"url": url, **({"oauth": oauth} if oauth else {})}
@@ -75,6 +78,21 @@ class Person:
                 if result.is_error:
                     return 1
         return 0
+
+
+def granted(url, context):
+    """Return the table of a client that gets its tokens without a person."""
+    path = f"/.well-known/oauth-protected-resource{urlsplit(url).path}"
+    page = urlsplit(url)._replace(path=path).geturl()
+    with urllib.request.urlopen(page) as reply:
+        issuer = json.load(reply)["authorization_servers"][0]
+    table = {"client_id": context["client_id"], "grant": "client_credentials", "issuer": issuer}
+    if "private_key_pem" in context:
+        os.environ["SUITE_KEY"] = context["private_key_pem"]
+        algorithm = context.get("signing_algorithm", "ES256")
+        return {**table, "private_key_variable": "SUITE_KEY", "algorithm": algorithm}
+    os.environ["SUITE_SECRET"] = context["client_secret"]
+    return {**table, "client_secret_variable": "SUITE_SECRET"}
 
 
 def main() -> int:

@@ -26,6 +26,19 @@ QUESTIONS = {
         "params": {"message": "Who travels?", "requestedSchema": FORM},
     },
     "roots": {"method": "roots/list"},
+    "samples": {
+        "method": "sampling/createMessage",
+        "params": {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": {"type": "text", "text": "What is the capital of France?\x1b[2J"},
+                }
+            ],
+            "systemPrompt": "Be brief.",
+            "maxTokens": 50,
+        },
+    },
 }
 
 
@@ -100,11 +113,12 @@ def call(request):
             if line.get("method") == "notifications/cancelled" or not line:
                 STATE.write_text(line.get("method", "the end"))
                 break
-    if KIND in {"asks", "roots"}:
+    if KIND in QUESTIONS:
         send({"id": "question", **QUESTIONS[KIND]})
         while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
             pass
-        return {"content": [{"type": "text", "text": json.dumps(reply["result"], sort_keys=True)}]}
+        text = json.dumps(reply.get("result", reply.get("error")), sort_keys=True)
+        return {"content": [{"type": "text", "text": text}]}
     if KIND == "environment":
         return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
     text = request["params"]["arguments"].get("text", "")

@@ -1,0 +1,134 @@
+"""An answer of the model for a server: asked for in a call, and only with a person's yes.
+
+The tool of this module is a step of the server's tools. It opens a session without tools for one
+turn, so policies, budget, redaction and journal are those of every request.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nanocoder import (
+    Effect,
+    Question,
+    Risk,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    __version__,
+    for_model,
+    for_terminal,
+    one_line,
+)
+
+from nanocoder_mcp.raw_schema import RawSignature
+from nanocoder_mcp.server import PLUGIN, SAMPLER
+
+REFUSE: Final = "refuse"
+SEND: Final = "send it to the model"
+KEEP: Final = "keep the answer"
+GIVE: Final = "give it the answer"
+MAX_PROMPT_CHARS: Final = 20_000
+"""A person approves what they can read; a longer prompt is refused."""
+PROBLEM_CHARS: Final = 300
+FRAME: Final = (
+    'The MCP server "{server}" asks for an answer to what follows. You have no tools. Answer it'
+    " alone, in at most about {tokens} tokens, and say nothing of this session or its files.\n\n"
+)
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "server": {"type": "string"},
+        "prompt": {"type": "string"},
+        "max_tokens": {"type": "integer"},
+        "ticket": {"type": "string"},
+    },
+    "required": ["server", "prompt", "max_tokens", "ticket"],
+    "additionalProperties": False,
+}
+
+
+def sampling_tool() -> Tool[..., Any]:
+    """Return the tool that asks the model for a server; a model cannot call it by itself."""
+    tool: Tool[..., Any] = Tool(
+        name=SAMPLER,
+        description="Only MCP servers use it, in their own calls.",
+        handler=_sample,
+        signature=RawSignature(SCHEMA),
+        # It asks the person itself, in every mode.
+        risk=Risk.SAFE,
+        effects=frozenset({Effect.READ, Effect.NETWORK}),
+        composed_of=("*",),
+        timeout_s=0,
+        schema=SCHEMA,
+    )
+    return tool.owned(PLUGIN, __version__)
+
+
+def sampled(ctx: ToolContext, server: str, params: Any) -> ToolResult:
+    """Return the answer for the request *params* of *server* in the call of *ctx*."""
+    ticket = secrets.token_hex(16)
+    ctx.state[ticket] = server
+    try:
+        prompt, tokens = prompt_of(params), int(params.max_tokens)
+        arguments = {"server": server, "prompt": prompt, "max_tokens": tokens, "ticket": ticket}
+        return ctx.call(SAMPLER, arguments)
+    except ToolError as error:
+        return ToolResult(str(error), is_error=True, error_class=error.error_class)
+    finally:
+        ctx.state.pop(ticket, None)
+
+
+def prompt_of(params: Any) -> str:
+    """Return what a server sends to a model as one text; raises ToolError."""
+    if params.tools:
+        raise _refused("it wants tools for the model, and gets none")
+    parts = [f"system: {params.system_prompt}"] if params.system_prompt else []
+    for message in params.messages:
+        content = message.content if isinstance(message.content, list) else [message.content]
+        if any(part.type != "text" for part in content):
+            raise _refused("it sends more than text")
+        parts += [f"{message.role}: {part.text}" for part in content]
+    text = parts[0].partition(": ")[2] if len(parts) == 1 else "\n\n".join(parts)
+    if len(text) > MAX_PROMPT_CHARS:
+        raise _refused(f"its prompt has more than {MAX_PROMPT_CHARS:,} characters")
+    return for_model(text)
+
+
+def _sample(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
+    server, prompt = arguments["server"], arguments["prompt"]
+    if ctx.state.get(arguments["ticket"]) != server:
+        raise _refused(f"{SAMPLER} is for MCP servers alone, in their own calls")
+    if ctx.session is not None and ctx.session.parent:
+        raise _refused("a server of a sub-agent gets no model")
+    shown = for_terminal(prompt)
+    _agreed(ctx, f"The MCP server {server} asks the model, at your cost:\n{shown}", SEND, REFUSE)
+    with ctx.child(
+        agent=PLUGIN, title=f"MCP server {server}", tools=lambda _: False, max_turns=1
+    ) as session:
+        frame = FRAME.format(server=server, tokens=arguments["max_tokens"])
+        for _ in session.run(frame + prompt):
+            ctx.cancelled.check()
+        report = session.report
+    if not report.text:
+        why = (report.error or {}).get("message") or str(report.stop_reason)
+        raise ToolError(f"the model gave no answer: {one_line(why, PROBLEM_CHARS)}")
+    answer = for_terminal(report.text)
+    _agreed(ctx, f"The model answers the MCP server {server}:\n{answer}", GIVE, KEEP)
+    return ToolResult(report.text, title=f"{server}: asks the model", data={"server": server})
+
+
+def _agreed(ctx: ToolContext, text: str, yes: str, no: str) -> None:
+    """Ask the person; raises ToolError without their yes."""
+    answer = ctx.ask(Question(text, (no, yes), custom=False, timeout_s=300.0))
+    if answer is None:
+        raise _refused("nobody is here to agree to it")
+    if answer != yes:
+        raise _refused("the person refused it")
+
+
+def _refused(why: str) -> ToolError:
+    return ToolError(
+        f"the model was not asked, or its answer not given: {why}", error_class="sampling_refused"
+    )
