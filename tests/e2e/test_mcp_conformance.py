@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 import repository
 from place import Place
+from served_http import TOKEN, served
 
 pytestmark = [
     pytest.mark.timeout(400),
@@ -29,7 +30,6 @@ PAGE = repository.ROOT / "docs/reference/mcp.md"
 ROW = re.compile(r"^\| `([\w/-]+)` \| (client|server) \| (\d+) of (\d+) \|", re.MULTILINE)
 LOGIN_ROW = re.compile(r"^\| (`auth/.+`) \| client \| every check \|$", re.MULTILINE)
 CLIENT = repository.ROOT / "plugins/nanocoder-mcp/tests/programs/conformance_client.py"
-TOKEN = "a-token-of-the-test"
 WRITE = "NANOCODER_WRITE_CONFORMANCE"
 """With this variable the page gets what passes now, and the test holds it against that."""
 
@@ -121,13 +121,13 @@ def test_the_client_passes_every_check_of_a_login_as_the_page_says(judge):
 
 def test_the_server_passes_what_the_page_says(judge, tmp_path):
     (tmp_path / "served").mkdir()
-    with served(Place(tmp_path / "served")) as address, with_token(address) as url:
+    with served_tools(Place(tmp_path / "served")) as address, with_token(address) as url:
         results = judge("server", "--suite", "all", "--url", url)
     compare(results, "server")
 
 
 @contextmanager
-def served(place):
+def served_tools(place):
     """Serve the suite's tools, which come from an installed plugin; provides the address."""
     for name in ("kit-commands", "kit-glob", "mcp"):
         place.bring(f"nanocoder-{name}")
@@ -135,21 +135,10 @@ def served(place):
     text = Path(__file__).with_name("suite_tools.py").read_text(encoding="utf-8")
     place.install("suite-tools", {"suite_tools.py": text}, plugin="suite-tools")
     names = ",".join(re.findall(r'name="(\w+)"', text))
-    python = str(place.venv / "bin/python")
-    words = ["-P", "-m", "nanocoder", "mcp", "serve", "--http", "0", "--tools", names]
-    environment = {"HOME": str(place.home), "PATH": os.defpath, "NANOCODER_MCP_TOKEN": TOKEN}
-    with subprocess.Popen(
-        [python, *words], cwd=place.work, env=environment, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            line = ""
-            while "serving at" not in line:
-                line = process.stderr.readline()
-                assert line, "the server ended"
-            yield line.split("serving at ")[1].split(",")[0]
-        finally:
-            process.terminate()
-            process.wait(20)
+    command = [str(place.venv / "bin/python"), "-P", "-m", "nanocoder"]
+    environment = {"HOME": str(place.home), "PATH": os.defpath}
+    with served(command, names, place.work, environment) as address:
+        yield address
 
 
 @contextmanager

@@ -2,17 +2,16 @@
 
 import json
 import subprocess
-from contextlib import contextmanager
 
 import pytest
 from command_line import COMMAND
+from served_http import TOKEN, served
 
 pytestmark = [
     pytest.mark.timeout(400),
     pytest.mark.needs("node", "npm"),
     pytest.mark.contract("I25"),
 ]
-TOKEN = "a-token-of-the-test"
 CALL = ("--method", "tools/call", "--tool-name")
 RULES = '[plugins.policy-rules]\ndeny = ["read_file(private/**)"]\n'
 
@@ -56,7 +55,7 @@ def test_the_inspector_lists_and_calls_over_standard_streams(inspect, nanocoder)
 
 
 def test_the_inspector_calls_over_http(inspect, nanocoder):
-    with served(nanocoder) as address:
+    with served([COMMAND], "read_file", nanocoder.cwd, nanocoder.environment) as address:
         at = (address, "--transport", "http", "--header", f"Authorization: Bearer {TOKEN}")
         _, listed = inspect(*at, "--method", "tools/list")
         assert [tool["name"] for tool in listed["tools"]] == ["read_file"]
@@ -64,22 +63,3 @@ def test_the_inspector_calls_over_http(inspect, nanocoder):
         assert (read["isError"], read["content"][0]["text"]) == (False, "1\thello")
         stranger, _ = inspect(address, "--transport", "http", "--method", "tools/list")
         assert stranger.returncode != 0
-
-
-@contextmanager
-def served(nanocoder):
-    """Serve read_file over HTTP; provides the address."""
-    command = [COMMAND, "mcp", "serve", "--http", "0", "--tools", "read_file"]
-    variables = {**nanocoder.environment, "NANOCODER_MCP_TOKEN": TOKEN}
-    with subprocess.Popen(
-        command, cwd=nanocoder.cwd, env=variables, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            line = ""
-            while "serving at" not in line:
-                line = process.stderr.readline()
-                assert line, "the server ended"
-            yield line.split("serving at ")[1].split(",")[0]
-        finally:
-            process.terminate()
-            process.wait(20)

@@ -102,8 +102,8 @@ def _sample(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
         raise _refused(f"{SAMPLER} is for MCP servers alone, in their own calls")
     if ctx.session is not None and ctx.session.parent:
         raise _refused("a server of a sub-agent gets no model")
-    shown = for_terminal(prompt)
-    _agreed(ctx, f"The MCP server {server} asks the model, at your cost:\n{shown}", SEND, REFUSE)
+    question = f"The MCP server {server} asks the model, at your cost:\n{for_terminal(prompt)}"
+    _agreed(ctx, question, SEND, REFUSE)
     with ctx.child(
         agent=PLUGIN, title=f"MCP server {server}", tools=lambda _: False, max_turns=1
     ) as session:
