@@ -4,15 +4,13 @@ import sys
 from pathlib import Path
 
 import nanocoder_mcp
-import nanocoder_policy_rules
-import nanocoder_policy_secrets
 import pytest
-from nanocoder import Question
+from attrs import evolve
+from nanocoder import Decision, Question, Verdict, hookimpl
 from nanocoder_mcp.accepting import accept, ask_server
 from nanocoder_mcp.sampling import GIVE, KEEP, REFUSE, SEND
 from nanocoder_mcp.server import server_of
 from nanocoder_mcp.settings import Settings
-from nanocoder_policy_rules import Settings as Rules
 from nanocoder_testing import opened
 from nanocoder_testing.playing import agree, called
 
@@ -24,8 +22,28 @@ COMMANDS = {
 }
 """A server for each revision of the protocol; one of them is of the official SDK."""
 ANSWER = "Paris"
-PLUGINS = (nanocoder_mcp, nanocoder_policy_rules, nanocoder_policy_secrets)
+KEY = "key-0123456789"
 SAY = {"text": "What is the capital of France?\x1b[2J"}
+
+
+class NoSampling:
+    """A rule that denies what a server asks the model."""
+
+    @hookimpl
+    def nanocoder_before_execute(self, call):
+        return Verdict(Decision.DENY, "by a rule") if call.name == "mcp_sample" else None
+
+
+class Redaction:
+    """What secrets are taken out of a request with."""
+
+    @hookimpl
+    def nanocoder_before_request(self, request):
+        messages = tuple(
+            evolve(message, text=message.text.replace(KEY, "[secret]"))
+            for message in request.messages
+        )
+        return evolve(request, messages=messages)
 
 
 class Person:
@@ -52,12 +70,12 @@ def asked(request, tmp_path, monkeypatch):
     (tmp_path / "w").mkdir()
     (tmp_path / "w/AGENTS.md").write_text("The code word is xylophone.")
 
-    def call(person, *, sampling=True, rules=(), tool="", arguments=SAY, **options):
+    def call(person, *, sampling=True, beside=None, tool="", arguments=SAY, **options):
         table = {"command": COMMANDS[request.param], "sampling": sampling}
-        settings = {"mcp": Settings({"asking": table}), "policy-rules": Rules(deny=rules)}
+        settings = {"mcp": Settings({"asking": table})}
         server = server_of("asking", table)
         accept(server, *ask_server(tmp_path / "w", settings["mcp"], server))
-        plugins = {each.__name__[10:].replace("_", "-"): each for each in PLUGINS}
+        plugins = {"mcp": nanocoder_mcp, **(beside or {})}
         options = {"mode": "auto", "approve": agree, "ask": person, **options}
         with opened(tmp_path / "w", [ANSWER], plugins=plugins, settings=settings, **options) as (
             session,
@@ -108,8 +126,8 @@ def test_a_server_whose_setting_does_not_allow_it_cannot_ask(asked):
 
 def test_a_rule_that_denies_it_refuses_it(asked):
     person = Person(SEND, GIVE)
-    output, requests, _ = asked(person, rules=("mcp_sample",))
-    assert "mcp_sample" in output
+    output, requests, _ = asked(person, beside={"no-sampling": NoSampling()})
+    assert "by a rule" in output
     assert (person.questions, len(requests)) == ([], 0)
 
 
@@ -131,7 +149,7 @@ def test_a_model_cannot_ask_in_the_name_of_a_server(asked):
 
 @pytest.mark.parametrize("asked", ["auto"], indirect=True)
 def test_a_secret_in_a_prompt_does_not_reach_the_model(asked):
-    key = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5q" * 4
-    _, requests, _ = asked(Person(SEND, GIVE), arguments={"text": f"Is {key} good?"})
-    assert "good?" in requests[0].messages[-1].text
-    assert key not in requests[0].messages[-1].text
+    redaction = {"redaction": Redaction()}
+    question = {"text": f"Is {KEY} good?"}
+    _, requests, _ = asked(Person(SEND, GIVE), beside=redaction, arguments=question)
+    assert "Is [secret] good?" in requests[0].messages[-1].text
