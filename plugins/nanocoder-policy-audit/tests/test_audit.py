@@ -172,3 +172,26 @@ def test_a_plugin_that_is_switched_off_is_not_loaded(nanocoder):
     bill = nanocoder("audit", "sbom").stdout
     assert '"value": "tool-read"' in bill
     assert '"value": "tool-web"' not in bill
+
+
+@pytest.mark.contract("W11")
+def test_the_commands_read_a_log_of_several_files(nanocoder):
+    work(nanocoder, call("list_files", path="."))
+    full = log_of(nanocoder).with_name("audit-000000000007.jsonl")
+    count = len(records(nanocoder))
+    log_of(nanocoder).rename(full)
+    work(nanocoder, call("list_files", path="."))
+    done = nanocoder("audit", "verify")
+    assert f"{2 * count} records in 2 files, none changed" in done.stdout
+    shown = nanocoder("audit", "show", "--output", "json")
+    assert [record["seq"] for record in json.loads(shown.stdout)] == list(range(1, 2 * count + 1))
+    for path in (full, log_of(nanocoder)):
+        assert nanocoder("audit", "verify", str(path)).returncode == 0
+    assert nanocoder("audit", "export", "copy.jsonl").returncode == 0
+    assert nanocoder("audit", "verify", "copy.jsonl").returncode == 0
+    full.unlink()
+    done = nanocoder("audit", "verify")
+    assert done.returncode == 1
+    assert (
+        f"audit.jsonl:1: {count} records before record {count + 1} cannot be found" in done.stdout
+    )

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from nanocoder_policy_audit.chain import Link, problems_of, records_of
+from nanocoder_policy_audit.chain import Chain, Link, problems_of, records_of
 from nanocoder_policy_audit.log import AuditLog, LogError
 
 WRITER = """
@@ -153,3 +153,75 @@ def test_only_its_owner_may_have_the_file(tmp_path):
     with pytest.raises(LogError, match="symbolic links"):
         AuditLog(log.path.parent).append({"event": "test"})
     assert not (tmp_path / "elsewhere").exists()
+
+
+def small(folder, count, max_bytes=2_000):
+    """Return a log whose files take few records, with *count* records."""
+    log = AuditLog(folder, max_bytes)
+    for number in range(count):
+        log.append({"event": "test", "number": number, "text": "x" * 300})
+    return log
+
+
+def whole(log, head=None):
+    """Return the problems of a log over all of its files."""
+    chain = Chain(head or log.head())
+    texts = []
+    for path in log.files():
+        with path.open("rb") as file:
+            texts += [problem.text for problem in chain.problems_of(file)]
+    return texts + [problem.text for problem in chain.problems_at_end()]
+
+
+@pytest.mark.contract("L4")
+def test_a_full_file_is_closed_and_the_chain_goes_on_in_a_new_one(tmp_path):
+    log = small(tmp_path, 20)
+    names = [path.name for path in log.files()]
+    assert len(names) == 5
+    assert names[0] == "audit-000000000004.jsonl"
+    assert names[-1] == "audit.jsonl"
+    numbers = [record["number"] for path in log.files() for record in records_of(path)]
+    assert numbers == list(range(20))
+    assert whole(log) == []
+    assert {path.stat().st_mode & 0o777 for path in log.files()} == {0o600}
+    # Another process goes on where this one stopped, also where it stopped between two files.
+    small(tmp_path, 1)
+    assert whole(log) == []
+    log.path.rename(tmp_path / "audit-000000000021.jsonl")
+    small(tmp_path, 1)
+    assert [record["seq"] for record in records_of(log.path)] == [22]
+    assert whole(log) == []
+
+
+def test_a_file_that_is_missing_changed_or_moved_is_found(tmp_path):
+    log = small(tmp_path, 20)
+    second = log.files()[1]
+    content = second.read_bytes()
+    second.unlink()
+    assert whole(log) == ["4 records before record 9 cannot be found"]
+    second.write_bytes(content.replace(b'"number":5', b'"number":6'))
+    assert whole(log) == ["the line was changed: its hash is not that of its bytes"]
+    second.write_bytes(content)
+    second.chmod(0o600)
+    assert whole(log) == []
+    second.rename(tmp_path / "audit-000000000099.jsonl")
+    assert len(whole(log)) > 1
+    (tmp_path / "audit-000000000999.jsonl").write_bytes(b"no record")
+    log.path.unlink()
+    with pytest.raises(LogError, match="was changed"):
+        small(tmp_path, 1)
+
+
+def test_several_processes_fill_files_together(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from nanocoder_policy_audit.log import AuditLog\n"
+        "log = AuditLog(Path(sys.argv[1]), 4_000)\n"
+        "for number in range(60): log.append({'event': 'test', 'text': 'x' * 200})"
+    )
+    argv = [sys.executable, "-c", code, str(tmp_path)]
+    writers = [subprocess.Popen(argv) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    log = AuditLog(tmp_path)
+    assert sum(1 for path in log.files() for _ in records_of(path)) == 180
+    assert len(log.files()) > 5
+    assert whole(log) == []

@@ -66,39 +66,69 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def records_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of the log at *path* that are whole; raises OSError."""
+    """Yield the records of the file at *path* that are whole; raises OSError."""
     with path.open("rb") as file:
         for line in lines_of(file):
             if link_of(line) is not None:
                 yield json.loads(line)
 
 
-def problems_of(file: BinaryIO, head: Link | None, anchor: str = "") -> Iterator[Problem]:
-    """Yield what is wrong with a log, in order.
+def before_first(file: BinaryIO) -> Link:
+    """Return the link that the first record of *file* follows, and go back to the beginning."""
+    line = next(lines_of(file), b"")
+    file.seek(0)
+    link = link_of(line)
+    return Link() if link is None else Link(link.seq - 1, str(json.loads(line).get("prev", "")))
 
-    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it.
+
+class Chain:
+    """The check of a log, whose files are read one after the other.
+
+    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it,
+    *after* the link that its first record has to follow.
     """
-    link, damaged, hashes = Link(), 0, {FIRST}
-    head_seen = head is None or head == link
-    for line_number, line in enumerate(lines_of(file), 1):
-        new_link = link_of(line)
-        if new_link is None:
-            yield Problem(line_number, _damage(line))
-            damaged += 1
-            continue
-        record = json.loads(line)
-        if damaged:  # those lines were reported; this record has to come right after them
-            link, damaged = Link(link.seq + damaged, record.get("prev", "")), 0
-        if record.get("prev") != link.hash or new_link.seq != link.seq + 1:
-            yield Problem(line_number, _break(link, new_link))
-        yield from _gaps(line_number, record)
-        link = new_link
-        hashes.add(link.hash)
-        head_seen = head_seen or link == head
-    if head is not None and not head_seen:
-        yield Problem(0, f"the log ends with record {link.seq}; it should hold {_named(head)}")
-    if anchor and anchor not in hashes:
-        yield Problem(0, f"no record has the hash {anchor}")
+
+    def __init__(self, head: Link | None, anchor: str = "", after: Link | None = None) -> None:
+        self._head = head
+        self._anchor = anchor
+        self._link = after or Link()
+        self._damaged = 0
+        self._hashes = {FIRST, self._link.hash}
+        self._head_seen = head is None or head == self._link
+
+    def problems_of(self, file: BinaryIO) -> Iterator[Problem]:
+        """Yield what is wrong with the next file, in order."""
+        for line_number, line in enumerate(lines_of(file), 1):
+            link = link_of(line)
+            if link is None:
+                yield Problem(line_number, _damage(line))
+                self._damaged += 1
+                continue
+            record = json.loads(line)
+            if self._damaged:  # those lines were reported; this record comes right after them
+                self._link = Link(self._link.seq + self._damaged, record.get("prev", ""))
+                self._damaged = 0
+            if record.get("prev") != self._link.hash or link.seq != self._link.seq + 1:
+                yield Problem(line_number, _break(self._link, link))
+            yield from _gaps(line_number, record)
+            self._link = link
+            self._hashes.add(link.hash)
+            self._head_seen = self._head_seen or link == self._head
+
+    def problems_at_end(self) -> Iterator[Problem]:
+        """Yield what is missing after the last file."""
+        if self._head is not None and not self._head_seen:
+            expected = f"it should hold {_named(self._head)}"
+            yield Problem(0, f"the log ends with record {self._link.seq}; {expected}")
+        if self._anchor and self._anchor not in self._hashes:
+            yield Problem(0, f"no record has the hash {self._anchor}")
+
+
+def problems_of(file: BinaryIO, head: Link | None, anchor: str = "") -> Iterator[Problem]:
+    """Yield what is wrong with a log of one file, in order; see `Chain`."""
+    chain = Chain(head, anchor)
+    yield from chain.problems_of(file)
+    yield from chain.problems_at_end()
 
 
 def _damage(line: bytes) -> str:

@@ -11,7 +11,7 @@ from nanocoder import Host, UsageError, counted, one_line
 from nanocoder_files import write_private
 from nanocoder_kit_process import environment
 
-from nanocoder_policy_audit.chain import Problem, problems_of, records_of
+from nanocoder_policy_audit.chain import Chain, Problem, before_first, records_of
 from nanocoder_policy_audit.log import AuditLog, exists
 from nanocoder_policy_audit.settings import Settings
 
@@ -30,7 +30,8 @@ def show(arguments: Namespace, host: Host) -> int:
     log = _log(arguments, host)
     records = (
         record
-        for record in records_of(log.path)
+        for path in log.files()
+        for record in records_of(path)
         if not arguments.session or arguments.session == record.get("session")
     )
     if arguments.output == "json":
@@ -46,11 +47,15 @@ def verify(arguments: Namespace, host: Host) -> int:
     log = _log(arguments, host)
     problems = list(_problems(log, arguments.head or ""))
     if not problems:
-        count = sum(1 for _ in records_of(log.path))
-        host.print_line(f"{log.path}: {counted(count, 'record')}, none changed and none missing")
+        files = log.files()
+        count = sum(1 for path in files for _ in records_of(path))
+        parts = f" in {len(files)} files" if len(files) > 1 else ""
+        host.print_line(
+            f"{log.path}: {counted(count, 'record')}{parts}, none changed and none missing"
+        )
         return 0
-    for problem in problems:
-        where = f"{log.path}:{problem.line}" if problem.line else str(log.path)
+    for path, problem in problems:
+        where = f"{path}:{problem.line}" if problem.line else str(path)
         host.print_line(f"{where}: {problem.text}")
     return 1
 
@@ -67,11 +72,12 @@ def head(arguments: Namespace, host: Host) -> int:
 def export(arguments: Namespace, host: Host) -> int:
     """Copy a log that is whole, and sign the copy; raises UsageError for one that is not."""
     log = _log(Namespace(file=None), host)
-    if problem := next(_problems(log), None):
-        raise UsageError(f"{log.path}: {problem.text}; `nanocoder audit verify` says more")
+    if (first := next(_problems(log), None)) is not None:
+        path, problem = first
+        raise UsageError(f"{path}: {problem.text}; `nanocoder audit verify` says more")
     target = host.cwd / arguments.file
     try:
-        write_private(target, log.path.read_bytes())
+        write_private(target, b"".join(path.read_bytes() for path in log.files()))
     except FileExistsError:
         raise UsageError(f"{target} exists already; choose another name") from None
     except OSError as error:
@@ -109,7 +115,7 @@ def _log(arguments: Namespace, host: Host) -> AuditLog:
     log = host.config.settings(PLUGIN, Settings).open_log()
     if named:
         log = _NamedLog(host.cwd / named)
-    if not exists(log.path):
+    if not log.files():
         raise UsageError(f"there is no log {str(log.path)!r}; nothing was written down yet")
     return log
 
@@ -122,17 +128,32 @@ class _NamedLog(AuditLog):
         self.path = path
         self.head_path = path.with_suffix(".head")
 
+    def files(self) -> list[Path]:
+        """Return that file alone."""
+        return [self.path] if exists(self.path) else []
 
-def _problems(log: AuditLog, anchor: str = "") -> Iterator[Problem]:
+
+def _problems(log: AuditLog, anchor: str = "") -> Iterator[tuple[Path, Problem]]:
+    """Yield each problem with its file; a file that is named alone may be any of a log."""
+    path = log.path
+    is_own = type(log) is AuditLog
     try:
         # Read before the log: a session may add records meanwhile.
         end = log.head()
-        with log.path.open("rb") as file:
-            yield from problems_of(file, end, anchor)
+        chain = Chain(end, anchor)
+        for path in log.files():
+            with path.open("rb") as file:
+                if not is_own:
+                    chain = Chain(end, anchor, before_first(file))
+                for problem in chain.problems_of(file):
+                    yield path, problem
     except OSError as error:
-        raise UsageError(f"{log.path} cannot be read: {error.strerror}") from error
-    if end is None and type(log) is AuditLog:
-        yield Problem(0, f"{log.head_path} is missing: records at the end may be missing, too")
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    for problem in chain.problems_at_end():
+        yield log.path, problem
+    if end is None and is_own:
+        text = f"{log.head_path} is missing: records at the end may be missing, too"
+        yield log.path, Problem(0, text)
 
 
 def _line_of(record: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ from nanocoder_files import (
 from nanocoder_policy_audit.chain import GAP, MAX_LINE_BYTES, Link, link_of, seal
 
 NAME: Final = "audit.jsonl"
+FULL: Final = "audit-{:012d}.jsonl"
+FULL_FILES: Final = "audit-*.jsonl"
 HEAD: Final = "audit.head"
 OTHERS: Final = 0o077
 
@@ -33,12 +35,16 @@ class LogError(Exception):
 class AuditLog:
     """Appends records to *folder*/audit.jsonl; several processes and threads may do so at once.
 
+    A file of *max_bytes* is closed: it gets the number of its last record as a part of its name,
+    and the chain goes on in a new file. 0: the file has no limit.
+
     Each append locks the file. It goes on after the last whole record: what a killed process left
     behind it is cut off, and a record of the event "gap" says how much that was.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, max_bytes: int = 0) -> None:
         self.path = folder / NAME
+        self._max_bytes = max_bytes
         self.head_path = folder / HEAD
         self._lock = threading.Lock()
         self._size = -1
@@ -62,19 +68,45 @@ class AuditLog:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def files(self) -> list[Path]:
+        """Return the files of the log in the order of their records."""
+        full = sorted(self.path.parent.glob(FULL_FILES))
+        return [*full, self.path] if exists(self.path) else full
+
     def _append(self, fields: Mapping[str, Any], *, sync: bool) -> None:
         private_directory(self.path.parent)
+        while not self._append_to_file(fields, sync=sync):
+            pass
+
+    def _append_to_file(self, fields: Mapping[str, Any], *, sync: bool) -> bool:
+        """Append to the file; return False where there is, or has to be, another one."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
         descriptor = open_private(self.path, flags)
         try:
             lock_file(descriptor)
-            self._refuse_foreign(os.fstat(descriptor))
-            size = os.fstat(descriptor).st_size
-            if size != self._size:
+            status = os.fstat(descriptor)
+            self._refuse_foreign(status)
+            if not self._is_current(status):
+                return False
+            size = status.st_size
+            if size != self._size or not size:
                 size = self._take_over(descriptor, size)
+            if self._max_bytes and size >= self._max_bytes:
+                self.path.rename(self.path.with_name(FULL.format(self._link.seq)))
+                sync_directory(self.path.parent)
+                self._size = -1
+                return False
             self._write(descriptor, size, fields, sync=sync)
         finally:
             os.close(descriptor)
+        return True
+
+    def _is_current(self, status: os.stat_result) -> bool:
+        """Tell whether the open file was not closed by another process meanwhile."""
+        try:
+            return os.path.samestat(status, self.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def _refuse_foreign(self, status: os.stat_result) -> None:
         if status.st_uid != os.geteuid():
@@ -88,13 +120,20 @@ class AuditLog:
         self._link = link
         content = json.dumps({"seq": link.seq, "hash": link.hash}) + "\n"
         replace_file(self.head_path, content.encode())
-        if link.seq == 1:
+        if not size:
             self.head_path.chmod(0o600)
             sync_directory(self.path.parent)
+
+    def _end_of_full(self) -> Link:
+        """Return the end of the newest file that is full."""
+        full = sorted(self.path.parent.glob(FULL_FILES))
+        return _end_of_file(full[-1]) if full else Link()
 
     def _take_over(self, descriptor: int, size: int) -> int:
         """Go on after what others wrote, or a process left that was killed; return the size."""
         end, self._link = _end_of(descriptor, size)
+        if end == 0:
+            self._link = self._end_of_full()
         if end is None:
             raise LogError(
                 f"{self.path} was changed: its last line is no record; `nanocoder audit verify`"
@@ -107,6 +146,15 @@ class AuditLog:
         os.ftruncate(descriptor, end)
         self._write(descriptor, end, _gap(torn, missing, head), sync=True)
         return self._size
+
+
+def _end_of_file(path: Path) -> Link:
+    """Return the end of a file that is full; raises LogError where it is none."""
+    with os.fdopen(open_private(path), "rb") as file:
+        end, link = _end_of(file.fileno(), os.fstat(file.fileno()).st_size)
+    if not end:
+        raise LogError(f"{path} was changed; `nanocoder audit verify` says more")
+    return link
 
 
 def _gap(torn: int, missing: int, head: Link | None) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """The settings, and the log that they name."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import field, frozen, validators
 from nanocoder import state_dir
 
 if TYPE_CHECKING:
     from nanocoder_policy_audit.log import AuditLog
+
+MEGABYTE: Final = 1_000_000
 
 
 @frozen
@@ -18,6 +20,14 @@ class Settings:
         default="",
         metadata={
             "description": "Where the log is kept; empty: audit, in the directory of the state.",
+            "user_only": True,
+        },
+    )
+    max_mb: int = field(
+        default=100,
+        validator=validators.ge(0),
+        metadata={
+            "description": "From how many megabytes on the log goes on in a new file; 0: never.",
             "user_only": True,
         },
     )
@@ -34,4 +44,4 @@ class Settings:
         from nanocoder_policy_audit.log import AuditLog, default_folder  # commands list it first
 
         folder = Path(self.folder).expanduser() if self.folder else default_folder(state_dir())
-        return AuditLog(folder)
+        return AuditLog(folder, self.max_mb * MEGABYTE)
