@@ -70,6 +70,7 @@ class Trace(Walk):
             # Nothing can be opened behind a loop: what is left is named as it is spelled.
             self.loop = error
             self._missing += [part for part in self._pending[::-1] if part != ".."]
+            self._pending.clear()
         finally:
             self._move(self._beneath.fd)
         self.names = self.names or [self._name()]
