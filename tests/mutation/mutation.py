@@ -6,6 +6,7 @@ tests that call this function, the quickest first. A mutant is killed when a tes
 too long. It exits with 1 when a group is below its goal.
 """
 
+import ast
 import contextlib
 import functools
 import gc
@@ -115,10 +116,12 @@ class Mutation:
         seconds: Mapping[int, float],
     ) -> None:
         path = self._root / file
+        functions = Functions(path)
+        gc.freeze()
         for mutant in operators.mutants(path.read_text(encoding="utf-8"), names):
             tests = sorted(calls.get(Key(file, mutant.name), ()), key=seconds.__getitem__)
             limit = self._seconds + TIMES * sum(seconds[at] for at in tests)
-            status = _in_fork(functools.partial(_try, session, path, mutant, tests), limit)
+            status = _in_fork(functools.partial(_try, session, functions, mutant, tests), limit)
             if status == SURVIVED:
                 self.survivors.append(f"{file}:{mutant}")
                 self._print(f"survived, {len(tests)} tests: {file}:{mutant}")
@@ -126,10 +129,42 @@ class Mutation:
                 self.killed += 1
 
 
-def _try(session: pytest.Session, path: Path, mutant: operators.Mutant, tests: list[int]) -> int:
+class Functions:
+    """The functions of a file as they are in this process, and the caches of all.
+
+    They are looked up before the forks: each would copy much memory to do it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._by_name = defaultdict[str, list[FunctionType]](list)
+        self._caches = []
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType) and each.__code__.co_filename == self._path:
+                self._by_name[each.__code__.co_qualname].append(each)
+            elif hasattr(type(each), "cache_clear"):
+                self._caches.append(each)
+
+    def replace_code(self, mutant: operators.Mutant) -> None:
+        """Give each function with the mutant's name, and those in it, the changed code."""
+        module = compile(mutant.tree, self._path, "exec", dont_inherit=True)
+        for code in _codes(module):
+            if f"{code.co_qualname}.".startswith(f"{mutant.name}."):
+                for function in self._by_name[code.co_qualname]:
+                    function.__code__ = code
+        for function in self._by_name[mutant.name]:
+            _change_defaults(function, mutant)
+        for cached in self._caches:
+            with contextlib.suppress(Exception):
+                cached.cache_clear()
+
+
+def _try(
+    session: pytest.Session, functions: Functions, mutant: operators.Mutant, tests: list[int]
+) -> int:
     """Put *mutant* in place and run *tests* until one fails."""
     try:
-        _replace_code(path, mutant)
+        functions.replace_code(mutant)
     except (SyntaxError, ValueError):  # no program: a person who writes it sees it at once
         return KILLED
     for at in tests:
@@ -145,47 +180,21 @@ def _run_item(session: pytest.Session, at: int) -> None:
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
 
-def _replace_code(path: Path, mutant: operators.Mutant) -> None:
-    """Give every function of *path* with the mutant's name, and those in it, the changed code."""
-    module = compile(mutant.tree, str(path), "exec", dont_inherit=True)
-    codes = {
-        code.co_qualname: code
-        for code in _codes(module)
-        if f"{code.co_qualname}.".startswith(f"{mutant.name}.")
-    }
-    defaults = _defaults(mutant)
-    for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
-        code = function.__code__
-        if code.co_filename == str(path) and code.co_qualname in codes:
-            function.__code__ = codes[code.co_qualname]
-            if code.co_qualname == mutant.name:
-                defaults(function)
-    for cached in [each for each in gc.get_objects() if hasattr(type(each), "cache_clear")]:
-        with contextlib.suppress(Exception):
-            cached.cache_clear()
+def _change_defaults(function: FunctionType, mutant: operators.Mutant) -> None:
+    """Give *function* the mutant's defaults, where those are plain values."""
+    nodes = [node for name, node in operators.functions(mutant.tree) if name == mutant.name]
+    arguments = nodes[-1].args
+    if function.__defaults__:
+        pairs = zip(arguments.defaults, function.__defaults__, strict=False)
+        function.__defaults__ = tuple(_value(node, now) for node, now in pairs)
+    for argument, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if function.__kwdefaults__ and argument.arg in function.__kwdefaults__:
+            now = function.__kwdefaults__[argument.arg]
+            function.__kwdefaults__[argument.arg] = _value(node, now)
 
 
-def _defaults(mutant: operators.Mutant) -> Callable[[FunctionType], None]:
-    """Return what gives a function the mutant's defaults, where those are plain values."""
-    import ast
-
-    nodes = [node for name, node in operators._functions(mutant.tree, "") if name == mutant.name]
-
-    def value(node: ast.expr | None, now: object) -> object:
-        return node.value if isinstance(node, ast.Constant) else now
-
-    def change(function: FunctionType) -> None:
-        arguments = nodes[-1].args
-        if function.__defaults__:
-            pairs = zip(arguments.defaults, function.__defaults__, strict=False)
-            function.__defaults__ = tuple(value(node, now) for node, now in pairs)
-        if function.__kwdefaults__:
-            for argument, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-                if argument.arg in function.__kwdefaults__:
-                    now = function.__kwdefaults__[argument.arg]
-                    function.__kwdefaults__[argument.arg] = value(node, now)
-
-    return change
+def _value(node: ast.expr | None, now: object) -> object:
+    return node.value if isinstance(node, ast.Constant) else now
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

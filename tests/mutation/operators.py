@@ -45,7 +45,7 @@ class Mutant(NamedTuple):
 def mutants(source: str, only: frozenset[str] = frozenset()) -> Iterator[Mutant]:
     """Yield every mutant of *source*, or those of the functions named *only*."""
     tree = ast.parse(source)
-    for name, function in _functions(tree, ""):
+    for name, function in functions(tree):
         if only and name not in only:
             continue
         for parent, field, index in _places(function):
@@ -60,13 +60,13 @@ def mutants(source: str, only: frozenset[str] = frozenset()) -> Iterator[Mutant]
                 yield Mutant(name, getattr(node, "lineno", 0), before, after, mutant)
 
 
-def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
     """Yield the outermost functions with their qualified names."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef):
             yield f"{prefix}{child.name}", child
         elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{prefix}{child.name}.")
+            yield from functions(child, f"{prefix}{child.name}.")
 
 
 def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:

@@ -52,10 +52,9 @@ class Trace(Walk):
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
         super().__init__(beneath, path, follow=follow)
-        self.names: list[str] = []
+        self.names, self._missing = list[str](), list[str]()
         self.exists = False
         self.loop: WorkspaceError | None = None
-        self._missing: list[str] = []
 
     def run(self) -> bool:
         """Go to the end; return False for a path that leads out."""
