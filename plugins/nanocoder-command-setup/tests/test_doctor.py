@@ -44,3 +44,10 @@ def test_the_doctor_notes_that_nothing_is_kept_and_names_the_package(tmp_path, c
     assert re.search(
         r"nanocoder plugins install nanocoder-store-\w+ adds it$", checks["store"]["detail"]
     )
+
+
+def test_the_doctor_prints_no_secret(nanocoder):
+    token = "ghp_" + "d" * 36
+    done = nanocoder("doctor", env={"PYTHONPATH": f"{nanocoder.cwd}/{token}"})
+    assert token not in done.stdout + done.stderr
+    assert "[secret:" in " ".join(done.stdout.split())

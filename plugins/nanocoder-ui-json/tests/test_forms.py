@@ -164,3 +164,18 @@ def test_what_a_plugin_prints_does_not_end_up_between_the_events(open_screen, ca
     assert err == "a plugin's own words"
     print("afterwards")
     assert capsys.readouterr().out == "afterwards\n"
+
+
+TOKEN = "ghp_" + "d" * 36
+
+
+def test_no_event_and_no_report_has_a_secret(run):
+    leaks = {"calls": [{"name": "bash", "arguments": {"command": f"echo {TOKEN}"}}]}
+    for form in ("jsonl", "json"):
+        out, _ = run(form, leaks, {"text": f"It is {TOKEN}."}).communicate()
+        assert b"[secret: github-token]" in out
+        assert TOKEN.encode() not in out
+    events = [json.loads(line) for line in run("jsonl", leaks).communicate()[0].splitlines()]
+    received = next(event for event in events if event["type"] == "call.received")
+    assert received["arguments"] == {"command": "echo [secret: github-token]"}
+    assert received["tool"] == "bash"

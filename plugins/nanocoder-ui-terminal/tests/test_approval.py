@@ -407,3 +407,14 @@ def test_names_and_keys_of_a_call_reach_the_screen_without_controls(run):
     assert talk.end() == 0
     for control in ("\x1b[2J", "\x1b]0;x", "\x1b]52"):
         assert control not in talk.raw
+
+
+@pytest.mark.contract("NT-40")
+def test_a_secret_is_no_part_of_the_question_and_what_runs_is_whole(run, workspace):
+    token = "ghp_" + "d" * 36
+    talk = run(write(content=f"key = {token}\nrest\n"), DONE).see(ASKED)
+    assert "key = [secret: github-token]" in talk.text
+    assert token not in talk.text
+    talk.type("y").see("All done.")
+    assert talk.end() == 0
+    assert token in (workspace / "new.py").read_text()

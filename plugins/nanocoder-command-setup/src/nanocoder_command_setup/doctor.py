@@ -24,6 +24,7 @@ from nanocoder import (
     state_dir,
     user_config_dir,
 )
+from nanocoder_kit_redact import Redactor
 from nanocoder_kit_table import print_table
 
 from nanocoder_command_setup.trust import plugin_reviews
@@ -34,7 +35,9 @@ Check = tuple[str, str, str]
 
 def run(arguments: Namespace, host: Host) -> int:
     """Print the checks and return 1 when one of them failed. A missing model is no failure."""
-    return print_checks(list(_checks(host)), arguments.output, print_table)
+    redactor = Redactor()
+    checks = [(what, status, redactor.redact(detail)) for what, status, detail in _checks(host)]
+    return print_checks(checks, arguments.output, print_table)
 
 
 def _checks(host: Host) -> Iterator[Check]:

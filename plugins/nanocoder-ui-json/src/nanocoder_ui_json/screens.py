@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from nanocoder import Event, SessionInfo, for_terminal
+from nanocoder_kit_redact import Redactor, redact_value
 
 from nanocoder_ui_json.encoding import encode
 
@@ -40,11 +41,15 @@ class Lines:
 
     def __init__(self) -> None:
         self._output = Output()
+        self._redactor = Redactor()
 
     def show(self, event: Event) -> None:
         """Write an event and flush; raises BrokenPipeError when the reader has gone."""
         line = {"type": event.kind, "at": event.at, "call_id": event.call_id}
-        self._output.write(encode({**line, **event.data, **line}))
+        # A model writes no secret in its pieces that it has not read, and there are many of them.
+        is_piece = event.kind.endswith(".delta")
+        data = event.data if is_piece else redact_value(event.data, self._redactor)
+        self._output.write(encode({**line, **data, **line}))
 
     def close(self) -> None:
         """Give standard output back; each line was flushed."""
@@ -69,7 +74,7 @@ class Summary:
         """Write the object; raises BrokenPipeError when the reader has gone."""
         self._output.give_back()
         if self._report is not None:
-            self._output.write(encode(self._report))
+            self._output.write(encode(redact_value(self._report, Redactor())))
 
 
 def open_lines(_info: SessionInfo, _settings: Any) -> Lines:

@@ -58,7 +58,7 @@ def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -
     lines = [name if is_wide else f"{name} {terminal.paint(rating, 'dim')}"]
     facts = [rating] if is_wide else []
     where = f"in {request.cwd}" if request.cwd else ""
-    facts += [where, _sandbox(request, sandbox), request.reason]
+    facts += [where, _sandbox(request, sandbox), _without_secrets(request.reason)]
     if request.steps:
         facts.append(f"its steps: {', '.join(request.steps)}")
     for text in facts:
@@ -76,8 +76,15 @@ def _sandbox(request: ApprovalRequest, name: str | None) -> str:
 
 def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:
     """Return everything that the call would do."""
-    text = escape_invisible(_text(request))
+    text = escape_invisible(_without_secrets(_text(request)))
     return list(highlight_lines(text, terminal.width - 2, terminal))
+
+
+def _without_secrets(text: str) -> str:
+    """Return *text* as it may stand on a screen, which others see and which terminals keep."""
+    from nanocoder_kit_redact import Redactor  # most sessions ask nothing at once
+
+    return Redactor().redact(text)
 
 
 def _text(request: ApprovalRequest) -> str:

@@ -17,6 +17,7 @@ from nanocoder import (
     spoken,
 )
 from nanocoder_kit_html import call_html, calls_html, markdown_html, preview_html
+from nanocoder_kit_redact import Redactor
 
 from nanocoder_ui_web.feed import Feed
 
@@ -183,13 +184,16 @@ def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[st
     # Characters that no screen shows are written out in ASCII, where a person edits them.
     text = json.dumps(arguments, indent=2, ensure_ascii=True, default=str)
     path = next((value for value in arguments.values() if isinstance(value, str)), "")
+    redactor = Redactor()
+    # The arguments that a person may edit stay whole: a placeholder would be written.
+    preview = redactor.redact(request.preview or text)
     return {
         "is_approval": True,
         "digest": request.digest,
         "tool": for_terminal(call.name),
-        "html": preview_html(request.preview or text, path if request.preview else "x.json"),
+        "html": preview_html(preview, path if request.preview else "x.json"),
         "arguments": text,
-        "reason": for_terminal(request.reason),
+        "reason": for_terminal(redactor.redact(request.reason)),
         "facts": [for_terminal(fact) for fact in _facts(request, session)],
         "always": for_terminal(request.always),
         "grants": [for_terminal(rule) for rule in request.grants],
