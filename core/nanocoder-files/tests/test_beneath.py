@@ -1,9 +1,11 @@
 """What opens beneath a folder does, exactly: these tests are what mutants of it meet."""
 
+import ctypes
 import errno
 import gc
 import os
 import stat
+import struct
 import sys
 
 import pytest
@@ -31,12 +33,14 @@ def root(tmp_path):
     top = tmp_path / "ws"
     (top / "a/b").mkdir(parents=True)
     (top / "a/b/file").write_text("deep")
+    (top / "a/b/c").mkdir()
     (top / "file").write_text("top")
     (top / "to-file").symlink_to("a/b/file")
     (top / "to-folder").symlink_to("a/b")
     (top / "to-self").symlink_to(".")
     (top / "absolute").symlink_to(top / "a")
     (top / "out").symlink_to("..")
+    (top / "to-outside").symlink_to(tmp_path)
     (top / "loop").symlink_to("loop")
     (tmp_path / "secret").write_text("secret")
     return top
@@ -85,7 +89,7 @@ def opened(beneath, path, flags=READ):
         ("absolute/b/file", "deep", "a/b/file"),
         ("a", ["b"], "a"),
         ("absolute", ["b"], "a"),
-        ("to-folder", ["file"], "a/b"),
+        ("to-folder", ["c", "file"], "a/b"),
         ("a/..", None, "."),
         (".", None, "."),
     ],
@@ -103,6 +107,8 @@ def test_a_path_is_opened_and_named_without_its_links(beneath, path, content, re
         ("out/secret", "path_outside_workspace"),
         ("..", "path_outside_workspace"),
         ("a/../..", "path_outside_workspace"),
+        ("to-outside", "path_outside_workspace"),
+        ("to-outside/x", "path_outside_workspace"),
         ("loop", "symlink_loop"),
         ("loop/x", "symlink_loop"),
     ],
@@ -145,6 +151,46 @@ def test_the_kernel_is_asked_first_and_its_answer_counts(root):
     os.close(handle)
 
 
+def test_the_kernel_is_asked_for_the_folder_of_a_path(root):
+    (root / "a/link").symlink_to("b/file")
+    handle, asked, answers = os.open(root, DIRECTORY), [], []
+
+    def openat2(fd, path, flags):
+        asked.append((fd, path, flags))
+        answers.append(os.open(root / path, flags))
+        return answers[-1]
+
+    beneath = Beneath(handle, str(root), openat2)
+    for follow in (True, False):
+        with beneath.locate("a/b/file", follow=follow) as place:
+            assert (place.fd, place.name, place.path) == (answers[-1], "file", "a/b/file")
+    with beneath.locate("a/link", follow=False) as place:
+        assert (place.fd, place.path) == (answers[-1], "a/link")
+    assert asked == [(handle, "a/b", DIRECTORY)] * 2 + [(handle, "a", DIRECTORY)]
+    with beneath.locate("a/link") as place:
+        assert place.path == "a/b/file"
+        assert place.fd != answers[-1]
+    assert len(asked) == 4
+    for path in ("file", "a/../file", "to-folder/../b/file"):
+        with beneath.locate(path):
+            assert len(asked) == 4
+    for answer in answers:
+        with pytest.raises(OSError, match="Bad file"):
+            os.fstat(answer)
+    os.close(handle)
+
+
+def test_a_path_below_the_root_as_it_is_spelled_is_not_looked_up(root, monkeypatch):
+    handle = os.open(root, DIRECTORY)
+    beneath = Beneath(handle, str(root))
+    monkeypatch.setattr(os, "stat", None)
+    assert beneath.inside(f"{root}/a/b") == "a/b"
+    disk = Beneath(handle, "/")
+    assert disk.inside("/a/b") == "a/b"
+    monkeypatch.undo()
+    os.close(handle)
+
+
 def test_descriptors_are_not_passed_on_and_no_link_is_followed_at_the_end(beneath):
     fd, _ = beneath.open("to-file", READ)
     assert not os.get_inheritable(fd)
@@ -168,6 +214,7 @@ def test_descriptors_are_not_passed_on_and_no_link_is_followed_at_the_end(beneat
         ("to-folder", True, "b", "a/b"),
         (".", True, ".", "."),
         ("a/..", True, ".", "."),
+        ("a/b/c/..", True, "b", "a/b"),
     ],
 )
 def test_the_folder_of_a_path_is_located(beneath, path, follow, name, real):
@@ -180,6 +227,8 @@ def test_the_folder_of_a_path_is_located(beneath, path, follow, name, real):
 def test_a_place_looks_at_the_link_itself_and_is_closed_once(beneath):
     with beneath.locate("to-file", follow=False) as place:
         assert stat.S_ISLNK(place.stat().st_mode)
+    with beneath.locate("to-file") as place:
+        assert place.path == "a/b/file"
     with beneath.locate("a/b/file") as place:
         assert place.stat().st_size == 4
         inner = place.fd
@@ -275,6 +324,7 @@ def test_an_absolute_path_is_inside_by_any_spelling(beneath, tmp_path):
     for spelling in (beneath.root, f"{tmp_path}/alias", f"{tmp_path}/./ws", f"{tmp_path}//alias"):
         assert beneath.inside(f"{spelling}/a/b") == "a/b"
         assert beneath.inside(f"{spelling}//a") == "a"
+        assert beneath.inside(f"{spelling}/Xa/bX") == "Xa/bX"
         assert beneath.inside(f"{spelling}/") == "."
         assert beneath.inside(spelling) == "."
         assert beneath.inside(f"{spelling}/a/") in {"a", "a/"}
@@ -377,6 +427,7 @@ def test_what_becomes_a_link_is_walked_again_but_not_forever(root, monkeypatch, 
             with pytest.raises(WorkspaceError) as caught:
                 swapping.open("file", READ)
             assert caught.value.error_class == "symlink_loop"
+            assert str(caught.value) == "'file' leads through too many links"
         assert swapping.located == times
     finally:
         monkeypatch.undo()
@@ -422,6 +473,17 @@ def test_the_kernel_refuses_links_and_what_leads_out(root):
     names = ("to-file", "to-folder/file", "absolute/b", "out", "..", "missing", "/etc/hostname")
     for name in (*names, f"/proc/self/fd/{fd}"):
         assert openat2(fd, name, os.O_RDONLY) == NEVER, name
+    os.close(fd)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has openat2")
+def test_openat2_is_found_where_the_kernel_has_it(root):
+    fd = os.open(root, DIRECTORY)
+    call = ctypes.CDLL(None).syscall
+    inner = call(437, fd, b"a", struct.pack("QQQ", DIRECTORY, 0, 0x08), 24)
+    assert (find_openat2(fd) is not None) == (inner >= 0)
+    if inner >= 0:
+        os.close(inner)
     os.close(fd)
 
 

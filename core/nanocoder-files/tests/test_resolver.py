@@ -1,12 +1,15 @@
 """Where a path leads, exactly: these tests are what mutants of the resolving of paths meet."""
 
+import contextlib
 import os
 import sys
 
 import pytest
 from nanocoder_files import resolution
+from nanocoder_files.beneath import LISTING, Beneath
+from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, ProtectionKind
-from nanocoder_files.resolution import Resolver, resolver
+from nanocoder_files.resolution import Resolver, Trace, resolver
 
 
 @pytest.fixture
@@ -50,6 +53,7 @@ def ws(tmp_path):
         ("new/deep/x", ".", ("new/deep/x",), False),
         ("new/../a", ".", ("a",), True),
         ("new/../a/b/file", ".", ("a/b/file",), True),
+        ("new/deep/er/../x", ".", ("new/deep/x",), False),
         ("gone", ".", ("gone", "missing/deep"), False),
         ("gone/x", ".", ("gone/x", "missing/deep/x"), False),
         ("gone/../x", ".", ("missing/x",), False),
@@ -99,7 +103,7 @@ def test_outside_names_are_absolute(ws, path, names, exists):
     resolved = Resolver(str(ws)).resolve(path.format(top=top))
     expected = tuple(name.format(top=top) for name in names)
     assert resolved.names == expected
-    assert not resolved.is_inside
+    assert resolved.is_inside is False
     assert resolved.exists is exists
     places = [
         name if name[0] == "/" else str(ws) if name == "." else f"{ws}/{name}" for name in expected
@@ -109,7 +113,12 @@ def test_outside_names_are_absolute(ws, path, names, exists):
 
 
 def test_escapes_are_read_unless_they_are_literal(ws):
-    for path, place in (("n\\x0am", "n\nm"), ("../out/n\\x0am", f"{ws.parent}/out/n\nm")):
+    outside = f"{ws.parent}/out/n\nm"
+    for path, place in (
+        ("n\\x0am", "n\nm"),
+        ("../out/n\\x0am", outside),
+        (f"{ws.parent}/out/n\\x0am", outside),
+    ):
         assert Resolver(str(ws)).resolve(path).path == place
         literal = Resolver(str(ws)).resolve(path, literal=True).path
         assert literal == place.replace("\n", "\\x0a")
@@ -126,6 +135,26 @@ def test_a_workspace_may_be_spelled_by_a_link_or_be_gone(ws):
         assert not resolved.exists
         assert resolved.path == ("x\\x0a" if literal else "x\n")
         assert resolved.place == f"{ws.parent}/lost/{resolved.path}"
+
+
+def test_a_trace_keeps_the_last_link_and_the_error_of_a_loop(ws):
+    with closing_file(os.open(ws, LISTING)) as fd:
+        beneath = Beneath(fd, str(ws))
+        for path, follow, names in (
+            ("twice/link", True, ["twice/link", "link/link", "a/b/link"]),
+            ("a/../link", True, ["link", "a/b"]),
+            ("link", False, ["link"]),
+            ("twice", False, ["twice"]),
+            ("abs/b", False, ["abs/b", "a/b"]),
+        ):
+            trace = Trace(beneath, path, follow=follow)
+            assert trace.run()
+            assert trace.names == names
+            assert trace.loop is None
+        trace = Trace(beneath, "loop")
+        assert trace.run()
+        assert trace.loop.error_class == "symlink_loop"
+        assert Resolver(str(ws)).beneath(beneath, "n\\x0am").path == "n\nm"
 
 
 def test_no_descriptor_is_left_open(ws):
@@ -190,6 +219,8 @@ def test_our_own_folders_are_private_but_for_the_sessions(ws):
     for path, is_private in (("own", True), ("own/x", True), ("own/sessions/other", True)):
         resolved = place.resolve(path)
         assert (resolved.protection, resolved.is_private) == (STATE, is_private)
+    with contextlib.chdir(own):
+        assert Resolver(str(ws), own=[str(own)]).resolve("own/x").is_private
     mine = place.resolve("own/sessions/mine/x")
     assert (mine.protection, mine.is_private) == (STATE, False)
     assert place.resolve("owner").protection is None
@@ -233,6 +264,10 @@ def test_the_running_program_is_protected_and_what_is_installed(ws, monkeypatch)
         assert place.resolve(path).protection == PROGRAM, path
     for path in plain:
         assert place.resolve(path).protection is None, path
+    monkeypatch.setattr(sys, "argv", [str(ws.parent / "out/file")])
+    resolution._running.cache_clear()
+    assert Resolver(str(ws)).resolve("../out/file").protection == PROGRAM
+    resolution._running.cache_clear()
     monkeypatch.setattr(sys, "argv", [])
     assert resolution._running() == frozenset({str(ws / "prefix")})
     resolution._running.cache_clear()
@@ -244,6 +279,7 @@ def test_a_virtual_environment_at_the_root_is_found(ws):
     assert place.resolve("bin/python").protection == PROGRAM
     assert place.resolve("notes").protection is None
     assert place.resolve("a/bin").protection is None
+    assert place.resolve(".").protection is None
 
 
 def test_a_path_of_any_length_has_an_answer(ws):

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from nanocoder import Resource, Sandbox, SessionInfo, Tool, ToolError, ToolResult, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
 
 # Every start imports this module; what runs bubblewrap is imported at the first command.
 
@@ -26,18 +26,6 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
     return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
-
-
-@hookimpl
-def nanocoder_after_execute(
-    result: ToolResult, tool: Tool[..., Any], session: SessionInfo, settings: Any
-) -> ToolResult | None:
-    """Say how a host is allowed, where a command failed without the network."""
-    if not result.is_error or not session.sandbox.startswith("bwrap"):
-        return None
-    from nanocoder_kit_sandbox.hint import with_network_hint  # few commands fail so
-
-    return with_network_hint(result, tool, session, settings, "sandbox-bwrap")
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does

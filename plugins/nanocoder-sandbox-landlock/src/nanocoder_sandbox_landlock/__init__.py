@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nanocoder import Resource, Sandbox, SessionInfo, Tool, ToolResult, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, hookimpl
 
 # Every start imports this module; what starts commands is imported at the first one.
 
@@ -25,18 +25,6 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's folder for temporary files until it ends."""
     return [Resource("landlock", open_sandbox)]
-
-
-@hookimpl
-def nanocoder_after_execute(
-    result: ToolResult, tool: Tool[..., Any], session: SessionInfo, settings: Any
-) -> ToolResult | None:
-    """Say how a host is allowed, where a command failed without the network."""
-    if not result.is_error or not session.sandbox.startswith("landlock"):
-        return None
-    from nanocoder_kit_sandbox.hint import with_network_hint  # few commands fail so
-
-    return with_network_hint(result, tool, session, settings, "sandbox-landlock")
 
 
 def in_force(settings: Any) -> str:
