@@ -224,6 +224,36 @@ for number in range(50):
 
 
 # CONC-007
+FULL = """
+import resource, signal, sys, time
+from pathlib import Path
+from nanocoder import ConfigError, Mode, SessionInfo
+from nanocoder_policy_rules import grant_file
+session = SessionInfo("s", Path(sys.argv[1]), Mode.ASK)
+approved = {"scope": "user", "lasts_s": 0}
+grant_file.save(session, {**approved, "grants": ["bash(make a)"]})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    grant_file.save(session, {**approved, "grants": ["bash(make b)"]})
+except ConfigError as error:
+    print(error)
+print([rule for grant in grant_file.load() for rule in grant.rules])
+"""
+
+
+def test_fs_005_where_no_room_is_left_nothing_is_saved_and_what_was_is_whole(tmp_path, state):
+    """A file that may not grow is as full as a disk; the call itself was approved before."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    problem, rules = done.stdout.splitlines()
+    assert "cannot write" in problem
+    assert problem.endswith("File too large; nothing was changed")
+    assert rules == "['bash(make a)']"
+    assert sorted(path.name for path in state.iterdir()) == ["grants.json", "grants.lock"]
+
+
 def test_conc_007_two_processes_that_save_at_once_lose_nothing(tmp_path):
     words = [sys.executable, "-c", SAVE_FIFTY]
     processes = [subprocess.Popen([*words, name], env=os.environ) for name in ("a", "b")]

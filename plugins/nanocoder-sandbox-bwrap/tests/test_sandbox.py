@@ -61,42 +61,31 @@ def test_the_relay_of_the_sandbox_is_nothing_that_a_command_left_running(nanocod
 @pytest.mark.needs("bwrap")
 @pytest.mark.contract("E3")
 @pytest.mark.parametrize(
-    ("settings", "command", "hosts"),
+    ("command", "host"),
     [
-        ("", "getent hosts a.example.org || curl -sS https://a.example.org/x", "a.example.org"),
-        (
-            "",
-            "python3 -c \"import socket; socket.create_connection(('a.example.org', 80))\"",
-            "HOST",
-        ),
-        (
-            '[plugins.sandbox-bwrap]\nhosts = ["example.org"]',
-            "curl -fsS -x http://127.0.0.1:3128 http://b.example.org/ >&2",
-            "",
-        ),
+        ("curl -sS https://a.example.org/x", "a.example.org"),
+        ("python3 -c \"import socket; socket.create_connection(('a.example.org', 80))\"", "HOST"),
     ],
-    ids=range(3),
+    ids=range(2),
 )
-def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(
-    nanocoder, settings, command, hosts
-):
-    result = call(nanocoder, command, f'sandbox = "bwrap"\n{settings}')
-    hint = "[the sandbox keeps commands from the network; ask the user to allow it: `hosts = ["
-    if hosts:
-        assert f'{hint}"{hosts}"]` in [plugins.sandbox-bwrap]' in result["output"]
-        assert result["data"]["exit_code"]
-    else:
-        assert result["status"] == "error"
+def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocoder, command, host):
+    result = call(nanocoder, command)
+    assert (
+        "[commands run in a sandbox (bwrap), which keeps them from the network" in result["output"]
+    )
+    assert f'`hosts = ["{host}"]`, or `network = true`' in result["output"]
+    assert "in [plugins.sandbox-bwrap] of their configuration]" in result["output"]
+    assert result["data"]["exit_code"]
+    assert "keeps them from" not in result["data"]["stderr"]
 
 
 @pytest.mark.needs("bwrap")
 def test_a_command_that_fails_for_another_reason_gets_no_hint(nanocoder):
     for command in ("false", "echo Could not resolve host: x.example.org"):
-        assert "keeps commands from" not in call(nanocoder, command)["output"]
-    settings = 'sandbox = "bwrap"\n[plugins.sandbox-bwrap]\nnetwork = true'
+        assert "keeps them from" not in call(nanocoder, command)["output"]
     command = "echo Could not resolve host: x.example.org; false"
-    assert "keeps commands from" not in call(nanocoder, command, settings)["output"]
     assert '"x.example.org"' in call(nanocoder, command)["output"]
+    assert "keeps them from" not in call(nanocoder, command, "")["output"]
 
 
 @pytest.mark.needs("bwrap")

@@ -536,6 +536,7 @@ def test_a_command_from_a_file_gets_arguments_shell_output_and_files(chat, works
 
 @pytest.mark.contract("H3")
 def test_a_file_that_makes_no_command_is_reported_and_not_sent(chat, workspace):
+    """CONF-022: nor one that has the name of a built-in command."""
     commands = workspace / ".nanocoder/commands"
     commands.mkdir(parents=True)
     texts = {"broken": "---\ndescription: x\nSend me.\n", "nothing": "---\na: b\n---\n \n"}

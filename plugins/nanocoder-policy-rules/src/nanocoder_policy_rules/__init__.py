@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nanocoder import (
+    Effect,
     Event,
     PathFilter,
     Request,
@@ -11,6 +12,7 @@ from nanocoder import (
     SessionInfo,
     Tool,
     ToolCall,
+    ToolResult,
     Verdict,
     hookimpl,
 )
@@ -57,6 +59,18 @@ def nanocoder_before_execute(
     from nanocoder_policy_rules.judge import judge
 
     return judge(Case(call, tool, session, settings or Settings()))
+
+
+@hookimpl
+def nanocoder_after_execute(
+    result: ToolResult, tool: "Tool[..., object]", session: SessionInfo
+) -> ToolResult | None:
+    """Say how a host is allowed, where a command failed because its sandbox has no network."""
+    if not result.is_error or Effect.EXECUTE not in tool.effects or not session.sandbox:
+        return None
+    from nanocoder_policy_rules.network_hint import with_network_hint
+
+    return with_network_hint(result, session)
 
 
 @hookimpl
