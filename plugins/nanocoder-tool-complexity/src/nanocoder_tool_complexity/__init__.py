@@ -24,7 +24,7 @@ class Settings:
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
     examples=[{}, {"extensions": [".ts", ".tsx"]}],
-    short="Measure the size and complexity of the code.",
+    # No short text: asked to complete a function, a small model measured the code and was done.
 )
 def code_complexity(
     ctx: ToolContext,
