@@ -186,7 +186,7 @@ def main() -> None:
     ]
     outcomes = []
     for task in chosen:
-        outcome = attempt(task, str(options.bin / "nanocoder"), options.model)
+        outcome = attempt(task, str(options.bin.absolute() / "nanocoder"), options.model)
         mark = "solved" if outcome.solved else "-"
         print(f"{task.name:22} {mark:7} {outcome.turns:3} turns {outcome.tokens:6} tokens", end=" ")
         print(f"{outcome.seconds:6.1f} s  {outcome.stopped}", flush=True)

