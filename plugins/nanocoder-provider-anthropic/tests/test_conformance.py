@@ -1,9 +1,10 @@
 """The conformance suite of providers."""
 
+import anthropic
 import pytest
 from nanocoder_provider_anthropic import nanocoder_settings, open_provider
 from nanocoder_testing.provider_contract import *  # noqa: F403
-from nanocoder_testing.provider_wire import Wire
+from nanocoder_testing.provider_wire import VendorReply, Wire
 from nanocoder_testing.server import data
 
 STOPS = {"done": "end_turn", "length": "max_tokens", "refusal": "refusal"}
@@ -13,6 +14,30 @@ class Messages(Wire):
     def open(self, address, retries):
         settings = nanocoder_settings()(base_url=address, max_retries=retries)
         return open_provider("m", settings)
+
+    def vendor_reply(self, address):
+        text, calls = "", {}
+        question = [{"role": "user", "content": "hi"}]
+        with (
+            anthropic.Anthropic(base_url=address, api_key="sk", max_retries=0) as client,
+            client.messages.create(
+                model="m", max_tokens=9, messages=question, stream=True
+            ) as events,
+        ):
+            for event in events:
+                if event.type == "message_start":
+                    usage = event.message.usage
+                elif event.type == "content_block_start" and event.content_block.type == "tool_use":
+                    calls[event.index] = (event.content_block.name, "")
+                elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                    text += event.delta.text
+                elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+                    name, arguments = calls[event.index]
+                    calls[event.index] = (name, arguments + event.delta.partial_json)
+                elif event.type == "message_delta":
+                    output = event.usage.output_tokens
+        read = usage.input_tokens + usage.cache_read_input_tokens
+        return VendorReply(text, [*calls.values()], read, output)
 
     def pieces(self, reply):
         usage = {

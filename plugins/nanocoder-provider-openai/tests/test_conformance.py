@@ -1,9 +1,10 @@
 """The conformance suite of providers, for both protocols."""
 
+import openai
 import pytest
 from nanocoder_provider_openai import nanocoder_settings, open_provider
 from nanocoder_testing.provider_contract import *  # noqa: F403
-from nanocoder_testing.provider_wire import Wire
+from nanocoder_testing.provider_wire import VendorReply, Wire
 from nanocoder_testing.server import data
 
 
@@ -14,9 +15,26 @@ class OpenAIWire(Wire):
         settings = nanocoder_settings()(base_url=address, max_retries=retries, api=self.api)
         return open_provider("m", settings)
 
+    def vendor_reply(self, address):
+        with openai.OpenAI(base_url=address, api_key="sk-1", max_retries=0) as client:
+            return self.read(client)
+
 
 class Chat(OpenAIWire):
     api = "chat"
+
+    def read(self, client):
+        text, calls, usage = "", {}, None
+        question = [{"role": "user", "content": "hi"}]
+        for chunk in client.chat.completions.create(model="m", messages=question, stream=True):
+            usage = chunk.usage or usage
+            for choice in chunk.choices:
+                text += choice.delta.content or ""
+                for call in choice.delta.tool_calls or ():
+                    name, arguments = calls.get(call.index, ("", ""))
+                    name += call.function.name or ""
+                    calls[call.index] = (name, arguments + (call.function.arguments or ""))
+        return VendorReply(text, [*calls.values()], usage.prompt_tokens, usage.completion_tokens)
 
     def pieces(self, reply):
         ends = {"done": "tool_calls" if reply.calls else "stop", "length": "length"}
@@ -43,6 +61,20 @@ class Chat(OpenAIWire):
 
 class Responses(OpenAIWire):
     api = "responses"
+
+    def read(self, client):
+        text, calls = "", {}
+        for event in client.responses.create(model="m", input="hi", stream=True):
+            if event.type == "response.output_text.delta":
+                text += event.delta
+            elif event.type == "response.output_item.added" and event.item.type == "function_call":
+                calls[event.output_index] = (event.item.name, "")
+            elif event.type == "response.function_call_arguments.delta":
+                name, arguments = calls[event.output_index]
+                calls[event.output_index] = (name, arguments + event.delta)
+            elif event.type in {"response.completed", "response.incomplete"}:
+                usage = event.response.usage
+        return VendorReply(text, [*calls.values()], usage.input_tokens, usage.output_tokens)
 
     def pieces(self, reply):
         events, index = [], 0

@@ -54,6 +54,7 @@ __all__ = [
     "test_calls_come_in_order_with_ids_of_their_own",
     "test_names_of_calls_stay_what_the_model_said",
     "test_text_comes_in_pieces_and_whole",
+    "test_the_vendors_own_library_reads_the_same",
     "test_thinking_is_no_text_and_can_be_sent_back",
     "test_tokens_of_the_cache_are_counted_apart",
     "test_tools_of_every_shape_can_be_sent",
@@ -250,6 +251,40 @@ def test_tools_of_every_shape_can_be_sent(provider_wire: ProviderWire) -> None:
         ask(provider, tools=TOOLS)
         sent = json.dumps(server.seen[0].json)
     assert all(f'"{tool.name}"' in sent and tool.description in sent for tool in TOOLS)
+
+
+def test_the_vendors_own_library_reads_the_same(provider_wire: ProviderWire) -> None:
+    """Agree with the vendor's library on text, calls and tokens; where there is none, pass."""
+    lacks = provider_wire.lacks
+    cut = [] if "cut-arguments" in lacks else [WireCall("write", '{"path": "a', "c")]
+    thinking = "" if "thinking" in lacks else "Let me see."
+    for reply in (
+        HELLO,
+        WORK,
+        WireReply(WORK.text, thinking, WORK.calls, input_tokens=9, cached_tokens=4),
+        WireReply(calls=WORK.calls[:1]),
+        WireReply(("I write",), calls=cut, end="length"),
+        WireReply(),
+    ):
+        end = reply_to(provider_wire, reply)[-1]
+        with WireServer(provider_wire, Answer(provider_wire.pieces(reply))) as server:
+            theirs = provider_wire.vendor_reply(server.url)
+        if theirs is not None:
+            calls = [(name, _arguments(text)) for name, text in theirs.calls]
+            assert calls == [
+                (call.name, None if call.error else dict(call.arguments)) for call in end.calls
+            ]
+            read = end.usage.input_tokens + end.usage.cache_read_tokens
+            assert (theirs.text, theirs.input_tokens) == (end.text, read)
+            assert theirs.output_tokens == end.usage.output_tokens
+
+
+def _arguments(text: str) -> Any:
+    """Return the arguments of a call, None for those that were cut."""
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return None
 
 
 # Networks

@@ -37,6 +37,16 @@ class WireReply:
     output_tokens: int = 0
 
 
+@frozen
+class VendorReply:
+    """What the vendor's own library reads: the text, and each call's name and JSON text."""
+
+    text: str = ""
+    calls: Sequence[tuple[str, str]] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 class ProviderWire(Protocol):
     """One provider's protocol, for the suite; the fixture `provider_wire` returns one."""
 
@@ -55,6 +65,10 @@ class ProviderWire(Protocol):
         """Return the JSON for a request at *path* that is no question; None for a question."""
         ...
 
+    def vendor_reply(self, address: str) -> VendorReply | None:
+        """Return what the vendor's own library reads from a server at *address*; None without."""
+        ...
+
 
 class Wire:
     """A base for authors: nothing is lacking, and every request is a question."""
@@ -65,3 +79,8 @@ class Wire:
     def side_answer(self, path: str) -> Any:
         """Return None: *path* is a question."""
         del path
+
+    def vendor_reply(self, address: str) -> VendorReply | None:
+        """Return None: no library of the vendor judges this protocol."""
+        del address
+        return None
