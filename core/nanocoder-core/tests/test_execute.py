@@ -747,6 +747,40 @@ def test_resources_of_one_name_belong_each_to_its_plugin_and_are_closed_with_the
     assert closed == ["yours", "mine"]
 
 
+def test_a_resource_that_cannot_be_closed_keeps_no_other_open_and_is_reported(tmp_path):
+    closed = []
+
+    class Part:
+        def __init__(self, owner):
+            self.owner = owner
+
+        def close(self):
+            closed.append(self.owner)
+            if self.owner == "yours":
+                raise RuntimeError("it is stuck")
+
+    class Plugin:
+        def __init__(self, owner):
+            self.owner = owner
+
+        @hookimpl
+        def nanocoder_resources(self):
+            return [Resource("part", lambda _session, _settings: Part(self.owner))]
+
+        @hookimpl
+        def nanocoder_event(self, resource):
+            resource("part")
+
+    plugins = {"mine": Plugin("mine"), "yours": Plugin("yours")}
+    with opened(tmp_path, ["Done."], plugins=plugins) as (session, _):
+        list(session.run("go"))
+        reports = session.plugins.reports
+    assert closed == ["yours", "mine"]
+    [report] = reports
+    assert "'yours'" in str(report)
+    assert "closing part failed: RuntimeError: it is stuck" in str(report)
+
+
 def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):
     @tool(risk="safe", effects={Effect.READ})
     def use(ctx: ToolContext) -> str:

@@ -314,18 +314,17 @@ class Runtime:
         self.config = config
 
     def close(self) -> None:
-        """Close what was opened, the last first."""
-        if self._provider is not None:
-            self._provider.close()
-        for resource in reversed(list(self._resources.values())):
-            close = getattr(resource, "close", None)
-            if close is not None:
-                close()
+        """Close what was opened, the last first; what a plugin cannot close is reported."""
+        parts = {**self._resources, ("provider", self.info.model): self._provider}
+        for (plugin, name), part in reversed(parts.items()):
+            try:
+                getattr(part, "close", bool)()
+            except Exception as error:  # noqa: BLE001 - the journal is closed whatever a plugin does
+                problem = styles.problem_of(error)
+                self.plugins.report(PluginError(plugin, f"closing {name} failed: {problem}"))
         self._resources.clear()
-        if self.journal is not None:
-            self.journal.close()
-        if self._workspace is not None:
-            self._workspace.close()
+        for own in (self.journal, self._workspace):
+            getattr(own, "close", bool)()
         self.on_close()
 
 
