@@ -12,6 +12,7 @@ import pytest
 NOBODY = 65_534
 SCRIPT = """
 import ctypes, hashlib, os, secrets, sys
+import encodings.utf_8_sig  # another user may not reach the library that it would be loaded from
 from nanocoder_files import Workspace
 if os.getuid() == 0:
     os.setgroups([]); os.setgid({nobody}); os.setuid({nobody})

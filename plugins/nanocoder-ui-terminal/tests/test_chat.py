@@ -600,10 +600,10 @@ def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, sta
     long = {"text": "word " * 60 + "END"}
     talk = chat({**long, "delay_s": 5}, long, long, HI, rows=60)
     for number, prompt in enumerate(("one", "two", "three"), 1):
-        talk.type(prompt).see("END", times=number)
+        talk.type(prompt).see("1 turn", times=number).see("ask · ")
     talk.type(f"/compact{words}").see("Ctrl-C stops")
     talk.press(key).see("stopped; the conversation is as it was")
-    talk.type("four").see("Hello there.")
+    talk.type("four").see("Hello there.").see("1 turn", times=4)
     assert "^" not in talk.text  # no key was echoed
     (journal,) = (state / "sessions").glob("*.jsonl")
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]

@@ -122,9 +122,7 @@ class TextScreen:
         """Read what is typed, and show *activity* with the time; a run does this by itself."""
         if self._ticker is None and self._terminal.moves:
             self._set_busy(activity)
-            ticker = threading.Thread(target=self._run_clock, daemon=True)
-            ticker.start()
-            self._ticker = ticker  # a thread that never started cannot be joined
+            self._start_ticker()
 
     def say(self, text: str, *styles: str) -> None:
         """Show a message beside the run."""
@@ -177,7 +175,7 @@ class TextScreen:
             self._since -= QUIET_S
             self._paint()
             self._answer.prepare()
-            self.start_clock()
+            self._start_ticker()
 
     def _on_thinking(self, event: Event) -> None:
         self._busy = "thinking"
@@ -293,6 +291,11 @@ class TextScreen:
         summary = message_lines(text, self._terminal.width)
         self._commit([self._terminal.paint(line, "dim") for line in summary], "summary")
         self._go_idle()
+
+    def _start_ticker(self) -> None:
+        ticker = threading.Thread(target=self._run_clock, daemon=True)
+        ticker.start()
+        self._ticker = ticker  # a thread that never started cannot be joined
 
     def _set_busy(self, activity: str) -> None:
         self._busy = activity
