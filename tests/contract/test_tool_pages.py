@@ -5,16 +5,21 @@ import re
 import pytest
 import repository
 
-WITHOUT_A_TOOL = {"nanocoder-tool-wrap"}
-"""It wraps tools of others."""
+WRAPS = "def nanocoder_tools(tools: Tools"
+"""So begins the hook of a plugin that only wraps tools of others."""
 CALLED = re.compile(r"^\$ nanocoder call (\w+) .*\n(?![$`])\S", re.MULTILINE)
 FROM_PYTHON = re.compile(r"session\.call\(\s*\"\w+\".*?assert ", re.DOTALL)
 NOT_RUN = "<!-- not run"
 
 
+def wraps(package):
+    """Tell whether *package* has no tool of its own."""
+    return WRAPS in (package.source / "__init__.py").read_text(encoding="utf-8")
+
+
 def pages():
     tools = (package for package in repository.plugins() if package.kind == "tool")
-    return [package for package in tools if package.name not in WITHOUT_A_TOOL]
+    return [package for package in tools if not wraps(package)]
 
 
 @pytest.mark.contract("NT-78")

@@ -130,6 +130,10 @@ class TextScreen:
             lines = message_lines(text, self._terminal.width)
             self._commit([self._terminal.paint(line, *styles) for line in lines], "note")
 
+    def _say_after_answer(self, text: str, style: str) -> None:
+        self._finish_answer()
+        self.say(text, style)
+
     def _reactions_by_kind(self) -> Mapping[str, Callable[[Event], None]]:
         return {
             "run.started": self._on_run_started,
@@ -182,21 +186,17 @@ class TextScreen:
         self._written += len(event.data["text"])
 
     def _on_notice(self, event: Event) -> None:
-        self._finish_answer()
-        self.say(use_chat_commands(event.data["text"]), "yellow")
+        self._say_after_answer(use_chat_commands(event.data["text"]), "yellow")
 
     def _on_telemetry_failed(self, event: Event) -> None:
         if event.data["part"] == "hook":  # what a plugin should have kept is not kept
-            self._finish_answer()
-            self.say(event.data["message"], "yellow")
+            self._say_after_answer(event.data["message"], "yellow")
 
     def _on_compacted(self, event: Event) -> None:
-        self._finish_answer()
-        self.say(event.data["message"], "dim")
+        self._say_after_answer(event.data["message"], "dim")
 
     def _on_request_retrying(self, event: Event) -> None:
-        self._finish_answer()
-        self.say(use_chat_commands(event.data["message"]), "yellow")
+        self._say_after_answer(use_chat_commands(event.data["message"]), "yellow")
         self._busy = "waiting"
 
     def _on_text(self, event: Event) -> None:
@@ -274,9 +274,7 @@ class TextScreen:
         self._set_busy("working")
 
     def _on_call_returned(self, event: Event) -> None:
-        call = self._calls.pop(event.call_id, None)
-        if call is None:
-            call = Call(event.data["tool"], {})
+        call = self._calls.pop(event.call_id, None) or Call(event.data["tool"], {})
         lines = returned_lines(call, event.data, self._terminal, self._limits)
         self._commit(lines, "call")
         if not self._calls:
