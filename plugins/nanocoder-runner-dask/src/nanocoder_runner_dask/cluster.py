@@ -12,6 +12,7 @@ import dask
 import distributed
 from nanocoder import Cancel, UsageError
 
+from nanocoder_runner_dask.quiet import quiet
 from nanocoder_runner_dask.settings import Settings
 from nanocoder_runner_dask.shared_limits import RateOnScheduler, name_of_semaphore
 from nanocoder_runner_dask.worker import Deaf, do_on_worker
@@ -126,8 +127,8 @@ def _client(scheduler: str, workers: int, settings: Settings) -> Iterator[Any]:
         "distributed.scheduler.http.routes": [],
         "distributed.comm.timeouts.connect": CONNECT_S,
     }
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
+        stack.enter_context(quiet())
         stack.enter_context(dask.config.set(changes))
         if scheduler:
             yield stack.enter_context(_connected(scheduler))

@@ -12,6 +12,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 from nanocoder import Cancel
 
+from nanocoder_runner_dask.quiet import forget_filter, quieten_loggers
 from nanocoder_runner_dask.shared_limits import HANDLER, name_of_semaphore
 
 untyped: Any = distributed
@@ -28,6 +29,8 @@ class Deaf(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Answer the signal with nothing, on the main thread; a started program has its own way."""
         del worker
+        quieten_loggers()
+        forget_filter()
         with suppress(ValueError):
             signal.signal(signal.SIGINT, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
