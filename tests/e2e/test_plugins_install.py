@@ -49,11 +49,13 @@ def test_a_group_of_commands_is_named_with_its_package(tmp_path):
 @pytest.mark.timeout(120)
 def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place = Place(tmp_path)
-    place.bring("nanocoder-kit-capabilities")
-    place.bring("nanocoder-command-author")
+    for name in ("kit-capabilities", "kit-redact", "kit-process", "command-author"):
+        place.bring(f"nanocoder-{name}")
     place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
-    place.install("acme-fine", {"acme_fine.py": PLUGIN, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
+    active = f"{PLUGIN}import os\nos.system('true')\n"
+    place.install("acme-fine", {"acme_fine.py": active, "acme_fine.pth": "/nowhere\n"}, "acme-fine")
     done = place.run("plugins", "check", "acme-fine")
     assert "acme-sly contains acme_sly.pth, which runs code whenever Python starts" in done.stderr
     assert "its installation already ran it" in done.stderr
     assert "acme_fine.pth" not in done.stderr
+    assert "acme-fine: acme_fine.py:8 starts true at import (exec)" in done.stderr

@@ -3,8 +3,11 @@
 from argparse import Namespace
 from typing import Final
 
+from attrs import frozen
 from nanocoder import Host, UsageError
 from nanocoder_kit_capabilities import ManifestError, Package, packages_in, scan, start_files
+
+from nanocoder_command_author.importing import deeds_at_import
 
 PREFIX: Final = "nanocoder-"
 NO_SUITE: Final = (
@@ -25,9 +28,13 @@ def run(arguments: Namespace, host: Host) -> int:
     for line in start_files():
         host.say(line)
     packages = [each for each in packages_in() if not plugin or plugin in each.plugins]
-    problems = [line for package in packages for line in undeclared(package)]
-    for line in problems:
-        host.say(line)
+    problems = 0
+    for package in packages:
+        at_import = done_at_import(package)
+        lines = [*undeclared(package), *at_import.undeclared]
+        for line in (*lines, *at_import.declared):
+            host.say(line)
+        problems += len(lines)
     return int(nanocoder_testing.check(plugin)) or bool(problems)
 
 
@@ -45,3 +52,30 @@ def undeclared(package: Package) -> list[str]:
         for use in uses
         if use.capability not in capabilities
     ]
+
+
+@frozen
+class AtImport:
+    """Lines about what a package does at its import: what it does not declare, and what it does."""
+
+    undeclared: list[str]
+    declared: list[str]
+
+
+def done_at_import(package: Package) -> AtImport:
+    """Import a package in a process of its own, and return a line for each thing that it does.
+
+    A package that declares nothing promises nothing: all that it does is in *declared*.
+    """
+    try:
+        capabilities = package.capabilities
+    except ManifestError:  # `undeclared` names it
+        capabilities = None
+    lines = AtImport([], [])
+    for deed in deeds_at_import(package):
+        if capabilities is None or deed.capability in capabilities:
+            lines.declared.append(f"{package.distribution}: {deed}")
+        else:
+            reason = ", and nanocoder-plugin.toml does not declare it" if deed.capability else ""
+            lines.undeclared.append(f"{package.distribution}: {deed}{reason}")
+    return lines

@@ -1,0 +1,79 @@
+"""What the packages of plugins do while they are imported."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from attrs import frozen
+from nanocoder import one_line
+from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process import environment
+
+from nanocoder_command_author.watcher import CODE, END
+
+IMPORT_S: Final = 60.0
+MAX_REPORT_BYTES: Final = 1_000_000
+TEXT_CHARS: Final = 120
+
+
+@frozen
+class Deed:
+    """What the code of a package did at an import; *capability* is "" for an import that failed."""
+
+    capability: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.capability})" if self.capability else self.text
+
+
+def deeds_at_import(package: Package, timeout_s: float = IMPORT_S) -> list[Deed]:
+    """Import the modules of *package* in a process of its own and return what they did.
+
+    The process has no keys, and works in an empty folder; nothing is prevented.
+    """
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as report:
+        problem = _watch(package, Path(folder), report, timeout_s)
+        report.seek(0)
+        lines = report.read(MAX_REPORT_BYTES).splitlines()
+    deeds = list(_deeds(lines))
+    if not problem and json.dumps(END).encode() not in lines:
+        problem = "its import ended the process"
+    return [*deeds, Deed("", problem)] if problem else deeds
+
+
+def _watch(package: Package, folder: Path, report: BinaryIO, timeout_s: float) -> str:
+    """Let a process write *report*, and return what is wrong with the process, "" for nothing."""
+    command = [sys.executable, "-P", "-c", CODE, *package.plugins]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment(os.environ, workspace=folder),
+        stdin=subprocess.DEVNULL,
+        stdout=report,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return f"its import took more than {timeout_s:g} s"
+    finally:
+        with suppress(ProcessLookupError):  # what it has started ends with it
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return ""
+
+
+def _deeds(lines: list[bytes]) -> Iterator[Deed]:
+    for line in lines:
+        with suppress(ValueError, TypeError):  # a plugin may write there, too
+            capability, file, number, text = json.loads(line)
+            yield Deed(str(capability), f"{file}:{number} {one_line(text, TEXT_CHARS)} at import")

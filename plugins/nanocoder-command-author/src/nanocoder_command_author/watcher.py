@@ -1,0 +1,177 @@
+"""Import plugins and write down what their code does meanwhile; runs in a process of its own."""
+
+import inspect
+import json
+import os
+import pkgutil
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+CODE: Final = "import sys; from nanocoder_command_author.watcher import main; main(sys.argv[1:])"
+GROUP: Final = "nanocoder"
+END: Final = "end"
+THREADS_S: Final = 1.0
+"""How long threads that an import has started are watched."""
+
+_IMPORTING: Final = "<frozen importlib"
+_WRITE_FLAGS: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+Place = tuple[str, int, bool]
+"""A file, a line of it, and whether an import of another module lies behind it."""
+
+
+def main(plugins: list[str]) -> None:
+    """Import the modules of *plugins*, and write a line of JSON for each deed, `END` at last."""
+    report = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no report
+    sys.dont_write_bytecode = True
+    modules = [point.module for name in plugins for point in _points(name)]
+    folders = tuple(filter(None, map(_folder_of, modules)))
+
+    def write(line: object) -> None:
+        os.write(report, json.dumps(line).encode() + b"\n")
+
+    sys.addaudithook(_hook(folders, write))
+    for module in modules:
+        _import_all(module)
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(THREADS_S)
+    write(END)
+
+
+def _points(name: str) -> Iterator[Any]:
+    return iter(entry_points(group=GROUP, name=name))
+
+
+def _folder_of(module: str) -> str:
+    """Return the folder of a module's package, or its file; nothing of it is imported."""
+    spec = find_spec(module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return ""
+    return str(Path(spec.origin).parent) if spec.submodule_search_locations else spec.origin
+
+
+def _import_all(name: str) -> None:
+    """Import a module and those below it; what cannot be imported is the suite's concern."""
+    try:
+        module = import_module(name)
+    except (Exception, SystemExit):  # noqa: BLE001 - code of strangers
+        return
+    for below in pkgutil.iter_modules(getattr(module, "__path__", []), f"{name}."):
+        if not below.name.endswith(".__main__"):
+            _import_all(below.name)
+
+
+def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable[..., None]:
+    seen: set[tuple[str, str, int]] = set()
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if (deed := DEEDS.get(event)) is None:
+            return
+        place = _place(inspect.currentframe(), folders)
+        if place is None:
+            return
+        file, line, is_import = place
+        capability, text = deed(arguments)
+        # A library that a plugin imports reads its own files, and may load compiled code.
+        is_its_own = is_import and (capability == "fs.read" or event == "ctypes.dlopen")
+        if not capability or is_its_own or (capability, file, line) in seen:
+            return
+        seen.add((capability, file, line))
+        write([capability, file, line, text])
+
+    return hook
+
+
+def _place(frame: FrameType | None, folders: tuple[str, ...]) -> Place | None:
+    """Return where in the plugin's code a deed comes from, None for one of others."""
+    is_import = False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        is_import = is_import or file.startswith(_IMPORTING)
+        folder = next((each for each in folders if _is_below(file, each)), None)
+        if folder is not None and file != __file__:
+            return os.path.relpath(file, Path(folder).parent), frame.f_lineno, is_import
+        frame = frame.f_back
+    return None
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _start(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    words = arguments[1] if len(arguments) > 1 else arguments[0] if arguments else ""
+    items = words if isinstance(words, list | tuple) else [words]
+    return "exec", f"starts {' '.join(map(_text, items))}".rstrip()
+
+
+def _load(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    return "exec", f"loads the library {_text(arguments[0])}"
+
+
+def _reach(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    address = arguments[-1]  # a socket comes before it
+    if not isinstance(address, tuple):
+        return "exec", f"reaches the socket {_text(address)}"
+    return f"net:{_text(address[0])}", f"reaches {_text(address[0])}"
+
+
+def _look_up(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    host = _text(arguments[0])
+    return f"net:{host}", f"looks up {host}"
+
+
+def _change(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    return "fs.write", f"changes {_text(arguments[0])}"
+
+
+def _list(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    return "fs.read" if _is_foreign(arguments[0]) else "", f"lists {_text(arguments[0])}"
+
+
+def _open(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    path, _, flags = arguments
+    if isinstance(path, int):
+        return "", ""
+    if isinstance(flags, int) and flags & _WRITE_FLAGS:
+        return "" if path == os.devnull else "fs.write", f"changes {_text(path)}"
+    return "fs.read" if _is_foreign(path) else "", f"reads {_text(path)}"
+
+
+def _is_foreign(path: object) -> bool:
+    """Tell whether a path belongs neither to Python nor to what is installed for it."""
+    full = os.path.abspath(_text(path))  # links are not followed: an installation may be one
+    return not any(_is_below(full, root) for root in ROOTS)
+
+
+def _text(value: object) -> str:
+    return os.fsdecode(value) if isinstance(value, bytes) else str(value)
+
+
+ROOTS: Final = tuple(
+    {sys.prefix, sys.base_prefix, *(os.path.abspath(path) for path in sys.path if path)}
+)
+_STARTS: Final = ("os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "pty.spawn")
+_CHANGES: Final = (
+    *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.chmod"),
+    *("os.chown", "os.truncate", "os.utime"),
+)
+DEEDS: Final[Mapping[str, Callable[[tuple[Any, ...]], tuple[str, str]]]] = {
+    **dict.fromkeys(("subprocess.Popen", "os.spawn", *_STARTS), _start),
+    **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto"), _reach),
+    **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname"), _look_up),
+    **dict.fromkeys(_CHANGES, _change),
+    **dict.fromkeys(("os.listdir", "os.scandir"), _list),
+    "ctypes.dlopen": _load,
+    "open": _open,
+}
+"""What is watched: the capability that an event needs ("" for none), and what happened."""
