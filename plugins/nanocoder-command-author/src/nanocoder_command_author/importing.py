@@ -1,4 +1,4 @@
-"""What the packages of plugins do while they are imported."""
+"""A process that imports plugins, and reports the files, hosts and programs that they use."""
 
 import json
 import os
@@ -25,7 +25,7 @@ TEXT_CHARS: Final = 120
 
 @frozen
 class Deed:
-    """What the code of a package did at an import; *capability* is "" for an import that failed."""
+    """An act of a package at its import; *capability* is "" where the import itself went wrong."""
 
     capability: str
     text: str

@@ -71,7 +71,7 @@ def _import_all(name: str) -> None:
 
 
 def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable[..., None]:
-    seen: set[tuple[str, str, int]] = set()
+    reported: set[tuple[str, str, int]] = set()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if (deed := DEEDS.get(event)) is None:
@@ -83,9 +83,9 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
         capability, text = deed(arguments)
         # A library that a plugin imports reads its own files, and may load compiled code.
         is_its_own = is_import and (capability == "fs.read" or event == "ctypes.dlopen")
-        if not capability or is_its_own or (capability, file, line) in seen:
+        if not capability or is_its_own or (capability, file, line) in reported:
             return
-        seen.add((capability, file, line))
+        reported.add((capability, file, line))
         write([capability, file, line, text])
 
     return hook
@@ -174,4 +174,4 @@ DEEDS: Final[Mapping[str, Callable[[tuple[Any, ...]], tuple[str, str]]]] = {
     "ctypes.dlopen": _load,
     "open": _open,
 }
-"""What is watched: the capability that an event needs ("" for none), and what happened."""
+"""A function for each event of Python: the capability that it needs ("" for none), and a text."""
