@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder import Plugins
-from nanocoder.plugins.discovery import differences, installed_now
+from nanocoder_discovery import differences, installed_now
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import time
 import pytest
 from nanocoder import Plugins
 from nanocoder.plugins.introspect import describe
-from nanocoder.plugins.manifest import Entry
+from nanocoder_discovery import Entry
 from nanocoder_testing import Scripted, opened
 
 pytestmark = pytest.mark.finding("P2")

@@ -1,5 +1,6 @@
 """Plugins that break, installed as pip would: set aside by name, and the program works."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import PluginError, Plugins, open_session
-from nanocoder.plugins.manifest import read_cache
+from nanocoder_discovery.manifest import read_cache
 from nanocoder_testing import Scripted, play
 
 GOOD = """
@@ -369,10 +370,11 @@ def test_every_byte_of_the_cache_counts(site: Site, tmp_path: Path) -> None:
     cache = tmp_path / "plugins.json"
     site.plugins(cache)
     whole = cache.read_bytes()
-    assert set(read_cache(cache)["plugins"]) == {"tool-fine"}
+    key = json.loads(cache.read_bytes().partition(b"\n")[2])["key"]
+    assert set(read_cache(cache, key)["plugins"]) == {"tool-fine"}
     for place in range(len(whole)):
         cache.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert read_cache(cache) == {}, place
+        assert read_cache(cache, key) == {}, place
 
 
 @pytest.mark.finding("R11")

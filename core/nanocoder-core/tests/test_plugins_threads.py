@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from nanocoder import Plugins, hookimpl
 from nanocoder.plugins.introspect import describe
-from nanocoder.plugins.manifest import Entry
+from nanocoder_discovery import Entry
 
 THREADS = 8
 SOURCE = '''

@@ -37,7 +37,7 @@ _NAMES = {
     "nanocoder.session.models": """
         Chosen choose_model key_source open_provider refuse_unknown_price usable
     """,
-    "nanocoder.session.installed": "find_offer start_notices",
+    "nanocoder.session.installed": "find_offer idle_policies misspelt remarks start_notices",
     "nanocoder.session.compaction": "Shortened",
     "nanocoder.session.conversation": "encode_message message_tokens spoken",
     "nanocoder.tools.session_info": "CallLimit ChildSession SessionInfo",

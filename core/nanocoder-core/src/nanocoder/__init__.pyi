@@ -93,6 +93,9 @@ from nanocoder.session.conversation import encode_message as encode_message
 from nanocoder.session.conversation import message_tokens as message_tokens
 from nanocoder.session.conversation import spoken as spoken
 from nanocoder.session.installed import find_offer as find_offer
+from nanocoder.session.installed import idle_policies as idle_policies
+from nanocoder.session.installed import misspelt as misspelt
+from nanocoder.session.installed import remarks as remarks
 from nanocoder.session.installed import start_notices as start_notices
 from nanocoder.session.models import Chosen as Chosen
 from nanocoder.session.models import choose_model as choose_model

@@ -123,10 +123,6 @@ class Workspace(Reading):
         vars(view).update(private)
         return view
 
-    def backups_of(self, path: str) -> list[Path]:
-        """Return the copies of what *path* held before changes, oldest first."""
-        return self._backups.of(self._resolved(path)) if self._backups else []
-
     # Changing
 
     def write_bytes(

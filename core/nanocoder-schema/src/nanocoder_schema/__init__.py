@@ -10,7 +10,8 @@ _NAMES = {
         without_password
     """,
     "nanocoder_schema.errors": """
-        BadArguments ConfigError NanocoderError PersonError ToolError UsageError
+        BadArguments ConfigError NanocoderError PersonError ToolError UsageError problem_of
+        text_of_error
     """,
     "nanocoder_schema.json_text": "canonical_json copy_arguments json_problem normalise parse_json",
     "nanocoder_schema.bounds": "Param",

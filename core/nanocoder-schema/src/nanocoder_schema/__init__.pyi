@@ -15,6 +15,8 @@ from nanocoder_schema.errors import NanocoderError as NanocoderError
 from nanocoder_schema.errors import PersonError as PersonError
 from nanocoder_schema.errors import ToolError as ToolError
 from nanocoder_schema.errors import UsageError as UsageError
+from nanocoder_schema.errors import problem_of as problem_of
+from nanocoder_schema.errors import text_of_error as text_of_error
 from nanocoder_schema.json_text import canonical_json as canonical_json
 from nanocoder_schema.json_text import copy_arguments as copy_arguments
 from nanocoder_schema.json_text import json_problem as json_problem

@@ -88,3 +88,23 @@ def show(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     return "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
+
+
+def problem_of(error: BaseException) -> str:
+    """Say in one line what an exception means to a person."""
+    text = text_of_error(error)
+    if isinstance(error, NanocoderError) and text:
+        return text
+    if isinstance(error, SyntaxError) and error.filename:
+        # Its own text has the file's name alone, which many files share.
+        text = f"{error.msg} ({error.filename}, line {error.lineno})"
+    line = " ".join(text.split())
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def text_of_error(error: BaseException) -> str:
+    """Return the text of *error*, "" where it cannot even say what it is."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - its own code may do anything there
+        return ""

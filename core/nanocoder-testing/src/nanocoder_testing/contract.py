@@ -12,7 +12,7 @@ provider, connected to a server of your own, and has its stream checked.
 from pathlib import Path
 
 import pytest
-from nanocoder.hooks.styles import problem_of
+from nanocoder_schema import problem_of
 
 from nanocoder_testing.contract_calls import (
     contract_field,

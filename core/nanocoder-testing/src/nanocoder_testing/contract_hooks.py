@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from nanocoder.hooks.styles import problem_of
 from nanocoder.tools.tool import Tool
+from nanocoder_schema import problem_of
 
 from nanocoder_testing.contract_marks import NAME, fail_for, for_each_of, needs
 from nanocoder_testing.subject import Subject

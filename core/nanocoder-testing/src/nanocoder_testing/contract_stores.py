@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanocoder.hooks.styles import problem_of
+from nanocoder_schema import problem_of
 
 from nanocoder_testing.contract_marks import fail_for, for_each_of
 from nanocoder_testing.subject import Subject

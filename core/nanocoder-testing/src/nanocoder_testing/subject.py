@@ -13,10 +13,10 @@ from typing import Any
 from attrs import frozen
 from nanocoder.hooks.styles import Implementation
 from nanocoder.plugins import Plugins
-from nanocoder.plugins.discovery import GROUP, find_plugins, site_paths
 from nanocoder.plugins.introspect import describe
 from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder_discovery import GROUP, find_plugins, site_paths
 
 
 @frozen(slots=False)

@@ -39,7 +39,7 @@ def write(folder: Path, rows: Mapping[str, str]) -> None:
 
 def restore(arguments: Namespace, host: Host) -> int:
     """Take plugins off the list, or print it; returns the exit code."""
-    rows = read(host.state_dir)
+    rows = read(state_dir())
     if not arguments.names:
         for name, why in sorted(rows.items()):
             host.print_line(f"{name}: {why}")
@@ -54,6 +54,6 @@ def restore(arguments: Namespace, host: Host) -> int:
             raise UsageError(f"{name!r} is set aside at each start, until it works: {reason}")
         if name not in rows:
             raise UsageError(f"{name!r} is not set aside{did_you_mean(name, rows)}")
-    write(host.state_dir, {name: why for name, why in rows.items() if name not in arguments.names})
+    write(state_dir(), {name: why for name, why in rows.items() if name not in arguments.names})
     host.print_line(f"Loaded again from the next start: {', '.join(arguments.names)}")
     return 0

@@ -17,13 +17,17 @@ from nanocoder import (
     choose_model,
     core_checks,
     find_offer,
+    idle_policies,
     key_source,
+    misspelt,
     open_provider,
     print_checks,
     refuse_unknown_price,
+    remarks,
     state_dir,
     user_config_dir,
 )
+from nanocoder_discovery import find_plugins, site_paths
 from nanocoder_kit_redact import Redactor
 from nanocoder_kit_table import print_table
 
@@ -47,12 +51,36 @@ def _checks(host: Host) -> Iterator[Check]:
     except PersonError:
         return  # the core's checks end with it
     try:
-        yield from [*_choice_checks(host), *_model_checks(host), *_settings_checks(host)]
+        yield from [
+            *_name_checks(host),
+            *_choice_checks(host),
+            *_model_checks(host),
+            *_settings_checks(host),
+        ]
         yield from _review_checks(host)
     except PersonError as error:  # of two plugins with one offer
         yield "plugins", "wrong", str(error)
     yield from _search_path_checks(host)
     yield from _home_checks()
+
+
+def _name_checks(host: Host) -> Iterator[Check]:
+    """Yield a note for each name in the configuration that is of nothing that is installed."""
+    config, plugins = host.config, host.plugins
+    slips = misspelt(config, plugins)  # these are among the core's own checks
+    present = frozenset({*plugins.entries, *config.disabled_plugins})
+    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
+    installed = {plugin.name for plugin in find_plugins(site_paths())}
+    lines = [*config.unknown_plugins(present)]
+    for name in sorted(config.disabled_tools - tools):
+        if not any(repr(name) in line for line in slips):
+            where = config.where("tools.disable")
+            lines.append(f"{where}: tools.disable names {name!r}: no such tool")
+    lines += [*idle_policies(config, plugins), *(line for line, _ in remarks(config, plugins))]
+    for name in sorted(config.disabled_plugins - installed):
+        where = config.where("plugins.disable")
+        lines.append(f"{where}: plugins.disable names {name!r}: no such plugin")
+    yield from (("configuration", "note", line) for line in lines if line not in slips)
 
 
 def _settings_checks(host: Host) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal
+from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal, state_dir
 from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.completion import ChatCompleter, Files
@@ -207,7 +207,7 @@ class Chat:
 
     def _history(self) -> Path | None:
         try:
-            folder: Path = self._host.state_dir
+            folder = state_dir()
         except PersonError:
             return None
         return folder / "history"

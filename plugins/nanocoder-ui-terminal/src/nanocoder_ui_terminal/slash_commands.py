@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
-from nanocoder import Mode, PersonError, UsageError, did_you_mean
+from nanocoder import Mode, PersonError, UsageError, did_you_mean, state_dir
 from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
@@ -216,7 +216,7 @@ def _remember(conversation: "Conversation", argument: str) -> None:
     if not argument:
         conversation.say("To keep a note for every session: /remember TEXT")
         return
-    path = conversation.host.state_dir / NOTES
+    path = state_dir() / NOTES
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(f"- {' '.join(argument.split())}\n")

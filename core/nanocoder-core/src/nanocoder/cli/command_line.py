@@ -213,8 +213,7 @@ def _new_help(file: Path | None, state: str) -> str:
 def _help_sources(host: "Host", manifest: Path) -> Iterator[str]:
     """Yield the files and folders that decide which commands there are."""
     from nanocoder_config import project_file, user_config_dir
-
-    from nanocoder.plugins.discovery import site_paths
+    from nanocoder_discovery import site_paths
 
     yield from site_paths()
     settings = user_config_dir()

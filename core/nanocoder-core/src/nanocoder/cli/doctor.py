@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from nanocoder.cli.host import Host
 from nanocoder.cli.streams import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
-from nanocoder.plugins.discovery import find_plugins, site_paths
-from nanocoder.session.installed import idle_policies, misspelt, remarks
+from nanocoder.session.installed import misspelt
 from nanocoder.version import VERSION
 
 PLUGIN = "plugin "
@@ -65,8 +64,8 @@ def core_checks(host: Host) -> Iterator[Check]:
         yield "workspace", "wrong" if config.refusal else "note", problem
     checks: list[Check] = []
     try:
-        for room in (_plugin_checks, _name_checks):
-            checks += room(host)
+        checks += _plugin_checks(host)
+        checks += [("configuration", "wrong", line) for line in misspelt(config, host.plugins)]
     except PersonError as error:  # of a lock, a wrapper, or of two plugins with one offer
         checks.append(("plugins", "wrong", str(error)))
     # Only by now is known what was ignored in the tables of plugins.
@@ -86,27 +85,6 @@ def _plugin_checks(host: Host) -> Iterator[Check]:
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)
     yield "tools", "ok" if tools else "note", ", ".join(tools) or NO_TOOLS
-
-
-def _name_checks(host: Host) -> Iterator[Check]:
-    """Yield a check for each name in the configuration that is of nothing that is installed."""
-    config, plugins = host.config, host.plugins
-    slips = misspelt(config, plugins)
-    for line in slips:
-        yield "configuration", "wrong", line
-    present = frozenset({*plugins.entries, *config.disabled_plugins})
-    tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
-    installed = {plugin.name for plugin in find_plugins(site_paths())}
-    lines = [*config.unknown_plugins(present)]
-    for name in sorted(config.disabled_tools - tools):
-        if not any(repr(name) in line for line in slips):
-            where = config.where("tools.disable")
-            lines.append(f"{where}: tools.disable names {name!r}: no such tool")
-    lines += [*idle_policies(config, plugins), *(line for line, _ in remarks(config, plugins))]
-    for name in sorted(config.disabled_plugins - installed):
-        where = config.where("plugins.disable")
-        lines.append(f"{where}: plugins.disable names {name!r}: no such plugin")
-    yield from (("configuration", "note", line) for line in lines if line not in slips)
 
 
 def _loading_problem(host: Host, name: str) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder_config import state_dir, user_config_dir
+from nanocoder_config import user_config_dir
 from nanocoder_schema import did_you_mean
 
 from nanocoder.cli import streams
@@ -36,6 +36,7 @@ SET: Final = "nanocoder-set-"
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
+NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 
 
 class Host:
@@ -97,11 +98,6 @@ class Host:
         return Signals()
 
     @property
-    def state_dir(self) -> Path:
-        """The directory of the person's own state; raises ConfigError without a home directory."""
-        return state_dir()
-
-    @property
     def is_interactive(self) -> bool:
         """Tell whether a person is at both ends: a terminal to read and one to write."""
         return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
@@ -137,22 +133,21 @@ class Host:
 
     def chat(self, resume: str = "", prompt: str = "") -> int:
         """Start a conversation, or go on with the session *resume*; returns the exit code."""
-        offer = self.plugins.offered("commands", "chat")
-        if offer is None:
-            reason = why_not_offered(self.plugins, "commands", "chat")
-            raise UsageError(NO_SCREEN.format(reason=reason))
-        return int(offer[1].run(Namespace(resume=resume, prompt=prompt), self))
+        return self._run_offered("chat", NO_SCREEN, Namespace(resume=resume, prompt=prompt))
 
     def hand_over(self, name: str, arguments: Namespace, **more: Any) -> int:
         """Run the command *name* of a plugin, which shows more than the core's of that name.
 
         It gets *arguments*, and *more* of them. Raises: UsageError where no plugin has it.
         """
+        return self._run_offered(name, NO_DETAILS, Namespace(**vars(arguments), **more))
+
+    def _run_offered(self, name: str, lack: str, arguments: Namespace) -> int:
         offer = self.plugins.offered("commands", name)
         if offer is None:
             reason = why_not_offered(self.plugins, "commands", name)
-            raise UsageError(f"`nanocoder {name}` shows this by a plugin: {reason}")
-        return int(offer[1].run(Namespace(**vars(arguments), **more), self))
+            raise UsageError(lack.format(name=name, reason=reason))
+        return int(offer[1].run(arguments, self))
 
     def settings_classes(self) -> dict[str, type]:
         """Return the settings class of every plugin that has one, loading them."""
@@ -239,7 +234,7 @@ def stop(session: "Session", number: int) -> None:
 
 def _members_of(name: str) -> set[str]:
     """Return the distributions that the set *name* requires, directly or by other sets."""
-    from nanocoder.plugins.discovery import find_libraries, requirements_of, site_paths
+    from nanocoder_discovery import find_libraries, requirements_of, site_paths
 
     libraries = {library.name: library for library in find_libraries(site_paths())}
     sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]

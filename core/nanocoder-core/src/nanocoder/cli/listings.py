@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder_config import user_config_dir
+from nanocoder_discovery import differences, installed_now, read_lock, write_lock
 
 from nanocoder.cli.host import Host
 from nanocoder.cli.streams import print_json, print_line, print_table
 from nanocoder.plugins import Entry
-from nanocoder.plugins.discovery import differences, installed_now, read_lock, write_lock
 from nanocoder.values import manifest_of
 
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")

@@ -17,11 +17,13 @@ from nanocoder_schema import (
     copy_arguments,
     json_problem,
     lazy_frozen,
+    problem_of,
+    text_of_error,
     wrong_field,
 )
 
 from nanocoder.cancel import LateError, run_with_deadline
-from nanocoder.errors import BadArguments, NanocoderError, PluginError
+from nanocoder.errors import BadArguments, PluginError
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import Decision, Risk, ToolCall, Verdict
 
@@ -87,25 +89,6 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
         raise
     except BaseException as error:
         raise implementation.error(problem_of(error)) from error
-
-
-def problem_of(error: BaseException) -> str:
-    """Say in one line what an exception means to a person."""
-    text = _text_of(error)
-    if isinstance(error, NanocoderError) and text:
-        return text
-    if isinstance(error, SyntaxError) and error.filename:
-        # Its own text has the file's name alone, which many files share.
-        text = f"{error.msg} ({error.filename}, line {error.lineno})"
-    line = " ".join(text.split())
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - an exception that cannot even say what it is
-        return ""
 
 
 def collect(
@@ -273,7 +256,7 @@ def _verdict_of(
 
 def _cause(error: PluginError) -> str:
     cause = error.__cause__
-    return error.problem if cause is None else _text_of(cause) or type(cause).__name__
+    return error.problem if cause is None else text_of_error(cause) or type(cause).__name__
 
 
 def chain(

@@ -17,12 +17,11 @@ from functools import partial
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import copy_arguments, normalise
+from nanocoder_schema import copy_arguments, normalise, problem_of
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
 from nanocoder.hooks import styles
-from nanocoder.hooks.styles import problem_of
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import CallSession, InFlight
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry

@@ -1,23 +1,26 @@
-"""Import plugins and describe them, in a child process: one that crashes or hangs harms nothing."""
+"""Import plugins and describe them; for those that are installed, a child process does that."""
 
 import inspect
-import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 import pluggy
 from attrs import asdict
-from nanocoder_schema import canonical_json, count_tokens, did_you_mean, for_model_schema
+from nanocoder_discovery import Entry, package_files, serve
+from nanocoder_schema import (
+    canonical_json,
+    count_tokens,
+    did_you_mean,
+    for_model_schema,
+    problem_of,
+)
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
 from nanocoder.hooks.contributions import Command, Dialect, Resource, Runner, Sandbox, Screen, Store
 from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
-from nanocoder.hooks.styles import problem_of
-from nanocoder.plugins.discovery import package_files
 from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
@@ -27,11 +30,6 @@ MARK = f"{PROJECT}_impl"
 NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
-
-HANDED_ON = ("HOME", "LANG", "TMPDIR", "PYTHONUSERBASE", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE")
-"""Our variables that an import may need. Keys stay out: a new plugin has not been judged yet."""
-
-_CHILD = "from nanocoder.plugins.introspect import main; main()"
 
 OFFERS: dict[str, type] = {
     "nanocoder_commands": Command,
@@ -90,6 +88,19 @@ def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
     if hook in GATES and (implementation.wrapper or implementation.hookwrapper):
         return f"{hook} may not be wrapped: a wrapper could overrule the others"
     return ""
+
+
+def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
+    """Raise PluginError when a module judges by other *hooks* than the manifest says.
+
+    A policy that lost its hook would let everything pass, and nobody would see it.
+    """
+    if other := sorted(({*entry.hooks} ^ {*hooks}) & GATES):
+        raise PluginError(
+            entry.name,
+            f"its {' and '.join(other)} and the plugin manifest do not match;"
+            " reinstall it to update the manifest",
+        )
 
 
 def describe(plugin: object, name: str) -> dict[str, Any]:
@@ -214,95 +225,5 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read [[name, module], …] from stdin; write a line of JSON for each to what was stdout."""
-    plugins: list[list[str]] = json.load(sys.stdin)
-    out = os.dup(1)
-    # A plugin that prints at import must not write into the answers.
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    for name, module in plugins:
-        data = (json.dumps([name, import_and_describe(name, module)]) + "\n").encode()
-        while data:
-            data = data[os.write(out, data) :]
-    os._exit(0)
-
-
-def describe_in_child(
-    plugins: Sequence[tuple[str, str]], deadline_s: float
-) -> dict[str, dict[str, Any]]:
-    """Describe each plugin in a child process.
-
-    When one ends or hangs the child, blame that one and go on with the rest. The description of
-    one that took too long has `late`.
-    """
-    answers: dict[str, dict[str, Any]] = {}
-    rest = list(plugins)
-    while rest:
-        described, failure = _ask_child(rest, deadline_s)
-        answers.update(described)
-        rest = [pair for pair in rest if pair[0] not in answers]
-        if rest:
-            name, _ = rest.pop(0)
-            answers[name] = dict(failure)
-    return answers
-
-
-def _ask_child(
-    plugins: Sequence[tuple[str, str]], deadline_s: float
-) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the descriptions that came, and what is wrong with the first that did not."""
-    import subprocess
-
-    # -P: the current directory must not be importable here either.
-    flags = ["-I"] if sys.flags.isolated else ["-P"]
-    if sys.pycache_prefix is not None:
-        flags += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
-    with subprocess.Popen(
-        [sys.executable, *flags, "-c", _CHILD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_child_environment(),
-        start_new_session=True,
-    ) as process:
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("the pipes of the describing process are missing")
-        try:
-            process.stdin.write(json.dumps(list(plugins)).encode())
-            process.stdin.close()
-        except BrokenPipeError:
-            return {}, {"error": "the describing process could not start"}
-        lines, is_late = _lines_until_silence(process.stdout.fileno(), len(plugins), deadline_s)
-        process.kill()
-    answers = dict(json.loads(line) for line in lines)
-    if is_late:
-        return answers, {"error": f"its import took over {deadline_s:g} s", "late": True}
-    return answers, {"error": "the import ended the process"}
-
-
-def _child_environment() -> dict[str, str]:
-    """Return what an import needs, and of PYTHONPATH what our own module search path has."""
-    environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
-    environment["PATH"] = os.defpath
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    trusted = [entry for entry in inherited if os.path.abspath(entry) in sys.path]  # as `site` does
-    return {**environment, "PYTHONPATH": os.pathsep.join(trusted)} if trusted else environment
-
-
-def _lines_until_silence(
-    descriptor: int, expected: int, deadline_s: float
-) -> tuple[list[bytes], bool]:
-    """Read lines until *expected* came, the writer ended, or nothing came for the deadline."""
-    import select
-
-    data = b""
-    while data.count(b"\n") < expected:
-        ready, _, _ = select.select([descriptor], [], [], deadline_s)
-        if not ready:
-            return data.split(b"\n")[:-1], True
-        piece = os.read(descriptor, 1 << 20)
-        if not piece:
-            break
-        data += piece
-    return data.split(b"\n")[:-1], False
+    """Describe plugins in a process of their own, as `nanocoder_discovery` asks."""
+    serve(import_and_describe)

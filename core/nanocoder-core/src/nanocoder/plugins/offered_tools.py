@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from nanocoder_discovery import Entry
+
 from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt
-from nanocoder.plugins.manifest import Entry
 from nanocoder.tools.tool import MAX_DEPTH, Tool
 from nanocoder.values import Effect, Risk, manifest_of
 

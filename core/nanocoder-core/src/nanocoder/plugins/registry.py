@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import did_you_mean
+from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
+from nanocoder_schema import did_you_mean, problem_of
 
 from nanocoder.errors import PluginError, UnknownTool
-from nanocoder.hooks.specs import STYLES
-from nanocoder.hooks.styles import Implementation, attempt, problem_of
-from nanocoder.plugins.discovery import parts_of, site_paths
-from nanocoder.plugins.manifest import DESCRIBE_DEADLINE_S, Entry, load, refuse_other_gates
+from nanocoder.hooks.specs import GATES, RANK, STYLES
+from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.tools.tool import Tool
 from nanocoder.values import EMPTY
+from nanocoder.version import VERSION
 
 SettingsOf = Callable[[str, type], Any]
 
 DISABLED = "plugins.disable names it"
+DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
 MAX_FAILURES = 5
 """How often a plugin may fail in a session before it is set aside."""
 
@@ -77,7 +78,7 @@ class Plugins:
         describe them.
         """
         paths = site_paths() if sites is None else list(sites)
-        manifest = load(paths, cache, deadline_s, refused)
+        manifest = load(paths, cache, DESCRIBER, deadline_s, refused)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
@@ -169,7 +170,7 @@ class Plugins:
         if implementations is None:
             names = list(self.entries)
             if STYLES.get(hook) == "choose":
-                names.sort(key=lambda name: (self.entries[name].rank(hook), name))
+                names.sort(key=lambda name: (self.entries[name].rank(hook, RANK), name))
             implementations = list(
                 filter(None, (self._implementation(name, hook) for name in names))
             )
@@ -222,7 +223,8 @@ class Plugins:
         if self._tools is None:
             tools = self._owned_tools()
             for name, entry in self.entries.items():
-                if entry.wraps_tools and (self._wrapping is None or name in self._wrapping):
+                wraps = "tools" in entry.hooks.get(TOOLS, ())  # those of others: it offers none
+                if wraps and (self._wrapping is None or name in self._wrapping):
                     tools = self._wrapped_by(name, tools)
             problems = unsound({name: tool.composed_of for name, tool in tools.items()})
             for name, problem in problems.items():
@@ -376,7 +378,7 @@ class Plugins:
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
-        from nanocoder.plugins.introspect import new_manager, register
+        from nanocoder.plugins.introspect import new_manager, refuse_other_gates, register
 
         if self._manager is None:
             self._manager = new_manager()

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder_config import cache_dir, state_dir, user_config_dir
-from nanocoder_schema import SURELY_MEANT, did_you_mean
+from nanocoder_schema import SURELY_MEANT, did_you_mean, problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PersonError, PluginError, UsageError
 from nanocoder.hooks.contributions import Sessions
-from nanocoder.hooks.styles import problem_of
 from nanocoder.plugins import Plugins
 
 
@@ -54,7 +53,7 @@ def _refused(
     refused = {} if config.refusal else _quarantined(environment)
     if not config.strict:
         return refused
-    from nanocoder.plugins.discovery import refused_by
+    from nanocoder_discovery import refused_by
 
     # A compiled file can hold anything, so none that was installed is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest
+from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest, problem_of
 
 from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ProviderError, UsageError
@@ -130,7 +130,7 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     except ProviderError:
         raise
     except Exception as error:
-        problem = styles.problem_of(error)
+        problem = problem_of(error)
         raise ProviderError(f"{chosen} could not be opened: {problem}") from error
     return provider
 

@@ -5,11 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import REPETITION_CHARS, repeats_itself
+from nanocoder_schema import REPETITION_CHARS, problem_of, repeats_itself
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError
-from nanocoder.hooks.styles import problem_of
 from nanocoder.provider import (
     Finished,
     Notice,

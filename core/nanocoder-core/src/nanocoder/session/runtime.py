@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 from nanocoder_files import Readable
+from nanocoder_schema import problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
@@ -320,7 +321,7 @@ class Runtime:
             try:
                 getattr(part, "close", bool)()
             except Exception as error:  # noqa: BLE001 - the journal is closed whatever a plugin does
-                problem = styles.problem_of(error)
+                problem = problem_of(error)
                 self.plugins.report(PluginError(plugin, f"closing {name} failed: {problem}"))
         self._resources.clear()
         for own in (self.journal, self._workspace):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from nanocoder_config import own_folders, state_dir
 from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
+from nanocoder_schema import problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, UsageError
-from nanocoder.hooks.styles import Implementation, attempt, problem_of, wrong_type
+from nanocoder.hooks.styles import Implementation, attempt, wrong_type
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
 

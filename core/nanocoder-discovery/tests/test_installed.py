@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 from nanocoder import PluginError, Plugins
-from nanocoder.plugins.discovery import (
+from nanocoder_discovery import (
     differences,
     find_libraries,
     find_plugins,
-    fingerprint,
     installed_now,
-    modules_of,
     site_paths,
 )
+from nanocoder_discovery.installed import fingerprint, modules_of
 
 MODULE = """
 from nanocoder import hookimpl, tool
@@ -116,7 +115,7 @@ def test_a_plugin_of_a_zipped_site_that_does_not_load_may_be_a_policy(archive):
 @pytest.mark.parametrize("named_by", ["a .pth file", "PYTHONPATH"])
 def test_an_archive_is_a_site_only_if_an_installation_says_so(archive, tmp_path, named_by):
     environment = {"HOME": str(tmp_path), "PATH": os.defpath}
-    code = "from nanocoder.plugins.discovery import site_paths; print(*site_paths(), sep='\\n')"
+    code = "from nanocoder_discovery import site_paths; print(*site_paths(), sep='\\n')"
     if named_by == "PYTHONPATH":
         environment["PYTHONPATH"] = str(archive)
     else:
@@ -210,7 +209,7 @@ def test_the_fingerprint_changes_when(tmp_path, change):
 def test_metadata_are_read_only_when_something_was_installed(tmp_path, monkeypatch):
     reads: list[list[str]] = []
     monkeypatch.setattr(
-        "nanocoder.plugins.manifest.find_plugins",
+        "nanocoder_discovery.manifest.find_plugins",
         lambda sites: reads.append(list(sites)) or find_plugins(sites),
     )
     site, cache = tmp_path / "site", tmp_path / "plugins.json"

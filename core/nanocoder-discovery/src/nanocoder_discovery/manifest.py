@@ -4,9 +4,10 @@ import json
 import os
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,7 @@ from attrs import asdict, astuple, evolve, field
 from nanocoder_files import open_private, replace_file
 from nanocoder_schema import lazy_frozen
 
-from nanocoder.errors import PluginError
-from nanocoder.hooks.specs import GATES, RANK
-from nanocoder.plugins.discovery import (
+from nanocoder_discovery.installed import (
     Installed,
     find_plugins,
     fingerprint,
@@ -24,11 +23,8 @@ from nanocoder.plugins.discovery import (
     package_files,
     text_of,
 )
-from nanocoder.values import EMPTY
-from nanocoder.version import VERSION
 
-KEY = [9, VERSION, sys.version, sys.prefix]
-"""The format of a cache, and for whom it was written."""
+FORMAT = 9
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
@@ -67,14 +63,9 @@ class Entry(Installed):
         """Tell whether it judges calls, results or requests, and may not be left out."""
         return bool(self.description.get("policy"))
 
-    @property
-    def wraps_tools(self) -> bool:
-        """Tell whether it wraps tools of other plugins, and offers none itself."""
-        return "tools" in self.hooks.get("nanocoder_tools", ())
-
-    def rank(self, hook: str) -> int:
+    def rank(self, hook: str, otherwise: int) -> int:
         """Return when it is asked where the first answer wins: the lowest number first."""
-        rank: int = self.description.get("ranks", {}).get(hook, RANK)
+        rank: int = self.description.get("ranks", {}).get(hook, otherwise)
         return rank
 
     def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
@@ -82,17 +73,16 @@ class Entry(Installed):
         return self.description.get(what, ())  # type: ignore[no-any-return]
 
 
-def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
-    """Raise PluginError when a module judges by other *hooks* than the manifest says.
+class Describer(NamedTuple):
+    """How plugins are described, by *version* of the program.
 
-    A policy that lost its hook would let everything pass, and nobody would see it.
+    *code* is what a child process runs, see `describe_in_child`. A plugin that could not be
+    described counts as a policy where one of the names *gates* is in its files.
     """
-    if other := sorted(({*entry.hooks} ^ {*hooks}) & GATES):
-        raise PluginError(
-            entry.name,
-            f"its {' and '.join(other)} and the plugin manifest do not match;"
-            " reinstall it to update the manifest",
-        )
+
+    code: str
+    version: str
+    gates: Collection[str] = ()
 
 
 class Manifest(NamedTuple):
@@ -110,8 +100,9 @@ def _row(installed: Installed) -> tuple[Any, ...]:
 def load(
     sites: Sequence[str],
     cache: Path | None,
+    describer: Describer,
     deadline_s: float = DESCRIBE_DEADLINE_S,
-    refused: Mapping[str, str] = EMPTY,
+    refused: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Return the manifest of what is installed in *sites*.
 
@@ -119,17 +110,18 @@ def load(
     the plugins that the cache lacks. A cache that cannot be read is rebuilt; without a writable one
     it works, too. *refused* says by name why some plugins are set aside: they are not imported.
     """
+    key = [FORMAT, describer.version, sys.version, sys.prefix]
     current = fingerprint(sites)
-    stored = read_cache(cache)
+    stored = read_cache(cache, key)
     cached = {name: Entry(*row) for name, row in stored.get("plugins", {}).items()}
     if is_current := stored.get("fingerprint") == current:
         installed = [Installed(*row) for row in stored["installed"]]
     else:
         installed = find_plugins(sites)
-    problems = {**_problems(installed), **refused}
-    entries, missing = _cached_entries(installed, cached, problems)
+    problems = {**_problems(installed), **(refused or {})}
+    entries, missing = _cached_entries(installed, cached, problems, describer)
     if missing:
-        for name, entry in _described_now(missing, deadline_s).items():
+        for name, entry in _described_now(missing, describer, deadline_s).items():
             is_known = name in cached  # an upgrade does not make it a newcomer
             entries[name] = evolve(entry, since=cached[name].since) if is_known else entry
     # A plugin that is refused today may be accepted tomorrow: until then its entry stays.
@@ -138,13 +130,19 @@ def load(
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: _row(entry) for name, entry in to_store.items()}
         rows = [_row(plugin) for plugin in installed]
-        _write(cache, {"fingerprint": current, "installed": rows, "plugins": plugins})
+        _write(
+            cache,
+            {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins},
+        )
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
 
 
 def _cached_entries(
-    installed: Sequence[Installed], cached: Mapping[str, Entry], problems: Mapping[str, str]
+    installed: Sequence[Installed],
+    cached: Mapping[str, Entry],
+    problems: Mapping[str, str],
+    describer: Describer,
 ) -> tuple[dict[str, Entry], list[Installed]]:
     """Return the entries that need no import, and the plugins that have to be described."""
     entries: dict[str, Entry] = {}
@@ -152,7 +150,7 @@ def _cached_entries(
     for plugin in installed:
         entry = cached.get(plugin.name)
         if plugin.name in problems:
-            description = {"error": problems[plugin.name], **_guess(plugin)}
+            description = {"error": problems[plugin.name], **_guess(plugin, describer)}
             entries.setdefault(plugin.name, _entry(plugin, description))
         elif entry is not None and entry.still_holds(plugin):
             entries[plugin.name] = entry
@@ -168,29 +166,28 @@ def _entry(plugin: Installed, description: Mapping[str, Any]) -> Entry:
 def _problems(installed: Sequence[Installed]) -> dict[str, str]:
     """Return by name why plugins cannot be used before anything of them is imported.
 
-    A name that two distributions claim is nobody's: the order of a directory decides nothing.
+    No plugin gets a name that two distributions claim: the order of a directory decides nothing.
     """
     problems = {plugin.name: plugin.problem for plugin in installed if plugin.problem}
-    for name, count in Counter(plugin.name for plugin in installed).items():
-        if count > 1:
-            owners = sorted(
-                f"{plugin.distribution} {plugin.version}"
-                for plugin in installed
-                if plugin.name == name
-            )
+    for name, claims in groupby(installed, key=attrgetter("name")):
+        owners = sorted(f"{plugin.distribution} {plugin.version}" for plugin in claims)
+        if len(owners) > 1:
             both = " and ".join(owners)
             problems[name] = f"{both} both provide the plugin {name!r}; uninstall one"
     return problems
 
 
-def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str, Entry]:
-    from nanocoder.plugins.introspect import describe_in_child  # most starts describe none
+def _described_now(
+    missing: Sequence[Installed], describer: Describer, deadline_s: float
+) -> dict[str, Entry]:
+    from nanocoder_discovery.child import describe_in_child  # most starts describe none
 
-    answers = describe_in_child([(plugin.name, plugin.module) for plugin in missing], deadline_s)
+    pairs = [(plugin.name, plugin.module) for plugin in missing]
+    answers = describe_in_child(describer.code, pairs, deadline_s)
     for plugin in missing:
         description = answers[plugin.name]
         if "error" in description:
-            description |= _guess(plugin)
+            description |= _guess(plugin, describer)
             # A failure is tried again when anything was installed: what it missed may be there
             # now. One that took too long is tried again only when it has changed itself.
             if not description.get("late"):
@@ -198,18 +195,18 @@ def _described_now(missing: Sequence[Installed], deadline_s: float) -> dict[str,
     return {plugin.name: _entry(plugin, answers[plugin.name]) for plugin in missing}
 
 
-def read_cache(cache: Path | None) -> dict[str, Any]:
-    """Return what a cache holds: nothing when any of its bytes is wrong."""
+def read_cache(cache: Path | None, key: Sequence[Any]) -> dict[str, Any]:
+    """Return what a cache with this *key* holds: nothing when any of its bytes is wrong."""
     if cache is None:
         return {}
     try:
         with os.fdopen(open_private(cache), "rb") as file:
             digest, _, text = file.read().partition(b"\n")
-        # One wrong bit could take a policy's hook away, and nobody would see it.
+        # One wrong bit could take a policy's hook away, unseen.
         if digest != _digest(text):
             return {}
         data = json.loads(text)
-        return data if data["key"] == KEY else {}
+        return data if data["key"] == key else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -220,17 +217,17 @@ def _digest(text: bytes) -> bytes:
 
 def _write(cache: Path | None, data: Mapping[str, Any]) -> None:
     if cache is not None:
-        text = json.dumps({"key": KEY, **data}).encode()
+        text = json.dumps(data).encode()
         with suppress(OSError):
             replace_file(cache, _digest(text) + b"\n" + text)
 
 
-def _guess(plugin: Installed) -> dict[str, Any]:
+def _guess(plugin: Installed, describer: Describer) -> dict[str, Any]:
     """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
-    judges = any(gate in text_of(path) for path, _ in files for gate in GATES)
+    judges = any(gate in text_of(path) for path, _ in files for gate in describer.gates)
     is_zipped = os.path.isfile(plugin.site)  # nothing in it can be looked at
     return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}

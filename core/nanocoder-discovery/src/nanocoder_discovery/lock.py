@@ -1,0 +1,162 @@
+"""What a person has agreed to: the lock of plugins, and of what they share.
+
+It names plugins with their versions and contents, and beside them nanocoder itself and the
+libraries made for it. `nanocoder plugins lock` writes it, `plugins sync` compares, and
+`[plugins] strict = true` loads only what it names.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import asdict
+from nanocoder_files import replace_file
+from nanocoder_schema import ConfigError, Value, lazy_frozen
+
+from nanocoder_discovery.installed import (
+    Installed,
+    distribution_of,
+    find_libraries,
+    find_plugins,
+    modules_of,
+    site_paths,
+)
+
+LOCK_FORMAT = 3
+UNCHECKED = 0b01
+"""The flags of a compiled file that Python runs whatever became of its source."""
+
+
+@lazy_frozen
+class Locked(Value):
+    """One plugin, or library, as it was agreed to.
+
+    *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an
+    edit in place leaves the RECORD as it was.
+    """
+
+    distribution: str
+    version: str
+    module: str
+    record: str
+
+
+def installed_now(sites: Sequence[str] | None = None) -> dict[str, Locked]:
+    """Return all that a lock names: every plugin, and every library that plugins share."""
+    sites = site_paths() if sites is None else sites
+    installed = [*find_libraries(sites), *find_plugins(sites)]
+    return {plugin.name: _locked(plugin) for plugin in installed}
+
+
+def refused_by(path: Path) -> dict[str, str]:
+    """Return by plugin why the lock at *path* does not agree to it.
+
+    Nothing is imported for it. Raises ConfigError without a lock, and where something that a locked
+    plugin needs is gone or was changed.
+    """
+    locked, now = read_lock(path), installed_now()
+    refused = {}
+    for name, difference in differences(locked, now).items():
+        if name in now and now[name].module:
+            refused[name] = f"strict: it {difference} (nanocoder plugins lock accepts it)"
+        elif name in locked:
+            raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
+    return refused
+
+
+def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
+    """Write the lock in one step; raises ConfigError when it cannot be written."""
+    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
+    text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
+
+
+def read_lock(path: Path) -> dict[str, Locked]:
+    """Return the lock; raises ConfigError when it is missing or damaged.
+
+    Strict mode must not fall open.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        problem = f"the plugin lock {path} has another format; rewrite it with"
+        if data["format"] == LOCK_FORMAT:
+            return {name: Locked(**fields) for name, fields in data["plugins"].items()}
+    except OSError as error:
+        problem = f"there is no plugin lock {path} ({error.strerror}); write one"
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"the plugin lock {path} is damaged ({error}); rewrite it with"
+    raise ConfigError(f"{problem}: nanocoder plugins lock")
+
+
+def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
+    """Return, by plugin, how what is installed differs from what was locked."""
+    changes = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
+    changes |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
+    for name in locked.keys() & now.keys():
+        was, is_now = locked[name], now[name]
+        if was.version != is_now.version:
+            changes[name] = f"is {is_now.version}, locked is {was.version}"
+        elif was != is_now:
+            changes[name] = "has other contents than the lock"
+    return dict(sorted(changes.items()))
+
+
+def _locked(installed: Installed) -> Locked:
+    import hashlib  # only a lock needs it
+
+    distribution = distribution_of(installed)
+    digest = hashlib.sha256(((distribution and distribution.read_text("RECORD")) or "").encode())
+    if os.path.isfile(installed.site):
+        digest.update(Path(installed.site).read_bytes())
+    for module in sorted(modules_of(installed)):
+        folder, files = _package(module)
+        for path in [*files, *filter(_is_unchecked, _compiled(files))]:
+            with suppress(OSError):
+                content = hashlib.sha256(path.read_bytes()).digest()
+                digest.update(content + os.fsencode(path.relative_to(folder)))
+    return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
+
+
+def _compiled(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield the compiled files that this interpreter would run in place of those beside them."""
+    for path in files:
+        if path.suffix == ".py":
+            name = f"{path.stem}.{sys.implementation.cache_tag}"
+            names = (f"{name}{level}.pyc" for level in ("", ".opt-1", ".opt-2"))
+            yield from (path.parent / "__pycache__" / name for name in names)
+
+
+def _is_unchecked(path: Path) -> bool:
+    """Tell whether Python would run a compiled file without a look at its source."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        return False
+    return len(head) == 8 and int.from_bytes(head[4:], "little") == UNCHECKED  # noqa: PLR2004
+
+
+def _package(module: str) -> tuple[Path, list[Path]]:
+    """Return the folder of a module's package and its files, without what the interpreter makes."""
+    from importlib.machinery import PathFinder  # only a lock needs it
+
+    # Outer packages need no file of their own: several distributions can share them.
+    spec, places, parts = None, None, module.split(".")
+    for depth in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None or spec.origin:
+            break
+        places = spec.submodule_search_locations
+    if spec is None or not spec.origin:
+        return Path(), []
+    origin = Path(spec.origin)
+    if origin.name != "__init__.py":
+        return origin.parent, [origin]
+    files = (path for path in origin.parent.rglob("*") if path.is_file())
+    return origin.parent, sorted(path for path in files if path.parent.name != "__pycache__")
