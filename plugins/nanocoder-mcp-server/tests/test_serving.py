@@ -171,7 +171,8 @@ def status(url, headers, body):
         with urllib.request.urlopen(request, timeout=20) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:  # it has the connection
+            return error.code
 
 
 def status_of_long(url, headers):

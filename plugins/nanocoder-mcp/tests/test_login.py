@@ -169,8 +169,9 @@ def test_the_page_hears_only_the_answer_to_its_own_question(notes):
         address = process.stdout.readline().strip()
         port = re.search(r"127\.0\.0\.1%3A(\d+)%2Fcallback", address)[1]
         for target in ("callback?code=evil&state=guess", "callback?code=evil", "", "callback"):
-            with pytest.raises(urllib.error.HTTPError, match="404"):
+            with pytest.raises(urllib.error.HTTPError, match="404") as refused:
                 browsed(f"http://127.0.0.1:{port}/{target}")
+            refused.value.close()  # it has the connection
         assert "You are logged in" in browsed(address)
         process.stdout.read()
         assert process.wait(60) == 0
@@ -234,7 +235,8 @@ def redirect_of(address):
 
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.build_opener(Stop).open(address, timeout=20)
-    return refused.value.headers["Location"]
+    with refused.value as reply:  # it has the connection
+        return reply.headers["Location"]
 
 
 def test_a_server_with_a_token_and_no_login_says_how_to_give_it(notes):
