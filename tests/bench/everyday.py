@@ -2,10 +2,10 @@
 
     python tests/bench/everyday.py [--model P/M] [--half HALF] [--bin DIR] [--json FILE] [NAME ...]
 
-A task is a TOML file in `everyday_tasks/`: a prompt, the files of a folder, a check in Python that
-fails in the untouched folder, and a solution that passes it. Prompts and rules may be tuned on the
-half `tuned` alone; what holds for others is what the half `held-out` shows. Nothing here asserts a
-figure: one run at temperature 0, where a difference of one task is noise.
+A task is a TOML file of the plugin `eval-everyday`: a prompt, the files of a folder, a check in
+Python that fails in the untouched folder, and a solution that passes it. Prompts and rules may be
+tuned on the half `tuned` alone; what holds for others is what the half `held-out` shows. Nothing
+here asserts a figure: one run at temperature 0, where a difference of one task is noise.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from attrs import asdict, frozen
 
-FOLDER = Path(__file__).with_name("everyday_tasks")
+FOLDER = next((Path(__file__).parents[2] / "plugins").glob("*-eval-everyday/src/*/tasks"))
 LIMIT_S = 600
 HELPERS = """
 import json, pathlib, re, subprocess, sys

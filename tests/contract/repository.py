@@ -16,7 +16,7 @@ PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integra
 KINDS = (
     *("tool", "provider", "policy", "profile", "ui", "command", "compact", "context", "undo"),
     *("secrets", "mcp", "telemetry"),
-    *("sandbox", "runner", "dialect", "store", "kit", "set"),
+    *("sandbox", "runner", "eval", "dialect", "store", "kit", "set"),
 )
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
 

@@ -18,7 +18,7 @@ SLOW = (
     "prompt_toolkit",
     "rich",
 )
-WAITING_KINDS = ("tool", "command", "runner", "sandbox", "dialect")
+WAITING_KINDS = ("tool", "command", "runner", "eval", "sandbox", "dialect")
 
 # The command line leaves with os._exit, so what is loaded is told there.
 RUN = """

@@ -92,6 +92,11 @@ class Bar:
         self.out.write(f"{for_terminal(self.folder)}/summary.html\n")
         self.out.flush()
 
+    def clear(self) -> None:
+        """Take the bar away, and say nothing in its place."""
+        self.out.write(CLEAR)
+        self.out.flush()
+
     def _paint(self, tally: Tally) -> None:
         self._painted = now = time.monotonic()
         ended = self._skipped + tally.total

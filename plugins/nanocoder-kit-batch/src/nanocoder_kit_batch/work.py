@@ -1,6 +1,7 @@
 """The work on one task: a session in its own workspace, then the check. Runners call `do_job`."""
 
 import os
+import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,8 @@ Admit = Callable[[str], AbstractContextManager[object]]
 
 CHECK_S: Final = 600
 MAX_ANSWER_CHARS: Final = 200_000
+CHECKED_CHARS: Final = 16_000
+"""So much of the answer the check gets; a program's arguments have a limit."""
 SHELL: Final = "bash"
 NO_USAGE: Final = dict.fromkeys(
     ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 0
@@ -81,7 +84,7 @@ def _outcome(
     artifacts["answer.txt"] = report["text"][:MAX_ANSWER_CHARS]
     if paths:
         artifacts["changes.patch"] = workspace.patch(paths)
-    checked, output = _check(job, workspace, cancel) if job["check"] else (None, "")
+    checked, output = _check(job, workspace, cancel, report["text"]) if job["check"] else (None, "")
     if output:
         artifacts["check.txt"] = output
     names = ("stop_reason", "usage", "cost", "error", "turns", "session_id")
@@ -112,13 +115,17 @@ def _run(
         return session.report.data()
 
 
-def _check(job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel) -> tuple[bool, str]:
+def _check(
+    job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, answer: str
+) -> tuple[bool, str]:
     """Run the task's check as if a person had typed it; return whether it passed, and its output.
 
     It takes the path of each call: deny rules hold, and it runs in the sandbox.
     """
     seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
-    arguments = {"command": f"{seed}{job['check']}", "timeout": CHECK_S}
+    text = shlex.quote(answer[:CHECKED_CHARS].replace("\0", ""))
+    command = f"{seed}export NANOCODER_ANSWER={text}\n{job['check']}"
+    arguments = {"command": command, "timeout": CHECK_S}
     opened = _session(workspace, {"mode": "auto", "call_timeout_s": 0.0}, persist=False)
     with opened as session, _interrupted_by(cancel, session):
         for _ in session.call(SHELL, arguments, typed=True):
