@@ -78,8 +78,8 @@ class Figures:
         low, high = (
             wilson(len(solved), len(results)) if is_single else bootstrap([*by_task.values()])
         )
-        known = [result["cost"] for result in results if result["cost"] is not None]
-        cost = sum(known) if known else None
+        costs = [result["cost"] for result in results if result["cost"] is not None]
+        cost = sum(costs) if costs else None
         seconds = [result["seconds"] for result in results]
         count = len(solved)
         return cls(

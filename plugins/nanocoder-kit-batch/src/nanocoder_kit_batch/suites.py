@@ -66,8 +66,8 @@ class SuiteTask:
     @property
     def command(self) -> str:
         """The check as a command for the shell."""
-        kept = self.files if self.kind in UNTOUCHED else {}
-        lines = [f"assert read({name!r}) == {text!r}" for name, text in kept.items()]
+        unchanged = self.files if self.kind in UNTOUCHED else {}
+        lines = [f"assert read({name!r}) == {text!r}" for name, text in unchanged.items()]
         code = "\n".join([PREAMBLE, *lines, self.check])
         return f"python3 -I -c {shlex.quote(code)}"
 
@@ -87,10 +87,10 @@ def _tasks(folder: Path) -> Iterator[SuiteTask]:
 
 
 def _task(name: str, values: Mapping[str, Any]) -> SuiteTask:
-    known = [attribute.name for attribute in SuiteTask.__attrs_attrs__ if attribute.name != "name"]
+    keys = [attribute.name for attribute in SuiteTask.__attrs_attrs__ if attribute.name != "name"]
     for key in values:
-        if key not in known:
-            raise ValueError(f"there is no key {key!r}{did_you_mean(key, known)}")
+        if key not in keys:
+            raise ValueError(f"there is no key {key!r}{did_you_mean(key, keys)}")
     for key in ("prompt", "check"):
         if not isinstance(values.get(key), str) or not values[key].strip():
             raise ValueError(f"{key}: a text is needed")
