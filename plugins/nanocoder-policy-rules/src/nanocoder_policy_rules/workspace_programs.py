@@ -9,6 +9,11 @@ BUILT_IN = frozenset({"echo", "false", "printf", "pwd", "test", "true"})
 """Programs that are built into the shell, so that PATH does not matter."""
 
 
+MAX_FOLDERS = 256
+_FOLDERS: dict[tuple[str, str], tuple[tuple[int, int], bool]] = {}
+"""Whether a folder of PATH is in a workspace, for as long as it is the same folder."""
+
+
 def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> str:
     """Return the path of a command's program if it is in the workspace, else "".
 
@@ -17,13 +22,30 @@ def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> 
     if words[0] in BUILT_IN:
         return ""
     for folder in path.split(os.pathsep):
-        program = os.path.join(folder, words[0])
-        if folder.startswith("/") and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program if _is_below(program, session) else ""
+        program = f"{folder}/{words[0]}"
+        if folder[:1] == "/" and os.access(program, os.X_OK) and os.path.isfile(program):
+            return program if _is_below(program, folder, session) else ""
     return ""
 
 
-def _is_below(program: str, session: SessionInfo) -> bool:
+def _is_below(program: str, folder: str, session: SessionInfo) -> bool:
     """Tell whether *program* is in the workspace, by its path or by the end of its links."""
-    names = session.resolve(program, literal=True).names
+    if os.path.islink(program):
+        return _is_inside(program, session)
+    try:
+        status = os.stat(folder)
+    except OSError:  # it was removed a moment ago
+        return _is_inside(program, session)
+    place, identity = (str(session.cwd), folder), (status.st_dev, status.st_ino)
+    remembered = _FOLDERS.get(place)
+    if remembered is None or remembered[0] != identity:
+        remembered = identity, _is_inside(folder, session)
+        if len(_FOLDERS) >= MAX_FOLDERS:
+            _FOLDERS.clear()
+        _FOLDERS[place] = remembered
+    return remembered[1]
+
+
+def _is_inside(path: str, session: SessionInfo) -> bool:
+    names = session.resolve(path, literal=True).names
     return any(not name.startswith("/") for name in names)
