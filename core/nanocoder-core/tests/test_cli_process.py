@@ -358,7 +358,7 @@ def test_version_imports_next_to_nothing(nanocoder):
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["tools"], ["plugins", "list"]])
 def test_these_commands_import_no_plugin_and_nothing_slow(nanocoder, words):
     loaded = modules_of(nanocoder, *words)
-    names = ("config", "discovery", "files", "schema")
+    names = ("config", "console", "discovery", "files", "schema")
     family = tuple(f"nanocoder_{name}" for name in names)  # the core stands on them
     plugins = [name for name in loaded if name.startswith("nanocoder_")]
     assert [name for name in plugins if not name.startswith(family)] == []

@@ -149,33 +149,6 @@ def test_a_signal_that_meets_the_main_thread_inside_a_lock_is_obeyed(start, nano
     assert process.returncode in {143, -signal.SIGTERM}, process.stderr
 
 
-STUCK = """
-import os, signal, sys, threading
-from nanocoder.cli.signals import Signals
-
-with Signals():
-    os.kill(os.getpid(), signal.SIGTERM)
-    print("stuck", flush=True)
-    threading.Lock().acquire()
-    try:
-        lock = threading.Lock()
-        lock.acquire()
-        lock.acquire()
-    finally:
-        lock.acquire()
-"""
-
-
-@pytest.mark.finding("R4")
-def test_the_second_signal_ends_a_process_that_does_not_react_any_more():
-    with subprocess.Popen(
-        [sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "stuck\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-
-
 @pytest.mark.finding("R9")
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize(

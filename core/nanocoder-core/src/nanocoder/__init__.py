@@ -17,6 +17,7 @@ _NAMES = {
         ConfigFile cache_dir project_file read_project_bytes read_trusted read_user_file state_dir
         trust_entry user_config_dir
     """,
+    "nanocoder_console": "Argument Command",
     "nanocoder.errors": """
         ApprovalNeeded Cancelled ConfigError Denied PersonError PluginError ProviderError StopRun
         TimedOut UnknownTool UsageError
@@ -24,8 +25,8 @@ _NAMES = {
     "nanocoder.hooks.specs": "STYLES hookimpl",
     "nanocoder.session.session": "Session",
     "nanocoder.hooks.contributions": """
-        Argument Command Dialect Display Journal OpenSandbox Resource Runner Sandbox Screen Sessions
-        Store StoredSession
+        Dialect Display Journal OpenSandbox Resource Runner Sandbox Screen Sessions Store
+        StoredSession
     """,
     "nanocoder.plugins": "Plugins",
     "nanocoder.path.in_flight": "digest_of",

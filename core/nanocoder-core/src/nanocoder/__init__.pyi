@@ -7,6 +7,8 @@ from nanocoder_config import read_user_file as read_user_file
 from nanocoder_config import state_dir as state_dir
 from nanocoder_config import trust_entry as trust_entry
 from nanocoder_config import user_config_dir as user_config_dir
+from nanocoder_console import Argument as Argument
+from nanocoder_console import Command as Command
 from nanocoder_files import Entry as Entry
 from nanocoder_files import Folder as Folder
 from nanocoder_files import PathFilter as PathFilter
@@ -58,8 +60,6 @@ from nanocoder.errors import StopRun as StopRun
 from nanocoder.errors import TimedOut as TimedOut
 from nanocoder.errors import UnknownTool as UnknownTool
 from nanocoder.errors import UsageError as UsageError
-from nanocoder.hooks.contributions import Argument as Argument
-from nanocoder.hooks.contributions import Command as Command
 from nanocoder.hooks.contributions import Dialect as Dialect
 from nanocoder.hooks.contributions import Display as Display
 from nanocoder.hooks.contributions import Journal as Journal

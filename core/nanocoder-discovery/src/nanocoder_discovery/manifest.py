@@ -130,10 +130,8 @@ def load(
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: _row(entry) for name, entry in to_store.items()}
         rows = [_row(plugin) for plugin in installed]
-        _write(
-            cache,
-            {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins},
-        )
+        manifest = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
+        _write(cache, manifest)
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from nanocoder_config import cache_dir, refusal
+from nanocoder_console import answers, complain
 
-from nanocoder.cli.streams import answers, complain
 from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION
 

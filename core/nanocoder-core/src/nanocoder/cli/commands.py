@@ -1,23 +1,11 @@
-"""The core's commands and what each of them takes, and argparse made of such declarations."""
+"""The core's commands and what each of them takes."""
 
-import re
-from argparse import (
-    Action,
-    ArgumentParser,
-    BooleanOptionalAction,
-    HelpFormatter,
-    Namespace,
-    RawDescriptionHelpFormatter,
-)
-from collections.abc import Callable, Collection, Iterable, Mapping
+from argparse import Namespace, RawDescriptionHelpFormatter
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from nanocoder_schema import did_you_mean
-
-from nanocoder.errors import UsageError
-from nanocoder.hooks.contributions import Argument, Command
+from nanocoder_console import Argument, Command, Commands, Note, Parser
 
 MODES: Final = ("plan", "ask", "edits", "auto")
 
@@ -163,50 +151,8 @@ EPILOG: Final = """Without a command, starts an interactive session here.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask,
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
-HELP: Final = ("-h", "--help")
 DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}
 """Values of options that may stand before a command, where they are not given."""
-TYPES: Final = {"integer": int, "number": float}
-_CHOICE: Final = r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$"
-_NUMBER: Final = r"argument ([^:]*): invalid (int|float) value: (.*)$"
-
-
-SILENT: Final = partial(HelpFormatter, width=80)
-"""Spares the look for the terminal's width, which argparse takes for each argument."""
-
-Commands = Mapping[str, Command[Any]]
-Note = Callable[[Action, Argument], object]
-
-
-class Parser(ArgumentParser):
-    """Raises instead of leaving, and knows what was probably meant.
-
-    It takes no shortened option: a later option could change what it means.
-    """
-
-    def __init__(self, prog: str, arguments: Iterable[Argument] = (), **options: Any) -> None:
-        super().__init__(prog, allow_abbrev=False, **options)
-        self.add(arguments)
-
-    def add(self, arguments: Iterable[Argument], note: Note = lambda *_: None) -> None:
-        """Add *arguments*; *note* gets each as argparse has it and as it was declared."""
-        rivals: dict[str, Any] = {"": self}
-        for argument in arguments:
-            if argument.rival_group not in rivals:
-                rivals[argument.rival_group] = self.add_mutually_exclusive_group()
-            place = rivals[argument.rival_group]
-            note(place.add_argument(*argument.names, **_details(argument)), argument)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UsageError."""
-        if choice := re.match(_CHOICE, message):
-            name, value, listed = choice.groups()
-            hint = did_you_mean(value, re.findall(r"'([^']*)'", listed), ".")
-            message = f"{name}: unknown value {value!r}{hint} Choose from {listed}"
-        if number := re.match(_NUMBER, message):
-            name, kind, value = number.groups()
-            message = f"{name}: expected {'a whole' if kind == 'int' else 'a'} number, got {value}"
-        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser:
@@ -214,63 +160,5 @@ def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser
     form = RawDescriptionHelpFormatter
     parser = Parser("nanocoder", description=DESCRIPTION, epilog=EPILOG, formatter_class=form)
     parser.add(BEFORE_A_COMMAND, note)
-    places: Any = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    for name in first_words(commands):
-        actions = actions_of(name, commands)
-        text = commands[name].help if name in commands else ", ".join(actions)
-        inner = places.add_parser(name, help=text, description=text)
-        if not actions:
-            inner.add(commands[name].arguments, note)
-            continue
-        inner_places = inner.add_subparsers(metavar="ACTION", parser_class=Parser)
-        for action, command in actions.items():
-            inner_places.add_parser(action, help=command.help).add(command.arguments, note)
+    parser.add_commands(commands, note)
     return parser
-
-
-def actions_of(group: str, commands: Commands) -> Commands:
-    """Return the commands whose first word is *group*, by their second word."""
-    beginning = f"{group} "
-    return {
-        name.removeprefix(beginning): command
-        for name, command in commands.items()
-        if name.startswith(beginning)
-    }
-
-
-def first_words(commands: Collection[str]) -> list[str]:
-    """Return the names of commands, and of groups of them."""
-    return list(dict.fromkeys(name.split()[0] for name in commands))
-
-
-def options_of(arguments: Iterable[Argument]) -> list[str]:
-    """Return the spellings of every option among *arguments*."""
-    names = (name for argument in arguments for name in argument.names)
-    return [*HELP, *(name for name in names if name.startswith("-"))]
-
-
-def target_of(argument: Argument) -> str:
-    """Return the name under which the value of an argument is found."""
-    long = [name for name in argument.names if name.startswith("--")] or [*argument.names]
-    return argument.target or long[0].lstrip("-").replace("-", "_")
-
-
-def _details(argument: Argument) -> dict[str, Any]:
-    """Return what `add_argument` takes besides the names."""
-    details: dict[str, Any] = {"help": argument.help}
-    if argument.names[0].startswith("-"):
-        details["dest"] = target_of(argument)
-    if argument.kind == "switch":
-        return {**details, "action": BooleanOptionalAction}
-    if argument.kind == "flag" and not argument.constant:
-        return {**details, "action": "store_true"}
-    if argument.constant:
-        details["const"] = argument.constant
-    if argument.kind == "flag":
-        return {**details, "action": "store_const"}
-    details["metavar"] = argument.metavar or None
-    if argument.count != "+":
-        details["default"] = argument.default
-    details |= {"choices": argument.choices} if argument.choices else {}
-    details |= {"nargs": argument.count} if argument.count else {}
-    return details | ({"type": TYPES[argument.kind]} if argument.kind in TYPES else {})

@@ -8,27 +8,23 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Final
 
-from nanocoder_schema import did_you_mean
-
-from nanocoder.cli.commands import (
-    BEFORE_A_COMMAND,
-    COMMANDS,
-    DEFAULTS,
-    DIRECTORY,
+from nanocoder_console import (
     HELP,
-    SHORT,
     SILENT,
+    Argument,
+    Command,
     Commands,
     Parser,
     actions_of,
-    build,
     first_words,
     options_of,
     target_of,
 )
+from nanocoder_schema import did_you_mean
+
+from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS, DEFAULTS, DIRECTORY, SHORT, build
 from nanocoder.cli.host import Host
 from nanocoder.errors import NanocoderError, UsageError
-from nanocoder.hooks.contributions import Argument, Command
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""

@@ -7,8 +7,9 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
+from nanocoder_console import print_json, print_line, print_table
+
 from nanocoder.cli.host import Host
-from nanocoder.cli.streams import print_json, print_line, print_table
 from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.session.installed import misspelt
 from nanocoder.version import VERSION

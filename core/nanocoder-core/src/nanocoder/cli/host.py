@@ -9,23 +9,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import nanocoder_console as console
 from nanocoder_config import user_config_dir
+from nanocoder_console import Argument, Command
 from nanocoder_schema import did_you_mean
 
-from nanocoder.cli import streams
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, NanocoderError, UsageError
-from nanocoder.hooks.contributions import Argument, Command
 from nanocoder.plugins import Plugins
 from nanocoder.session.installed import installed_plugins, open_store, why_not_offered
 from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
+    from nanocoder_console import Note, Signals
     from nanocoder_files import Workspace
 
-    from nanocoder.cli.commands import Note
-    from nanocoder.cli.signals import Signals
     from nanocoder.hooks.contributions import Journal, Sessions
     from nanocoder.session.session import Session
 
@@ -93,25 +92,25 @@ class Host:
     @cached_property
     def signals(self) -> "Signals":
         """The signals that end a command, from the moment that this is entered."""
-        from nanocoder.cli.signals import Signals  # only sessions need them
+        from nanocoder_console import Signals  # only sessions need them
 
         return Signals()
 
     @property
     def is_interactive(self) -> bool:
         """Tell whether a person is at both ends: a terminal to read and one to write."""
-        return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
+        return console.is_terminal(sys.stdin) and console.is_terminal(sys.stdout)
 
     @property
     def columns(self) -> int:
         """The width of the terminal at standard output; 0 where it is no terminal."""
-        return streams.terminal_width()
+        return console.terminal_width()
 
-    print_line = staticmethod(streams.print_line)
-    print_table = staticmethod(streams.print_table)
-    print_json = staticmethod(streams.print_json)
-    say = staticmethod(streams.complain)
-    agrees = staticmethod(streams.is_agreed)
+    print_line = staticmethod(console.print_line)
+    print_table = staticmethod(console.print_table)
+    print_json = staticmethod(console.print_json)
+    say = staticmethod(console.complain)
+    agrees = staticmethod(console.is_agreed)
 
     def commands(self) -> tuple[Mapping[str, Command[Any]], NanocoderError | None]:
         """Return every command by its name, the core's first, without importing a plugin.
@@ -254,10 +253,3 @@ def _members_of(name: str) -> set[str]:
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:
     arguments = tuple(Argument(**argument) for argument in offer["arguments"])
     return Command(offer["name"], offer["help"], None, arguments)
-
-
-def _is_terminal(stream: Any) -> bool:
-    try:
-        return stream is not None and os.isatty(stream.fileno())
-    except (OSError, ValueError):
-        return False

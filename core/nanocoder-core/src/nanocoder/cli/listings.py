@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder_config import user_config_dir
+from nanocoder_console import print_json, print_line, print_table
 from nanocoder_discovery import differences, installed_now, read_lock, write_lock
 
 from nanocoder.cli.host import Host
-from nanocoder.cli.streams import print_json, print_line, print_table
 from nanocoder.plugins import Entry
 from nanocoder.values import manifest_of
 

@@ -7,11 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
-from nanocoder_schema import for_terminal, parse_json
-
-from nanocoder.cli.host import Host, stop
-from nanocoder.cli.signals import Signals
-from nanocoder.cli.streams import (
+from nanocoder_console import (
+    Signals,
     answers,
     complain,
     print_json,
@@ -19,6 +16,9 @@ from nanocoder.cli.streams import (
     print_table,
     prompt_of,
 )
+from nanocoder_schema import for_terminal, parse_json
+
+from nanocoder.cli.host import Host, stop
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.installed import find_offer, why_not_offered

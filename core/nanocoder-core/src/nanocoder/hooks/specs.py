@@ -25,18 +25,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 import pluggy
 
 if TYPE_CHECKING:
+    from nanocoder_console import Command
     from nanocoder_files import PathFilter
 
     from nanocoder.cancel import Cancel
-    from nanocoder.hooks.contributions import (
-        Command,
-        Dialect,
-        Resource,
-        Runner,
-        Sandbox,
-        Screen,
-        Store,
-    )
+    from nanocoder.hooks.contributions import Dialect, Resource, Runner, Sandbox, Screen, Store
     from nanocoder.provider import ProviderSpec, Request, Window
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.tools.tool import Tool

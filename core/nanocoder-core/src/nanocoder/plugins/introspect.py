@@ -8,6 +8,7 @@ from typing import Any
 
 import pluggy
 from attrs import asdict
+from nanocoder_console import Command
 from nanocoder_discovery import Entry, package_files, serve
 from nanocoder_schema import (
     canonical_json,
@@ -19,7 +20,7 @@ from nanocoder_schema import (
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
-from nanocoder.hooks.contributions import Command, Dialect, Resource, Runner, Sandbox, Screen, Store
+from nanocoder.hooks.contributions import Dialect, Resource, Runner, Sandbox, Screen, Store
 from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
 from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
+from nanocoder_console.streams import is_terminal
+
 EXIT_BASE = 128
 """What a shell adds to the number of the signal that ended a program."""
 SHOW_CURSOR = b"\x1b[?25h\x1b[?2004l\r\n"
@@ -131,15 +133,11 @@ def _numbers() -> list[int]:
 
 
 def _terminal_settings() -> list[Any]:
-    try:
-        descriptor = sys.stdin.fileno()
-        if not os.isatty(descriptor):
-            return []
-        import termios  # not everywhere
-
-        return termios.tcgetattr(descriptor)
-    except (ImportError, OSError, ValueError, AttributeError):
+    if not is_terminal(sys.stdin):
         return []
+    import termios  # only where there is a terminal
+
+    return termios.tcgetattr(sys.stdin.fileno())
 
 
 def _restore_terminal(settings: list[Any]) -> None:

@@ -12,9 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
-from nanocoder_schema import for_terminal
-
-from nanocoder.errors import UsageError
+from nanocoder_schema import UsageError, for_terminal
 
 MIN_COLUMNS: Final = 20
 WIDE: Final = 60
@@ -61,9 +59,17 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether *stream* is a terminal; one that is closed or missing is none."""
+    try:
+        return stream is not None and os.isatty(stream.fileno())
+    except (OSError, ValueError):
+        return False
+
+
 def terminal_width() -> int:
     """Return how many columns standard output has; 0 where it is no terminal."""
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         return 0
     import shutil  # only tables on a terminal need it
 
@@ -85,7 +91,7 @@ def is_agreed(question: str) -> bool:
 def complain(message: str) -> None:
     """Write a message for a person to stderr, made safe for a terminal.
 
-    A closed stderr is nobody's concern.
+    A closed stderr is no error.
     """
     try:
         sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
