@@ -313,3 +313,36 @@ def test_a_tool_may_not_start_a_batch(fleet):
     done = fleet.nanocoder("batch", "tasks.jsonl", env={"NANOCODER_CALL": "1"})
     assert done.returncode == 2
     assert "a tool call may not" in done.stderr
+
+
+@pytest.mark.contract("NT-95")
+def test_the_summary_names_the_owner_and_the_expected_end_of_an_incident(fleet):
+    fleet.tasks({"id": "a"})
+    note = fleet.folder / "note.toml"
+    note.write_text('incident = "<b>db</b> is down"\nowner = "Ada"\nexpected_end = 2001-02-03\n')
+    wrong = fleet.run("--note", "note.toml")
+    assert (wrong.returncode, "expected_end: a date and time is needed" in wrong.stderr) == (
+        2,
+        True,
+    )
+    assert not (fleet.folder / "results").exists()
+    text = note.read_text().replace("2001-02-03", "2001-02-03T18:00:00Z")
+    note.write_text(text)
+    assert fleet.run("--note", "note.toml").returncode == 0
+    page = (fleet.folder / "results" / "summary.html").read_text()
+    for part in ("&lt;b&gt;db&lt;/b&gt; is down", "Ada", "2001-02-03 ", "overdue"):
+        assert part in page
+    kept = json.loads((fleet.folder / "results" / "incident.json").read_text())
+    assert (kept["owner"], kept["expected_end"][:10]) == ("Ada", "2001-02-03")
+    note.write_text(text.replace("2001", "2999"))
+    assert fleet.run("--note", "note.toml").returncode == 0
+    assert "overdue" not in (fleet.folder / "results" / "summary.html").read_text()
+    note.write_text('owner = "Ada"\nexpected_ende = 1\n')
+    assert "did you mean 'expected_end'" in fleet.run("--note", "note.toml").stderr
+
+
+def test_a_note_needs_an_owner(fleet):
+    fleet.tasks({"id": "a"})
+    (fleet.folder / "note.toml").write_text('incident = "x"\nexpected_end = 2999-02-03T18:00:00Z\n')
+    done = fleet.run("--note", "note.toml")
+    assert (done.returncode, "owner: a text is needed" in done.stderr) == (2, True)

@@ -19,6 +19,11 @@ def nanocoder_commands() -> list[Command[Host]]:
             metavar="ADDRESS",
             default="",
         ),
+        Argument(
+            "--note",
+            "a TOML file with incident, owner and expected_end, for the summary",
+            metavar="FILE",
+        ),
         Argument("--force", "work on every task again", kind="flag", rival_group="again"),
         Argument("--retry-failed", "work on failed tasks again", kind="flag", rival_group="again"),
         Argument("--model", "the model of tasks without one", metavar="P/M", completes="models"),

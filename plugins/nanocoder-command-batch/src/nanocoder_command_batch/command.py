@@ -6,6 +6,7 @@ from typing import Final
 
 from nanocoder import Cancel, Host, UsageError
 from nanocoder_kit_batch import Batch, Defaults, read_tasks
+from nanocoder_kit_batch.incident import read_note
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.progress import watcher_of
 from nanocoder_kit_batch.summary import write_summary
@@ -17,6 +18,7 @@ def run(arguments: Namespace, host: Host) -> int:
     """Work on the tasks; returns 0 if all are solved, 1 if some failed, 130 when interrupted."""
     if not arguments.results:
         raise UsageError("name a directory for the results: --results DIR")
+    note = read_note(arguments.note) if arguments.note else None
     tasks = read_tasks(arguments.tasks, _defaults(arguments, host))
     folder, cancel = Path(arguments.results), Cancel()
     batch = Batch(
@@ -30,7 +32,9 @@ def run(arguments: Namespace, host: Host) -> int:
     )
     with host.signals as signals, signals.obeyed_by(lambda _number: cancel.set()):
         tally = batch.run(watcher_of(host, arguments.results), cancel)
-    write_summary(folder / SUMMARY, f"Batch {Path(arguments.tasks).name}", batch)
+    write_summary(folder / SUMMARY, f"Batch {Path(arguments.tasks).name}", batch, note)
+    if note:
+        note.keep(folder)
     if signals.number:
         return signals.exit_code
     return 0 if tally.solved == len(tasks) else 1

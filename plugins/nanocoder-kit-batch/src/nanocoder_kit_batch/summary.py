@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import counted, one_line
 
 from nanocoder_kit_batch.charts import Interval, bars, figures, histogram, intervals
+from nanocoder_kit_batch.incident import IncidentNote
 from nanocoder_kit_batch.page import facts, page, table
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.running import Batch
@@ -19,8 +21,13 @@ SHOWN_GROUPS: Final = 20
 BRIEF: Final = 140
 
 
-def summary_page(title: str, results: Iterable[Mapping[str, Any]], tasks: int) -> str:
-    """Return the page for *results*, of so many *tasks*."""
+def summary_page(
+    title: str,
+    results: Iterable[Mapping[str, Any]],
+    tasks: int,
+    note: IncidentNote | None = None,
+) -> str:
+    """Return the page for *results*, of so many *tasks*; an incident comes first."""
     tally, groups = Tally(), defaultdict[str, Tally](Tally)
     failed: list[Mapping[str, Any]] = []
     for result in results:
@@ -31,7 +38,8 @@ def summary_page(title: str, results: Iterable[Mapping[str, Any]], tasks: int) -
     missing = tasks - tally.total
     lead = f"{counted(tally.total, 'result')} of {counted(tasks, 'task')}"
     lead += f"; {missing:,} are still to do" if missing else ""
-    parts = [_facts(tally), figures(_charts(tally, groups))]
+    incident = [facts(note.rows(datetime.now(UTC)))] if note else []
+    parts = [*incident, _facts(tally), figures(_charts(tally, groups))]
     if failed:
         limit = f", the first {SHOWN_FAILURES}" if tally.failed > len(failed) else ""
         parts += [f"<h2>{counted(tally.failed, 'failed task')}{limit}</h2>", _failures(failed)]
@@ -85,10 +93,10 @@ def _failures(failed: Iterable[Mapping[str, Any]]) -> str:
     return table(("task", "class", "message", "session"), rows)
 
 
-def write_summary(path: Path, title: str, batch: Batch) -> None:
+def write_summary(path: Path, title: str, batch: Batch, note: IncidentNote | None = None) -> None:
     """Write the page about the results of a batch to *path*."""
     keys = {task.key for task in batch.tasks}
     results = (result for result in Results(batch.folder) if result["key"] in keys)
     new = path.with_suffix(".new")
-    new.write_text(summary_page(title, results, len(keys)), encoding="utf-8")
+    new.write_text(summary_page(title, results, len(keys), note), encoding="utf-8")
     new.replace(path)
