@@ -27,11 +27,11 @@ CALLS: Final = 200
 DELAYS_S: Final = (0.0, 0.2)
 NOTHING: Final = '[plugins]\ndisable = ["telemetry-log", "telemetry-otel"]\n'
 LOG: Final = '[plugins]\ndisable = ["telemetry-otel"]\n'
-OTEL: Final = '''[plugins]
+OTEL: Final = """[plugins]
 disable = ["telemetry-log"]
 [plugins.telemetry-otel]
 endpoint = "http://127.0.0.1:{port}"
-'''
+"""
 
 
 class Collector:
@@ -74,7 +74,7 @@ def collecting() -> Iterator[Collector]:
 
 def collect() -> None:
     """Receive spans until standard input ends; a line there asks for their numbers."""
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
         ExportTraceServiceRequest,
     )
 

@@ -1,4 +1,4 @@
-"""What telemetry costs: the measuring works, and every call of a run arrives. No time is asserted."""
+"""The cost of telemetry is measured, and every call of a run arrives. No time is asserted."""
 
 import sys
 from pathlib import Path

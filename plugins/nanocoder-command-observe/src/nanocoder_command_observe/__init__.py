@@ -38,23 +38,7 @@ def nanocoder_commands() -> list[Command[Host]]:
     """Offer the commands."""
     return [
         _context_command(),
-        Command(
-            "stats",
-            "show how long calls take and how often they fail",
-            _stats,
-            (
-                OUTPUT,
-                Argument("--tool", "only calls of this tool", metavar="NAME", completes="tools"),
-                Argument(
-                    "--days",
-                    "only calls of the last N days (default: all)",
-                    kind="number",
-                    metavar="N",
-                ),
-                Argument("--check", "exit with 1 if an objective is not met", kind="flag"),
-                DIRECTORY,
-            ),
-        ),
+        _stats_command(),
         Command(
             "trace",
             "show the six stages of one call, with their times",
@@ -89,6 +73,35 @@ def _context_command() -> Command[Host]:
             ),
             Argument("--model", "count for this model", metavar="P/M", completes="models"),
             OUTPUT,
+            DIRECTORY,
+        ),
+    )
+
+
+def _stats_command() -> Command[Host]:
+    return Command(
+        "stats",
+        "show how long calls take and how often they fail",
+        _stats,
+        (
+            OUTPUT,
+            Argument("--tool", "only calls of this tool", metavar="NAME", completes="tools"),
+            Argument(
+                "--days",
+                "only calls of the last N days (default: all)",
+                kind="number",
+                metavar="N",
+            ),
+            Argument(
+                "--burn-rate",
+                "how fast calls use up what the objectives allow, in three windows",
+                kind="flag",
+            ),
+            Argument(
+                "--check",
+                "exit with 1 if an objective is not met, or a burn rate is an alert",
+                kind="flag",
+            ),
             DIRECTORY,
         ),
     )

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from attrs import define, field, frozen
 from nanocoder_files import open_private
@@ -48,6 +48,33 @@ class Times:
         return None
 
 
+@frozen
+class Outcome:
+    """How a call went. *took_ms* is None for one that the tool did not answer."""
+
+    is_answered: bool
+    is_error: bool = False
+    is_denied: bool = False
+    took_ms: float | None = None
+
+    @classmethod
+    def of_result(cls, result: Mapping[str, Any]) -> "Outcome":
+        """Judge the record of a result; its fields may be of any type."""
+        status, error_class = result.get("status"), result.get("error_class", "")
+        if status in {"denied", "approval_needed"}:
+            return cls(is_answered=False, is_denied=True)
+        if status != "ok" and (error_class in NEVER_RAN or error_class == "cancelled"):
+            return cls(is_answered=False)
+        # Records of earlier releases know how long a call took, people included, and no more.
+        took_ms = result.get("ran_ms", result.get("duration_ms"))
+        is_time = isinstance(took_ms, int | float) and took_ms >= 0
+        return cls(
+            is_answered=True,
+            is_error=status != "ok",
+            took_ms=float(took_ms) if is_time else None,
+        )
+
+
 @define
 class ToolStatistics:
     """The calls of one tool; *times* are its handler's own, without waiting for others or people.
@@ -76,20 +103,12 @@ class ToolStatistics:
     def add(self, result: Mapping[str, Any]) -> None:
         """Take the record of one call into account."""
         self.calls += 1
-        error_class = result.get("error_class", "")
-        if result.get("status") == "ok":
-            self.worked += 1
-        elif result.get("status") in {"denied", "approval_needed"}:
-            self.denied += 1
-            return
-        elif error_class in NEVER_RAN or error_class == "cancelled":
-            return
-        else:
-            self.errors += 1
-        # Records of earlier releases know how long a call took, people included, and no more.
-        duration_ms = result.get("ran_ms", result.get("duration_ms"))
-        if isinstance(duration_ms, int | float) and duration_ms >= 0:
-            self.times.add(float(duration_ms))
+        call = Outcome.of_result(result)
+        self.denied += call.is_denied
+        self.worked += call.is_answered and not call.is_error
+        self.errors += call.is_error
+        if call.took_ms is not None:
+            self.times.add(call.took_ms)
 
     def data(self) -> dict[str, Any]:
         """Return the figures as JSON-ready data; times in milliseconds, null without any."""
@@ -123,21 +142,41 @@ def statistics(store: SessionStore, *, since: float = 0.0, tool: str = "") -> St
     """
     tools: dict[str, ToolStatistics] = {}
     damaged = 0
-    ids = store.ids()
-    for session_id in ids:
+    for call in finished_calls(store, since=since, tool=tool):
+        if call is None:
+            damaged += 1
+        else:
+            tools.setdefault(call.tool, ToolStatistics(call.tool)).add(call.result)
+    return Statistics(dict(sorted(tools.items())), len(store.ids()), damaged)
+
+
+class FinishedCall(NamedTuple):
+    """A call that ended: its tool, the time in seconds since the epoch, and what is recorded."""
+
+    tool: str
+    at: float
+    result: Mapping[str, Any]
+
+
+def finished_calls(
+    store: SessionStore, *, since: float = 0.0, tool: str = ""
+) -> Iterator[FinishedCall | None]:
+    """Yield each call of every journal that ended since *since*, and None for each damaged line.
+
+    With *tool*, only calls of that tool. Names that a model made up are left out.
+    """
+    for session_id in store.ids():
         for record in _finished_calls(store.path(session_id), since):
             if record is None:
-                damaged += 1
+                yield None
                 continue
             result = record.data.get("result")
             result = result if isinstance(result, dict) else {}
             name = result.get("tool")
-            # A name that a model made up is no tool.
             if not isinstance(name, str) or result.get("error_class") == "unknown_tool":
                 continue
             if not tool or name == tool:
-                tools.setdefault(name, ToolStatistics(name)).add(result)
-    return Statistics(dict(sorted(tools.items())), len(ids), damaged)
+                yield FinishedCall(name, record.at, result)
 
 
 def _finished_calls(path: Path, since: float) -> Iterator[Record | None]:
@@ -169,9 +208,14 @@ def missed(tool: ToolStatistics, objectives: Mapping[str, Mapping[str, float]]) 
     """
     lines = []
     figures = tool.data()
-    for name, limits in objectives.items():
-        limit = limits.get(tool.tool, limits.get("*"))
+    for name, limit in limits_of(tool.tool, objectives).items():
         value = figures[name]
-        if limit is not None and value is not None and value > limit:
+        if value is not None and value > limit:
             lines.append(f"{name} {value:,g} > {limit:,g}")
     return lines
+
+
+def limits_of(tool: str, objectives: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the limits of the *objectives* for *tool*; those without one are left out."""
+    limits = {name: by.get(tool, by.get("*")) for name, by in objectives.items()}
+    return {name: limit for name, limit in limits.items() if limit is not None}

@@ -10,11 +10,21 @@ from nanocoder import Host, UsageError
 from nanocoder_kit_sessions import session_store
 from nanocoder_kit_table import print_table
 
+from nanocoder_command_observe.burn_rate import MIN_CALLS, BurnRate, burn_rates
 from nanocoder_command_observe.statistics import Statistics, missed, statistics
 
 DAY_S: Final = 86_400.0
 NO_DAYS: Final = (
     "--days {} is not valid: give more than 0, as in --days 7, or leave it out to count every call"
+)
+DAYS_AND_BURN_RATE: Final = "--burn-rate has times of its own: leave --days out"
+NO_OBJECTIVES: Final = (
+    "--burn-rate needs an objective: set one as in"
+    " `nanocoder config set plugins.command-observe.error_rate '{\"*\" = 0.05}'`"
+)
+BURN_HEAD: Final = (
+    *("tool", "objective", "window", "calls"),
+    *("burn rate", "at its end", "alert from", "state"),
 )
 HEAD: Final = (
     *("tool", "calls", "answered", "errors", "denied"),
@@ -24,6 +34,8 @@ HEAD: Final = (
 
 def run(arguments: Namespace, host: Host, objectives: Mapping[str, Mapping[str, float]]) -> int:
     """Print the figures; with --check, return 1 when one of the *objectives* is missed."""
+    if arguments.burn_rate:
+        return _print_burn_rates(arguments, host, objectives)
     figures = statistics(
         session_store(host), since=_since(arguments.days), tool=arguments.tool or ""
     )
@@ -37,6 +49,31 @@ def run(arguments: Namespace, host: Host, objectives: Mapping[str, Mapping[str, 
     else:
         _print(host, rows, figures, arguments)
     return 1 if arguments.check and any(row["missed"] for row in rows) else 0
+
+
+def _print_burn_rates(
+    arguments: Namespace, host: Host, objectives: Mapping[str, Mapping[str, float]]
+) -> int:
+    if arguments.days is not None:
+        raise UsageError(DAYS_AND_BURN_RATE)
+    if not any(objectives.values()):
+        raise UsageError(NO_OBJECTIVES)
+    store = session_store(host)
+    rates = burn_rates(store, objectives, time.time(), tool=arguments.tool or "")
+    if arguments.output == "json":
+        host.print_json({"burn_rates": [rate.data() for rate in rates]})
+    elif rates:
+        print_table(BURN_HEAD, [_burn_cells(rate) for rate in rates])
+    else:
+        host.print_line("No calls in the last 3 days that an objective judges.")
+    return 1 if arguments.check and any(rate.is_alert for rate in rates) else 0
+
+
+def _burn_cells(rate: BurnRate) -> tuple[Any, ...]:
+    few = f"too few calls (below {MIN_CALLS})" if rate.calls < MIN_CALLS else "ok"
+    figures = (f"{rate.long:,.1f}", f"{rate.short:,.1f}", f"{rate.limit:,.1f}")
+    verdict = "alert" if rate.is_alert else few
+    return (rate.tool, rate.objective, rate.window, rate.calls, *figures, verdict)
 
 
 def _since(days: float | None) -> float:
