@@ -15,6 +15,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_questions import DECLINE, Form, Prompt
 from nanocoder_mcp.raw_schema import RawSignature
 
 PIXEL = base64.b64decode(
@@ -97,6 +98,54 @@ def tool_with_logging(ctx: Any) -> str:
     return "done"
 
 
+@tool(name="test_sampling", **HARMLESS)
+def sampling(ctx: Any, prompt: str) -> str:
+    """Ask the client's model."""
+    return f"answer: {ctx.ask(Prompt('Ask the model?', prompt=prompt, max_tokens=100))}"
+
+
+DEFAULTS = {
+    "name": {"type": "string", "default": "John Doe"},
+    "age": {"type": "integer", "default": 30},
+    "score": {"type": "number", "default": 95.5},
+    "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+    "verified": {"type": "boolean", "default": True},
+}
+SIZES = {"enum": ["small", "medium"], "enumNames": ["Small", "Medium"]}
+TITLED = [{"const": "low", "title": "Low"}, {"const": "high", "title": "High"}]
+CHOICES = {
+    "untitledSingle": {"type": "string", "enum": ["active", "inactive"]},
+    "titledSingle": {"type": "string", "oneOf": TITLED},
+    "legacyEnum": {"type": "string", **SIZES},
+    "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["read", "write"]}},
+    "titledMulti": {"type": "array", "items": {"anyOf": TITLED}},
+}
+
+
+def asked(ctx: Any, properties: dict[str, Any]) -> str:
+    """Return what the person filled in."""
+    fields = {"type": "object", "properties": properties}
+    return f"answer: {ctx.ask(Form('Fill it in.', ('answer', DECLINE), fields=fields))}"
+
+
+@tool(name="test_elicitation_sep1034_defaults", **HARMLESS)
+def elicitation_defaults(ctx: Any) -> str:
+    """Ask for values that have defaults."""
+    return asked(ctx, DEFAULTS)
+
+
+@tool(name="test_elicitation_sep1330_enums", **HARMLESS)
+def elicitation_choices(ctx: Any) -> str:
+    """Ask for choices of each kind."""
+    return asked(ctx, CHOICES)
+
+
+@tool(name="test_reconnection", **HARMLESS)
+def reconnection() -> str:
+    """Answer; the connection stays open."""
+    return "done"
+
+
 RESOURCES = {
     "test://static-text": Attachment("text/plain", b"This is the text of a resource."),
     "test://static-binary": Attachment("image/png", PIXEL),
@@ -167,5 +216,6 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
         **HARMLESS,
     )
     files = [image_content, audio_content, embedded_resource, multiple_content_types]
-    talking = [tool_with_progress, tool_with_logging, elicitation]
-    return [raw, simple_text, *files, error_handling, *talking, read]
+    talking = [tool_with_progress, tool_with_logging, elicitation, sampling]
+    forms = [elicitation_defaults, elicitation_choices]
+    return [raw, simple_text, *files, error_handling, *talking, *forms, reconnection, read]

@@ -129,9 +129,8 @@ def test_the_server_passes_what_the_page_says(judge, tmp_path):
 @contextmanager
 def served_tools(place):
     """Serve the suite's tools, which come from an installed plugin; provides the address."""
-    for name in ("kit-commands", "kit-glob", "mcp"):
-        place.bring(f"nanocoder-{name}")
-    place.bring("nanocoder-mcp-server")
+    for name in sorted(with_kits("nanocoder-mcp", "nanocoder-mcp-server")):
+        place.bring(name)
     text = Path(__file__).with_name("suite_tools.py").read_text(encoding="utf-8")
     place.install("suite-tools", {"suite_tools.py": text}, plugin="suite-tools")
     names = ",".join(re.findall(r'name="(\w+)"', text))
@@ -139,6 +138,18 @@ def served_tools(place):
     environment = {"HOME": str(place.home), "PATH": os.defpath}
     with served(command, names, place.work, environment) as address:
         yield address
+
+
+def with_kits(*names):
+    """Return packages of this repository, and the kits that they need."""
+    packages = {package.name: package for package in repository.plugins()}
+    waiting, needed = [*names], set()
+    while waiting:
+        name = waiting.pop()
+        if name in packages and name not in needed:
+            needed.add(name)
+            waiting += packages[name].project["project"]["dependencies"]
+    return needed
 
 
 @contextmanager

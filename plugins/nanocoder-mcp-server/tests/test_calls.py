@@ -8,11 +8,17 @@ import mcp_types
 import pytest
 from mcp import Client
 from nanocoder import Attachment, Question, ToolResult, hookimpl, tool
+from nanocoder_kit_questions import DECLINE, Form, Prompt
 from nanocoder_mcp_server.calls import Calls
 from nanocoder_mcp_server.protocol import server_of
 from nanocoder_testing import opened
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.contract("I25")]
+FIELDS = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "title": "Name\x1b[2J"}, "age": {"type": "integer"}},
+    "required": ["name"],
+}
 HARMLESS = {"risk": "safe", "effects": ["read"]}
 FILES = (
     Attachment("image/png", b"\x89PNG"),
@@ -65,7 +71,19 @@ class Tools:
             """Change something."""
             return "changed"
 
-        return [files, steps, ask, wait, change]
+        @tool(**HARMLESS)
+        def form(ctx) -> str:
+            """Ask the person for several values."""
+            question = Form("Who?", ("answer", DECLINE), custom=False, fields=FIELDS)
+            return f"answer: {ctx.ask(question)}"
+
+        @tool(**HARMLESS)
+        def model(ctx) -> str:
+            """Ask a model."""
+            question = Prompt("Ask it?", ("no", "yes"), custom=False, prompt="2+2?", max_tokens=9)
+            return f"answer: {ctx.ask(question)}"
+
+        return [files, steps, ask, wait, change, form, model]
 
 
 @contextmanager
@@ -79,8 +97,10 @@ def served(folder):
 
 
 @asynccontextmanager
-async def connected(server, person=None, mode="legacy"):
-    async with Client(server, mode=mode, elicitation_callback=person) as client:
+async def connected(server, person=None, mode="legacy", model=None):
+    async with Client(
+        server, mode=mode, elicitation_callback=person, sampling_callback=model
+    ) as client:
         yield client
 
 
@@ -210,3 +230,54 @@ def test_what_a_tool_says_is_logged_at_the_level_that_a_client_wants(tmp_path, l
     with served(tmp_path / "w") as (server, _):
         anyio.run(use, server)
     assert messages == [("info", "steps", text) for text in ("one", "two", "three")][:texts]
+
+
+@pytest.mark.parametrize(
+    ("action", "content", "answer"),
+    [
+        ("accept", {"name": "Ada", "age": 36}, 'answer: {"name": "Ada", "age": 36}'),
+        ("decline", None, "answer: decline"),
+        ("cancel", None, "answer: None"),
+    ],
+)
+def test_a_form_is_shown_whole_to_the_clients_person(tmp_path, action, content, answer):
+    forms = []
+
+    async def person(_context, params):
+        forms.append(params.requested_schema)
+        return mcp_types.ElicitResult(action=action, content=content)
+
+    async def use(server):
+        async with connected(server, person) as client:
+            return (await client.call_tool("form", {})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        assert anyio.run(use, server) == answer
+    (shown,) = forms
+    assert "\x1b" not in shown["properties"]["name"]["title"]
+    assert shown["required"] == ["name"]
+
+
+def test_a_prompt_is_answered_by_the_model_of_the_client(tmp_path):
+    prompts = []
+
+    async def model(_context, params):
+        prompts.append((params.messages[0].content.text, params.max_tokens))
+        if len(prompts) > 1:
+            return mcp_types.ErrorData(code=-1, message="the person refused it")
+        content = mcp_types.TextContent(type="text", text="4")
+        return mcp_types.CreateMessageResult(role="assistant", content=content, model="theirs")
+
+    async def person(_context, _params):
+        return mcp_types.ElicitResult(action="accept", content={"answer": "yes"})
+
+    async def use(server):
+        async with connected(server, model=model) as client:
+            both = [(await client.call_tool("model", {})).content[0].text for _ in range(2)]
+        async with connected(server, person) as client:  # a client without a model
+            return [*both, (await client.call_tool("model", {})).content[0].text]
+
+    with served(tmp_path / "w") as (server, _):
+        answers = anyio.run(use, server)
+    assert answers == ['answer: {"reply": "4"}', "answer: {}", "answer: yes"]
+    assert prompts == [("2+2?", 9)] * 2

@@ -1,7 +1,8 @@
 """Asking a client's person about the calls of a request: approvals, and the questions of tools."""
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -11,13 +12,18 @@ import anyio.to_thread
 import mcp_types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from nanocoder import ApprovalRequest, Cancel, Question, for_terminal
+from nanocoder_kit_questions import DECLINE, REPLY, Form, Prompt
 
 from nanocoder_mcp_server.calls import Calls, Run
-from nanocoder_mcp_server.logs import Logs, logging_allowed
+from nanocoder_mcp_server.logs import Logs, outdated_allowed
 
 T = TypeVar("T")
 QUESTION: Final = "approval"
 ANSWER: Final = "answer"
+SHOWN: Final = frozenset({"title", "description"})
+"""What of a form's fields a person reads, and no program."""
+CAN_ASK: Final = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
+HAS_MODEL: Final = mcp_types.ClientCapabilities(sampling=mcp_types.SamplingCapability())
 FORM: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -71,7 +77,7 @@ class Asking(Generic[T]):
 
     def approve(self, request: ApprovalRequest) -> bool | None:
         """Return the client's answer; None where it has none."""
-        if not self._can_be_asked():
+        if not self._has(CAN_ASK):
             return None
         if not self._is_modern:
             response = self._elicit(_form(request).message, FORM)
@@ -86,13 +92,19 @@ class Asking(Generic[T]):
         return None
 
     def answer(self, question: Question) -> str | None:
-        """Put a tool's question to the client's person; None where there is no answer.
+        """Put a tool's question to the client's person, or its model; None without an answer.
 
         Later revisions would run the call a second time with the answer, and a tool that asks in
         the middle of its work must not do that work twice.
         """
-        if self._is_modern or not self._can_be_asked():
+        if self._is_modern:
             return None
+        if isinstance(question, Prompt) and self._has(HAS_MODEL):
+            return self._sampled(question)
+        if not self._has(CAN_ASK):
+            return None
+        if isinstance(question, Form):
+            return self._filled(question)
         response = self._elicit(for_terminal(question.text), question_form(question))
         if response is None or response.action != "accept":
             return None
@@ -122,7 +134,7 @@ class Asking(Generic[T]):
     def _log(self, level: Any, tool: str, text: str) -> None:
         if not self._logs.wants(self._ctx, level):
             return
-        with logging_allowed(), suppress(Exception):  # as with progress
+        with outdated_allowed(), suppress(Exception):  # as with progress
             send = self._ctx.session.send_log_message
             self._wait_for(send(level, text, tool, related_request_id=self._ctx.request_id))
 
@@ -130,9 +142,32 @@ class Asking(Generic[T]):
     def _state(self) -> str:
         return getattr(self._params, "request_state", None) or ""
 
-    def _can_be_asked(self) -> bool:
-        capability = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
+    def _has(self, capability: mcp_types.ClientCapabilities) -> bool:
         return bool(self._ctx.session.check_client_capability(capability))
+
+    def _filled(self, form: Form) -> str | None:
+        """Return what the client's person filled in, as JSON."""
+        response = self._elicit(for_terminal(form.text), shown_fields(form.fields))
+        if response is None or response.action == "cancel":
+            return None
+        return json.dumps(response.content or {}) if response.action == "accept" else DECLINE
+
+    def _sampled(self, prompt: Prompt) -> str:
+        """Return what the client's model answers, as JSON; the client asks its person."""
+        content = mcp_types.TextContent(type="text", text=prompt.prompt)
+        message = mcp_types.SamplingMessage(role="user", content=content)
+        try:
+            with outdated_allowed():
+                ask = self._ctx.session.create_message(
+                    [message],
+                    max_tokens=prompt.max_tokens,
+                    related_request_id=self._ctx.request_id,
+                )
+            response = self._wait_for(ask)
+        except Exception:  # noqa: BLE001 - whatever goes wrong there, there is no answer
+            return "{}"
+        text = getattr(response.content, "text", None)
+        return json.dumps({REPLY: text} if isinstance(text, str) else {})
 
     def _elicit(self, message: str, form: dict[str, Any]) -> Any:
         """Ask in the middle of the call, as earlier revisions can; None without an answer."""
@@ -176,3 +211,15 @@ def question_form(question: Question) -> dict[str, Any]:
     elif choices:
         field["description"] = f"For example: {'; '.join(choices)}"
     return {"type": "object", "properties": {ANSWER: field}, "required": [ANSWER]}
+
+
+def shown_fields(fields: Any) -> Any:
+    """Return the schema of a form without what a terminal could obey in its texts."""
+    if isinstance(fields, list | tuple):
+        return [shown_fields(each) for each in fields]
+    if not isinstance(fields, Mapping):
+        return fields
+    return {
+        key: for_terminal(value) if key in SHOWN and isinstance(value, str) else shown_fields(value)
+        for key, value in fields.items()
+    }

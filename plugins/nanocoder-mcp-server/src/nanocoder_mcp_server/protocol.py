@@ -11,7 +11,7 @@ from nanocoder import PersonError, Risk, Session, Tool, ToolResult, __version__
 
 from nanocoder_mcp_server.asking import Asking
 from nanocoder_mcp_server.calls import Calls, Run
-from nanocoder_mcp_server.logs import Logs, client_of, logging_allowed
+from nanocoder_mcp_server.logs import Logs, client_of, outdated_allowed
 from nanocoder_mcp_server.results import contents_of, messages_of, result_of
 from nanocoder_mcp_server.texts import MAX_VALUES, Texts, media_type_of, without_numbers
 from nanocoder_mcp_server.watching import Subscriptions
@@ -25,7 +25,7 @@ Tools = Mapping[str, Tool[..., Any]]
 def server_of(calls: Calls, tools: Tools) -> Server[Any]:
     """Return a server that offers *tools*, and what they read, and takes each call to *calls*."""
     handlers = Handlers(calls, tools)
-    with logging_allowed():
+    with outdated_allowed():
         return Server(
             "nanocoder",
             version=__version__,

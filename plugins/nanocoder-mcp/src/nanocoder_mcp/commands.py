@@ -258,7 +258,10 @@ def _named(host: Host, name: str) -> Server:
     if name not in all_servers.servers:
         if name in all_servers.waiting:
             raise UsageError(all_servers.why)
-        hint = did_you_mean(name, all_servers.servers, "; nanocoder mcp list names them")
+        otherwise = (
+            "; nanocoder mcp list names them" if all_servers.servers else "; none is configured"
+        )
+        hint = did_you_mean(name, all_servers.servers, otherwise)
         raise UsageError(f"there is no server {name!r}{hint}")
     return all_servers.servers[name]
 
@@ -277,4 +280,7 @@ def _refusal(arguments: Namespace, host: Host, question: str) -> int:
     if not host.is_interactive:
         host.say("nobody is here to accept it; read it and run this again with --yes")
         return NEEDS_PERSON
-    return 0 if host.agrees(question) else REFUSED
+    if host.agrees(question):
+        return 0
+    host.say("nothing was changed")
+    return REFUSED

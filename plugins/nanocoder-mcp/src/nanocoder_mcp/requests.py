@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import mcp_types
 from nanocoder import Question, ToolContext, for_terminal, one_line
+from nanocoder_kit_questions import DECLINE, Form, object_of
 
 from nanocoder_mcp.sampling import sampled
 
 ANSWER: Final = "answer"
-DECLINE: Final = "decline"
 FINISHED: Final = "done"
 SKIP: Final = "leave it empty"
 MESSAGE_CHARS: Final = 1_000
@@ -86,10 +86,15 @@ class ServerRequests:
     def _fill_form(self, ask: Ask, params: Any) -> mcp_types.ElicitResult:
         schema = as_mapping(params.requested_schema)
         fields = list(as_mapping(schema.get("properties")).items())[:MAX_FIELDS]
-        start = ask(Question(self._intro(params.message), (ANSWER, DECLINE), custom=False))
+        form = Form(self._intro(params.message), (ANSWER, DECLINE), custom=False, fields=schema)
+        start = ask(form)
+        filled = object_of(start)
+        if filled is not None:
+            content = {name: filled[name] for name, _ in fields if name in filled}
+            return mcp_types.ElicitResult(action="accept", content=content)
         if start != ANSWER:
             return mcp_types.ElicitResult(action="decline" if start == DECLINE else "cancel")
-        content: dict[str, Any] = {}
+        content = {}
         for name, field in fields:
             is_filled, value = ask_field(ask, name, as_mapping(field))
             if is_filled:

@@ -21,6 +21,7 @@ from nanocoder import (
     for_terminal,
     one_line,
 )
+from nanocoder_kit_questions import REPLY, Prompt, object_of
 
 from nanocoder_mcp.raw_schema import RawSignature
 from nanocoder_mcp.server import PLUGIN, SAMPLER
@@ -32,6 +33,8 @@ GIVE: Final = "give it the answer"
 MAX_PROMPT_CHARS: Final = 20_000
 """A person approves what they can read; a longer prompt is refused."""
 PROBLEM_CHARS: Final = 300
+ANSWER_S: Final = 300.0
+"""How long a person may take for each of the two questions."""
 FRAME: Final = (
     'The MCP server "{server}" asks for an answer to what follows. You have no tools. Answer it'
     " alone, in at most about {tokens} tokens, and say nothing of this session or its files.\n\n"
@@ -103,25 +106,44 @@ def _sample(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
     if ctx.session is not None and ctx.session.parent:
         raise _refused("a server of a sub-agent gets no model")
     question = f"The MCP server {server} asks the model, at your cost:\n{for_terminal(prompt)}"
-    _agreed(ctx, question, SEND, REFUSE)
+    tokens = arguments["max_tokens"]
+    framed = FRAME.format(server=server, tokens=tokens) + prompt
+    offer = Prompt(question, (REFUSE, SEND), False, ANSWER_S, prompt=framed, max_tokens=tokens)
+    answer = ctx.ask(offer)
+    reply = object_of(answer)
+    if reply is None:
+        _agreed(answer, SEND)
+        text = _answer_of_session(ctx, server, framed)
+    else:  # of the client's model: its person has agreed to it there
+        text = _text_of(reply)
+    return ToolResult(text, title=f"{server}: asks the model", data={"server": server})
+
+
+def _answer_of_session(ctx: ToolContext, server: str, prompt: str) -> str:
+    """Return what the session's model answers, once the person has seen it; raises ToolError."""
     with ctx.child(
         agent=PLUGIN, title=f"MCP server {server}", tools=lambda _: False, max_turns=1
     ) as session:
-        frame = FRAME.format(server=server, tokens=arguments["max_tokens"])
-        for _ in session.run(frame + prompt):
+        for _ in session.run(prompt):
             ctx.cancelled.check()
         report = session.report
     if not report.text:
         why = (report.error or {}).get("message") or str(report.stop_reason)
         raise ToolError(f"the model gave no answer: {one_line(why, PROBLEM_CHARS)}")
-    answer = for_terminal(report.text)
-    _agreed(ctx, f"The model answers the MCP server {server}:\n{answer}", GIVE, KEEP)
-    return ToolResult(report.text, title=f"{server}: asks the model", data={"server": server})
+    display = f"The model answers the MCP server {server}:\n{for_terminal(report.text)}"
+    _agreed(ctx.ask(Question(display, (KEEP, GIVE), custom=False, timeout_s=ANSWER_S)), GIVE)
+    return report.text
 
 
-def _agreed(ctx: ToolContext, text: str, yes: str, no: str) -> None:
-    """Ask the person; raises ToolError without their yes."""
-    answer = ctx.ask(Question(text, (no, yes), custom=False, timeout_s=300.0))
+def _text_of(reply: Mapping[str, Any]) -> str:
+    text = reply.get(REPLY)
+    if not isinstance(text, str):
+        raise _refused("the client refused it")
+    return text
+
+
+def _agreed(answer: str | None, yes: str) -> None:
+    """Raise ToolError for any answer of the person but *yes*."""
     if answer is None:
         raise _refused("nobody is here to agree to it")
     if answer != yes:

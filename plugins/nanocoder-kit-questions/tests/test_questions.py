@@ -1,0 +1,31 @@
+"""Forms and prompts are questions, and their answers are choices or objects."""
+
+import pytest
+from attrs import evolve
+from nanocoder import Question
+from nanocoder_kit_questions import DECLINE, Form, Prompt, object_of
+
+FIELDS = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+def test_a_form_stays_one_on_its_way_to_the_host():
+    form = Form("Who?", ("answer", DECLINE), custom=False, fields=FIELDS)
+    sent = evolve(form, call_id="7")
+    assert isinstance(sent, Question)
+    assert (type(sent), sent.fields, sent.call_id) == (Form, FIELDS, "7")
+    assert evolve(Prompt("Ask it?", prompt="hi"), call_id="7").prompt == "hi"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('{"name": "Ada"}', {"name": "Ada"}),
+        ("{}", {}),
+        (None, None),
+        (DECLINE, None),
+        ("[1]", None),
+        ("{name", None),
+    ],
+)
+def test_an_object_is_told_from_a_choice(answer, expected):
+    assert object_of(answer) == expected
