@@ -42,11 +42,11 @@ def call(nanocoder, command, settings='sandbox = "bwrap"', **more):
 @pytest.mark.contract("E1")
 def test_commands_run_inside(nanocoder, tmp_path):
     attack = f"echo x > /etc/pwn; echo x > {tmp_path}/pwn"
-    result = call(nanocoder, f"{attack}; echo y > mine; echo $PPID")
+    result = call(nanocoder, f"{attack}; echo y > mine; cat /proc/1/comm")
     assert "Read-only file system" in result["data"]["stderr"]
     assert not (tmp_path / "pwn").exists()
     assert (tmp_path / "ws/mine").read_text() == "y\n"
-    assert result["data"]["stdout"] == "1\n"
+    assert result["data"]["stdout"] == "bwrap\n"
     assert result["metadata"]["ended"] == []
 
 
@@ -86,6 +86,33 @@ def test_a_command_that_fails_for_another_reason_gets_no_hint(nanocoder):
     command = "echo Could not resolve host: x.example.org; false"
     assert '"x.example.org"' in call(nanocoder, command)["output"]
     assert "keeps them from" not in call(nanocoder, command, "")["output"]
+
+
+@pytest.mark.needs("bwrap")
+def test_what_a_command_leaves_running_is_named(nanocoder):
+    note = "[left running in the background, and ended with the call: sleep, sleep]"
+    daemon = "(setsid sleep 600 >/dev/null 2>&1 &)"
+    result = call(nanocoder, f"sleep 600 & {daemon}; sleep 0.5; echo hi; exit 4")
+    assert result["data"]["stdout"] == "hi\n"
+    assert result["data"]["stderr"] == f"{note}\n"
+    assert result["data"]["exit_code"] == 4
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.parametrize(
+    ("command", "stderr", "code"),
+    [
+        ("sleep 600 & kill $!; wait; true", "", 0),
+        ("kill -9 $$", "", 137),
+        ("kill -INT $$", "", 130),
+        ("echo x >&2; echo y >&3", "x\n/bin/bash: line 1: 3: Bad file descriptor\n", 1),
+        ("cat; exit 0", "", 0),
+    ],
+    ids=range(5),
+)
+def test_what_names_it_adds_nothing_to_other_commands(nanocoder, command, stderr, code):
+    data = call(nanocoder, command)["data"]
+    assert (data["stderr"], data["exit_code"]) == (stderr, code)
 
 
 @pytest.mark.needs("bwrap")

@@ -52,6 +52,15 @@ def test_commands_run_inside(nanocoder, tmp_path, sandbox):
     assert result["metadata"]["ended"] == []
 
 
+def test_what_a_command_leaves_running_is_named(nanocoder):
+    command = "sleep 600 & (sleep 500 >/dev/null 2>&1 &); sleep 0.5; echo hi; exit 4"
+    data = call(nanocoder, command, 'sandbox = "landlock"')["data"]
+    note = "[left running in the background, and ended with the call: sleep, sleep]"
+    assert (data["stdout"], data["stderr"], data["exit_code"]) == ("hi\n", f"{note}\n", 4)
+    clean = call(nanocoder, "sleep 600 & kill $!; wait; true", 'sandbox = "landlock"')["data"]
+    assert clean["stderr"] == ""
+
+
 def test_jobs_run_inside(nanocoder, tmp_path):
     command = f"echo x > {tmp_path}/pwn; echo y > mine"
     call(nanocoder, command, 'sandbox = "landlock"', background=True)

@@ -26,6 +26,7 @@ else:
     import _signal as signal
 
 REAP_MS: Final = 1_000
+NOTE: Final = "left running in the background, and ended with the call"
 _NOT_FOUND: Final = 127
 _BY_SIGNAL: Final = 128
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -113,7 +114,8 @@ def _stand_by(process: int, rules: dict[str, Any], reads: int, writes: int) -> i
             break
         _reap(process)
     status = os.waitpid(process, 0)[1]
-    _end_all()
+    if names := _end_all():
+        os.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
     return status
 
 
@@ -129,20 +131,24 @@ def _reap(process: int) -> None:
         os.waitpid(ended.si_pid, 0)
 
 
-def _end_all() -> None:
-    """End every descendant; those of one that ends become our own children."""
+def _end_all() -> list[str]:
+    """End every descendant and return their names; those of one that ends become our children."""
     ours = str(os.getpid())
+    names: dict[str, str] = {}
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
-            return
+            return sorted(names.values())
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    parent = file.read().rpartition(b")")[2].split()[1].decode()
+                    before, _, after = file.read().decode(errors="replace").rpartition(")")
+                state, parent = after.split()[:2]
                 if parent == ours:
+                    if state not in "XZ":
+                        names[name] = before.partition("(")[2]
                     os.kill(int(name), signal.SIGKILL)
             except (OSError, IndexError):
                 continue

@@ -24,6 +24,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     mount_options,
     system,
 )
+from nanocoder_kit_sandbox.leftovers import telling
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
@@ -73,7 +74,7 @@ class Bubblewrap:
             *self._way_out(),
             "--",
             *(self._bridge if self._settings.hosts and not self._settings.network else ()),
-            *limited(list(argv), self._settings),
+            *limited(telling(argv), self._settings),
         ]
 
     def changes(self) -> list[str]:
