@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import pytest
 import repository
 from command_line import described, nanocoder
+from hypothesis import settings
 
 __all__ = ["described", "nanocoder"]
 
@@ -34,6 +35,11 @@ def find_program(name: str) -> str | None:
     ours = os.path.dirname(sys.executable)
     folders = [folder for folder in os.get_exec_path() if folder != ours]
     return shutil.which(name, path=os.pathsep.join(folders))
+
+
+# A busy machine makes a case slow, not wrong; what hangs is ended by pytest's own limit.
+settings.register_profile("any-speed", deadline=None)
+settings.load_profile("any-speed")
 
 
 @pytest.hookimpl(wrapper=True)

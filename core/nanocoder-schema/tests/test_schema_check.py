@@ -146,6 +146,7 @@ def test_an_unknown_name_near_nothing_lists_what_there_is():
         (Colour, "green", "expected one of 'red', 'blue', got 'green'"),
         (Colour, "RED", "expected one of 'red', 'blue', got 'RED'"),
         (Level, 3, "expected one of 1, 2, got 3"),
+        (Level | None, True, "expected one of 1, 2 or null, got true"),
         (int | None, "x", "expected an integer or null, got 'x'"),
         (int | str, 1.5, "expected an integer or a string, got 1.5"),
         (Edit, "x", "expected an object, got 'x'"),
