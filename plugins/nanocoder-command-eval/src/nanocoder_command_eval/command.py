@@ -52,7 +52,8 @@ def run(arguments: Namespace, host: Host) -> int:
     if watcher.is_spent and len(results) < len(batch.tasks):
         spent = f"the budget of ${arguments.budget:g} is spent"
         unmet.append(f"{spent}: {len(results):,} of {len(batch.tasks):,} runs are done")
-    _write(folder, figures, unmet)
+    _write(folder, {**figures.data(), "criteria": dict(criteria.limits), "unmet": unmet})
+    (folder / "summary.html").write_text(figures_page(figures, unmet), encoding="utf-8")
     _show(arguments, host, figures, unmet)
     return 1 if unmet else 0
 
@@ -132,10 +133,8 @@ def _digest(task: SuiteTask) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARS]
 
 
-def _write(folder: Path, figures: Figures, unmet: list[str]) -> None:
-    data = {**figures.data(), "unmet": unmet}
+def _write(folder: Path, data: dict[str, Any]) -> None:
     (folder / NOTES).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    (folder / "summary.html").write_text(figures_page(figures, unmet), encoding="utf-8")
 
 
 def _show(arguments: Namespace, host: Host, figures: Figures, unmet: list[str]) -> None:
