@@ -42,7 +42,7 @@ class Rollout:
         return ALL if self.state == "done" else 0
 
     def set_for(self, key: str) -> str:
-        """Return the set for a person or a machine: whoever has the candidate keeps it."""
+        """Return the set for a person or a machine; later stages only add people to it."""
         digest = hashlib.sha256(f"{self.candidate}\0{key}".encode("utf-8", "surrogatepass"))
         place = int.from_bytes(digest.digest()[:8], "big") % ALL
         return self.candidate if place < self.share else self.stable
