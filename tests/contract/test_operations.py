@@ -63,6 +63,14 @@ def test_the_five_questions_of_a_review_have_answers():
     assert questions
 
 
+@pytest.mark.contract("NT-83")
+@pytest.mark.parametrize("page", sorted((DOCS / "explanation").glob("*.md")), ids=lambda p: p.stem)
+def test_each_explanation_leads_to_related_pages_and_to_its_sources(page):
+    _, _, links = page.read_text(encoding="utf-8").rpartition("\n## See also\n")
+    assert re.search(r"^- Related pages: .*\]\([\w./-]+\.md\)", links, re.MULTILINE)
+    assert re.search(r"^- Sources: .*\]\(https://", links, re.MULTILINE)
+
+
 @pytest.mark.contract("NT-76")
 def test_release_notes_have_a_part_for_operators():
     draft = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "1.0"]

@@ -34,6 +34,7 @@ def installed(make_installed):
 
 
 @pytest.mark.contract("NT-66")
+@pytest.mark.contract("NT-71")
 @pytest.mark.contract("NT-86")
 @pytest.mark.contract("NT-87")
 @pytest.mark.contract("NT-93")
