@@ -7,6 +7,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import mutation
 import operators
 import pytest
 
@@ -114,6 +115,15 @@ def test_what_no_test_notices_survives_and_the_rest_is_killed(tmp_path):
 def test_only_the_named_functions_are_mutated(tmp_path):
     done = mutate(tmp_path, "is_adult")
     assert done.stdout.split()[-2:] == ["2", "0"], done.stdout
+
+
+def test_what_decides_about_calls_is_mutated():
+    goals = {name: group.goal for name, (group, _) in mutation.groups().items()}
+    assert {name: goals.get(name) for name in ("joining", "paths", "recogniser")} == {
+        "joining": 95,
+        "paths": 95,
+        "recogniser": 95,
+    }
 
 
 def test_tests_that_fail_already_are_named(tmp_path):
