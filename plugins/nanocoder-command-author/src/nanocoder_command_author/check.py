@@ -1,6 +1,8 @@
 """`nanocoder plugins check`: capabilities and the contract suite, of one plugin or of all."""
 
+import sys
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -28,14 +30,27 @@ def run(arguments: Namespace, host: Host) -> int:
     for line in start_files():
         host.say(line)
     packages = [each for each in packages_in() if not plugin or plugin in each.plugins]
-    problems = 0
+    undeclared_uses: list[str] = []
     for package in packages:
         at_import = done_at_import(package)
         lines = [*undeclared(package), *at_import.undeclared]
         for line in (*lines, *at_import.declared):
             host.say(line)
-        problems += len(lines)
-    return int(nanocoder_testing.check(plugin)) or bool(problems)
+        undeclared_uses += lines
+    code = int(nanocoder_testing.check(plugin))
+    if reasons := list(_reasons(code, undeclared_uses)):
+        sys.stdout.flush()  # the suite has ended with a line that may say that all passed
+        host.say(f"the check failed: {'; '.join(reasons)}")
+    return code or bool(undeclared_uses)
+
+
+def _reasons(code: int, undeclared_uses: Sequence[str]) -> Iterator[str]:
+    """Yield why the check as a whole failed."""
+    if code:
+        yield f"the contract suite ended with {code}, see above"
+    if undeclared_uses:
+        others = len(undeclared_uses) - 1
+        yield undeclared_uses[0] + (f", and {others} more like it" if others else "")
 
 
 def undeclared(package: Package) -> list[str]:

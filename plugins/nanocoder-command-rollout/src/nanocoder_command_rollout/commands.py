@@ -3,7 +3,7 @@
 import getpass
 import hashlib
 import json
-import socket
+import platform
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -39,7 +39,7 @@ def start(arguments: Namespace, host: Host) -> int:
 
 def choose(arguments: Namespace, host: Host) -> int:
     """Print the set of one person or machine, and nothing else."""
-    key = arguments.key or f"{getpass.getuser()}@{socket.gethostname()}"
+    key = arguments.key or f"{getpass.getuser()}@{platform.node()}"
     host.print_line(_current(_path(arguments, host)).set_for(key))
     return 0
 

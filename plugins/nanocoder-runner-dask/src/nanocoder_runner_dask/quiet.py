@@ -10,7 +10,6 @@ from typing import Final
 import dask
 
 LOGGERS: Final = ("distributed", "tornado", "asyncio")
-VARIABLE: Final = "PYTHONWARNINGS"
 SLOW_DISK: Final = "Creating scratch directories"
 FILTER: Final = f"ignore:{SLOW_DISK}"
 ENVIRONMENT: Final = "distributed.nanny.pre-spawn-environ"
@@ -21,7 +20,7 @@ def quiet() -> Iterator[None]:
     """Let neither this process nor the workers that it starts write logs or warnings of Dask."""
     quieten_loggers()
     # The warning comes while a worker is made, before a plugin of the worker could stop it.
-    variables = {**dask.config.get(ENVIRONMENT), VARIABLE: FILTER}
+    variables = {**dask.config.get(ENVIRONMENT), "PYTHONWARNINGS": FILTER}
     with warnings.catch_warnings(), dask.config.set({ENVIRONMENT: variables}):
         warnings.filterwarnings("ignore", SLOW_DISK)
         try:
@@ -38,5 +37,5 @@ def quieten_loggers() -> None:
 
 def forget_filter() -> None:
     """Take the filter away, so that the programs which a task starts do not get it."""
-    if os.environ.get(VARIABLE) == FILTER:
-        del os.environ[VARIABLE]
+    if os.environ.get("PYTHONWARNINGS") == FILTER:
+        del os.environ["PYTHONWARNINGS"]
