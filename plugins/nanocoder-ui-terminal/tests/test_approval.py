@@ -131,6 +131,50 @@ def test_an_answer_that_was_not_clear_can_still_be_a_yes(run, workspace):
     assert (workspace / "new.py").exists()
 
 
+def test_a_question_mark_explains_the_keys_and_is_no_refusal(run, workspace):
+    talk = run(write(), DONE).see("(Enter: no, ?: help)").type("?").see("refuse, and end the run")
+    assert "Enter alone, Esc and Ctrl-C refuse" in talk.text
+    assert "decide about each hunk" not in talk.text
+    assert "page through" not in talk.text
+    talk.see(ASKED, times=2).type("y").see("All done.")
+    assert (workspace / "new.py").exists()
+
+
+@pytest.mark.parametrize("letter", ["h", "x", "B", "\u0434"])
+def test_a_letter_that_is_not_offered_is_explained_and_is_no_reason(run, workspace, letter):
+    talk = run(write(), DONE).see(ASKED)
+    for times in (2, 3):
+        talk.type(letter).see(ASKED, times=times)
+    assert f"{letter.lower()!r} is not offered here" in talk.text
+    talk.type("n").see("All done.")
+    assert "denied by the user:" not in talk.text
+    assert not (workspace / "new.py").exists()
+
+
+@pytest.mark.contract("NT-43")
+@pytest.mark.parametrize("begun", ["", "y"])
+def test_escape_alone_refuses_at_once_and_leaves_no_trace(run, workspace, begun):
+    talk = run(write(), DONE).see(ASKED).press(f"{begun}\x1b").see("All done.")
+    assert talk.end() == 0
+    assert "^[" not in talk.text
+    assert "denied by the user" in talk.text
+    assert not (workspace / "new.py").exists()
+
+
+def test_an_arrow_key_is_no_escape(run, workspace):
+    talk = run(write(), DONE).see(ASKED).press("\x1b[A").look_for(1)
+    assert "denied" not in talk.text
+    talk.press("\x15").type("y").see("All done.")
+
+
+@pytest.mark.parametrize("keys", ["\x1b", "q\r", "b\r"], ids=["Esc", "q", "b"])
+def test_the_pages_of_a_preview_are_left_for_the_question(run, workspace, keys):
+    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk.see("/s(how all)/q(uit)]").type("s").see("-43 of 302.").press(keys)
+    talk.see("Approve?", times=2).type("y").see("All done.")
+    assert (workspace / "new.py").exists()
+
+
 @pytest.mark.contract("NT-43")
 @pytest.mark.parametrize("key", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
 def test_leaving_the_question_refuses_and_the_loop_goes_on(run, workspace, key):

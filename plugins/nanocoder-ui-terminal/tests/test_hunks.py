@@ -89,5 +89,6 @@ def test_no_hunk_is_a_refusal(ask, workspace):
 
 def test_what_is_neither_yes_nor_no_leads_back_to_the_question(ask, workspace):
     talk = ask("write").type("h").see("Make hunk 1 of 3?").type("x").see(ASKED, times=2)
+    talk.type("h").see("Make hunk 1 of 3?", times=2).press("\x1b").see(ASKED, times=3)
     talk.type("n").see("All done.")
     assert (workspace / "f.txt").read_text() == text()

@@ -35,7 +35,7 @@ def test_where_only_choices_count_another_answer_is_asked_again(run):
     assert talk.end() == 0
 
 
-@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["Ctrl-C", "Ctrl-D"])
+@pytest.mark.parametrize("key", ["\x03", "\x04", "\x1b"], ids=["Ctrl-C", "Ctrl-D", "Esc"])
 def test_leaving_the_question_is_no_answer_and_the_run_goes_on(run, key):
     talk = run(question(), DONE).see("Answer?").press(key).see("All done.")
     assert "no answer" in talk.text

@@ -88,6 +88,23 @@ def test_a_person_can_stay_at_each_question(talk, workspace, state):
     talk.type("/rewind 7").see("there is no prompt '7'; /rewind alone lists them")
 
 
+@pytest.mark.parametrize("keys", [ESCAPE, "q\r"], ids=["Esc", "q"])
+def test_each_choice_is_left_with_escape_and_with_q(talk, state, keys):
+    before = texts(state)
+    talk.type("/rewind").see("Go back to before prompt").press(keys).see("Nothing was changed.")
+    talk.type("/rewind 2").see("Take back").press(keys).see("Nothing was changed.", times=2)
+    talk.type("/undo").see("Restore these files?").press(keys)
+    talk.see("Nothing was changed.", times=3)
+    assert "^[" not in talk.text
+    assert texts(state) == before
+
+
+def test_what_is_no_choice_is_named_and_asked_again(talk):
+    talk.type("/rewind").see("Go back to before prompt").type("/cost")
+    talk.see("'/cost' is not a number of the list; Enter, q or Esc leaves it")
+    talk.see("Go back to before prompt", times=2).type("").see("Nothing was changed.")
+
+
 def test_escape_twice_leaves_a_line_that_was_begun_alone(talk):
     talk.press("begun").see("begun").press(ESCAPE).press(ESCAPE).press("\x15")
     talk.type("more").see("And on.")

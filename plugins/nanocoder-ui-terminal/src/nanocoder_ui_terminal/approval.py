@@ -13,10 +13,10 @@ from attrs import define, evolve
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.editor import Draft
-from nanocoder_ui_terminal.granting import CHOICES, UNKNOWN, extent_lines, parse_extent
+from nanocoder_ui_terminal.granting import CHOICES, NOT_GRANTED, UNKNOWN, extent_lines, parse_extent
 from nanocoder_ui_terminal.group import Decision, decide
 from nanocoder_ui_terminal.hunks import Hunk, arguments_of, split
-from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.line_input import LeftError, StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
@@ -29,6 +29,8 @@ ALWAYS: Final = ("a", "always")
 HUNKS: Final = ("h", "hunks")
 SHOW: Final = ("s", "show")
 QUIT: Final = ("q", "quit", "exit")
+HELP: Final = ("?", "help")
+BACK: Final = ("b", "back", *QUIT)
 UNCLEAR: Final = (
     "ok",
     "okay",
@@ -44,8 +46,19 @@ UNCLEAR: Final = (
 )
 """Words that sound like a yes but are not offered by the prompt: the question is put once more."""
 UNCLEAR_NOTE: Final = "{!r} is neither yes nor no: type y to approve, n to refuse"
+NOT_OFFERED: Final = "{!r} is not offered here; a reason to refuse needs n before it, or more words"
 ALL_SHOWN: Final = "nothing is left out above"
-MORE: Final = "[Enter: next page, b(ack)]"
+MORE: Final = "[Enter: next page; b, q or Esc: back]"
+DEFAULT: Final = "(Enter: no, ?: help)"
+KEYS: Final = {
+    "y": "approve",
+    "n": "refuse; the model reads what follows it. Enter alone, Esc and Ctrl-C refuse, too",
+    "e": "edit the arguments before the call runs",
+    "h": "decide about each hunk of the change",
+    "a": "approve, and more calls, as the line above says that begins with a",
+    "s": "page through the whole preview",
+    "q": "refuse, and end the run",
+}
 MIN_PAGE: Final = 5
 MAX_QUESTIONS: Final = 100
 """One request is put at most this often, since an edit may change nothing."""
@@ -77,11 +90,7 @@ class _OpenRequest:
         """Return what *typed* means; None asks again."""
         word, _, rest = typed.strip().partition(" ")
         word = word.casefold()
-        if word in SHOW and not rest:
-            if self.clipped:
-                self._show_all()
-            else:
-                self.terminal.write(f"{self.terminal.paint(ALL_SHOWN, 'dim')}\n")
+        if not rest and (self._shows(word) or self._explains(word)):
             return None
         if word in EDIT + HUNKS and not rest and (word in EDIT or self.has_hunks):
             return self._edit() if word in EDIT else self._choose_hunks()
@@ -102,7 +111,35 @@ class _OpenRequest:
     def prompt(self) -> str:
         """The answers that the person may give."""
         hunks = "/h(unks)" if self.has_hunks else ""
-        return f"[y/n/e(dit){hunks}/a(lways){'/s(how all)' if self.clipped else ''}/q(uit)]"
+        more = "/s(how all)" if self.clipped else ""
+        return f"[y/n/e(dit){hunks}/a(lways){more}/q(uit)] {DEFAULT}"
+
+    def _shows(self, word: str) -> bool:
+        """Show all of the preview if *word* asks for that."""
+        if word not in SHOW:
+            return False
+        if self.clipped:
+            self._show_all()
+        else:
+            self.terminal.write(f"{self.terminal.paint(ALL_SHOWN, 'dim')}\n")
+        return True
+
+    def _explains(self, word: str) -> bool:
+        """Explain the keys if *word* asks for that, or is a letter that is not among them."""
+        keys = {
+            key: meaning
+            for key, meaning in KEYS.items()
+            if (key != "h" or self.has_hunks) and (key != "s" or self.clipped)
+        }
+        is_stray = len(word) == 1 and word.isalpha() and word not in keys and word not in UNCLEAR
+        if not is_stray and word not in HELP:
+            return False
+        terminal = self.terminal
+        if is_stray:
+            terminal.write(f"{terminal.paint(NOT_OFFERED.format(for_terminal(word)), 'yellow')}\n")
+        lines = [f"  {key}  {meaning}" for key, meaning in keys.items()]
+        terminal.write(add_bar(message_rows(lines, terminal.width - 2), self.request, terminal))
+        return True
 
     def refuse(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
@@ -117,9 +154,16 @@ class _OpenRequest:
             self.terminal.write(add_bar(lines[start:end], self.request, self.terminal))
             if end < len(lines):
                 where = f"Lines {start + 1:,}-{end:,} of {len(lines):,}."
-                typed = read_line(self.terminal, where, MORE, self.cancelled, self.deadline)
-                if typed.strip():
+                if self._read_inner(where, MORE):
                     break
+
+    def _read_inner(self, words: str, hint: str) -> str:
+        """Return the answer to a question within this one, "q" for Esc, which leads back."""
+        try:
+            return read_line(self.terminal, words, hint, self.cancelled, self.deadline).strip()
+        except LeftError:
+            self.terminal.write("\n")
+            return QUIT[0]
 
     @property
     def has_hunks(self) -> bool:
@@ -137,10 +181,10 @@ class _OpenRequest:
             rows = preview_lines(evolve(request, preview=text), terminal)
             terminal.write(add_bar(["", *rows], request, terminal))
             words = f"Make hunk {number} of {len(hunks)}?"
-            typed = read_line(terminal, words, "[y/n]", self.cancelled, self.deadline).strip()
-            if typed.casefold() not in YES + NO:
+            word = self._read_inner(words, "[y/n; else back to the question]").casefold()
+            if word not in YES + NO:
                 return None
-            if typed.casefold() in YES:
+            if word in YES:
                 accepted.append(hunk)
         if not accepted:
             return self.refuse("every hunk was declined")
@@ -162,10 +206,11 @@ class _OpenRequest:
         if not typed:
             lines = message_rows(extent_lines(self.request), terminal.width - 2)
             terminal.write(add_bar(["", *lines], self.request, terminal))
-            typed = read_line(terminal, "How far?", CHOICES, self.cancelled, self.deadline)
+            typed = self._read_inner("How far?", CHOICES)
         extent = parse_extent(typed)
         if extent is None:
-            note = UNKNOWN.format(for_terminal(typed.strip()))
+            is_back = not typed.strip() or typed.strip().casefold() in BACK
+            note = NOT_GRANTED if is_back else UNKNOWN.format(for_terminal(typed.strip()))
             terminal.write(f"{terminal.paint(note, 'yellow')}\n")
             return None
         return self.agree(scope=extent.scope, lasts_s=extent.lasts_s)

@@ -26,6 +26,8 @@ CONVERSATION, FILES = "conversation only", "files only"
 PARTS: Final = ("conversation and files", CONVERSATION, FILES)
 NOT_KEPT: Final = "this session is not kept, so it cannot go back to an earlier prompt"
 STAY: Final = "Nothing was changed."
+NONE: Final = ("", "q", "quit", "exit")
+NO_CHOICE: Final = "{!r} is not a number of the list; Enter, q or Esc leaves it"
 
 
 def rewind(conversation: "Conversation", argument: str) -> None:
@@ -136,15 +138,17 @@ def _choose_part(
 
 
 def _choose(conversation: "Conversation", question: str, count: int) -> int:
-    """Return the number that the person types, 0 for Enter alone.
+    """Return the number that the person types, 0 for Enter alone or q.
 
     Raises: StoppedError, EOFError.
     """
     hint = f"[1-{count}, Enter for none]" if count > 1 else "[1, Enter for none]"
     for _ in range(MAX_TRIES):
         typed = read_line(conversation.terminal, question, hint, conversation.leaving).strip()
-        if not typed:
+        if typed.casefold() in NONE:
             return 0
         if typed.isdecimal() and len(typed) < 10 and 0 < int(typed) <= count:  # noqa: PLR2004
             return int(typed)
+        note = NO_CHOICE.format(one_line(typed, MIN_COLUMNS))
+        conversation.terminal.write(f"{conversation.terminal.paint(note, 'yellow')}\n")
     return 0
