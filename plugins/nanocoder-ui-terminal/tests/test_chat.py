@@ -598,7 +598,7 @@ def test_the_files_in_the_prompt_are_shown_at_the_start_with_their_tokens(chat, 
 @pytest.mark.parametrize("words", ["", " preview"])
 def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, state, words, key):
     long = {"text": "word " * 60 + "END"}
-    talk = chat({**long, "delay_s": 5}, long, long, HI, rows=60)
+    talk = chat({**long, "delay_s": 3}, long, long, HI, HI, rows=60)
     for number, prompt in enumerate(("one", "two", "three"), 1):
         talk.type(prompt).see("1 turn", times=number).see("ask · ")
     talk.type(f"/compact{words}").see("Ctrl-C stops")
@@ -609,3 +609,27 @@ def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, sta
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
     assert "transcript.compacted" not in kinds
     assert kinds.count("message") == 8
+    talk.type(f"/compact{words}").see("compact-summary " + ("would" if words else "shortened"))
+    talk.type("five").see("1 turn", times=5)
+    assert "interrupted" not in talk.text
+
+
+@pytest.mark.contract("G5")
+@pytest.mark.parametrize("words", ["", " preview"])
+def test_a_stopped_compaction_that_comes_first_in_a_resumed_session_stops_nothing_else(
+    chat, start, words
+):
+    long = {"text": "word " * 60 + "END"}
+    turns = [{**long, "delay_s": 3}, long, long, HI, HI]
+    talk = chat(*turns, rows=60)
+    for number, prompt in enumerate(("one", "two", "three"), 1):
+        talk.type(prompt).see("1 turn", times=number).see("ask · ")
+    talk.type("/exit").end()
+    again = start(["sessions", "resume", "--mode", "ask"], *turns, rows=60).see("ask · ")
+    again.type(f"/compact{words}").see("Ctrl-C stops")
+    again.press("\x1b").see("stopped; the conversation is as it was")
+    again.type(f"/compact{words}").see(
+        "compact-summary " + ("would shorten" if words else "shortened")
+    )
+    again.type("four").see("1 turn")
+    assert "interrupted" not in again.text

@@ -5,6 +5,7 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from nanocoder.cancel import Cancel
+from nanocoder.errors import PluginError
 from nanocoder.hooks import styles
 from nanocoder.provider import Request, Window
 from nanocoder.session.conversation import message_tokens
@@ -39,8 +40,7 @@ class Compaction:
 
     def shorten(self, reason: str, focus: str = "") -> Generator[Event, None, bool]:
         """Replace the transcript with what a plugin makes of it; tell whether one did."""
-        shortened = self.propose(reason, focus)
-        if shortened is not None:
+        if (shortened := self.propose(reason, focus)) is not None:
             yield from self.replace(shortened, reason)
         return shortened is not None
 
@@ -54,17 +54,15 @@ class Compaction:
             "ask_model": self._ask_model,
             **runtime.hook_context(),
         }
-        hooks, report = runtime.plugins.implementations("nanocoder_compact"), runtime.plugins.report
+        hooks = runtime.plugins.implementations("nanocoder_compact")
         # The next plugin does not take up what a person has stopped.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
-            answer = styles.choose([implementation], report, arguments, (list, tuple))
+            answer = styles.choose([implementation], self._report, arguments, (list, tuple))
             if answer is None:
                 continue
             if not is_whole(answer):
-                report(implementation.error("no messages, or a call lost its result"))
-                continue
-            before, after = map(tokens_of, (request.messages, answer))
-            if after < before:
+                self._report(implementation.error("no messages, or a call lost its result"))
+            elif (after := tokens_of(answer)) < (before := tokens_of(request.messages)):
                 return Shortened(implementation.plugin, tuple(answer), before, after)
         return None
 
@@ -83,6 +81,10 @@ class Compaction:
             "messages": conversation.replace(new.messages),
         }
         yield Event("transcript.compacted", data)
+
+    def _report(self, error: PluginError) -> None:
+        if not self.cancel.is_set():  # stopped by a person, a plugin has not failed
+            self._runtime.plugins.report(error)
 
     def _ask_model(self, system: str, messages: Sequence[Message]) -> str:
         """Ask the model beside the conversation, at the expense of the latest run."""

@@ -46,7 +46,7 @@ class Session(Runtime):
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
         self._delivery = Delivery(self)
         self._run: Run | None = None
-        self._cancel = Cancel()
+        self._cancel, self._is_cancel_used = Cancel(), False
         self._signal = 0
         self._started, self._closed, self._announced = False, False, ""
 
@@ -181,9 +181,8 @@ class Session(Runtime):
         self.settle()
 
     def _next_cancel(self) -> Cancel:
-        if self._started:
-            self._cancel = Cancel()
-        self.compaction.cancel = self._cancel
+        self._cancel = Cancel() if self._is_cancel_used else self._cancel
+        self._is_cancel_used, self.compaction.cancel = True, self._cancel
         return self._cancel
 
     def _begin(self) -> Events:
