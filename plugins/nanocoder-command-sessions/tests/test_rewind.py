@@ -163,7 +163,7 @@ def test_a_rewind_goes_behind_a_compaction_and_brings_the_messages_back(talk):
     _, kept = store.open(journal(talk).stem)
     kept.append("transcript.compacted", {"messages": [encode_message(Message("user", "short"))]})
     kept.close()
-    assert prompts(talk) == []
+    assert prompts(talk) == [*enumerate(PROMPTS, 1)]
     assert talk("sessions", "rewind", "--to", "3", "--conversation").returncode == 0
     assert prompts(talk) == [*enumerate(PROMPTS[:2], 1)]
 
@@ -237,3 +237,14 @@ def test_a_rewind_as_json_that_nobody_agreed_to_has_no_files(talk):
     data = json.loads(done.stdout)
     assert (done.returncode, data["files"], data["conversation"]) == (3, None, False)
     assert notes(talk) == "three\n"
+
+
+@pytest.mark.contract("G3")
+def test_a_session_rewound_to_its_begin_says_that_nothing_is_in_it(talk):
+    talk("sessions", "rewind", "--to", "1", "--yes")
+    shown = talk("sessions", "show", "last")
+    assert shown.returncode == 0
+    assert shown.stdout == (
+        "There is nothing in the conversation; what was said in it was rewound, and its journal"
+        " keeps it.\n"
+    )

@@ -9,6 +9,7 @@ from typing import Final
 from nanocoder import PersonError, UsageError
 from nanocoder_kit_sessions import Record, SessionStore, Transcript, store_message
 from nanocoder_kit_sessions.prompts import find_prompt
+from nanocoder_kit_sessions.transcript import repaired
 
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 
@@ -16,17 +17,21 @@ ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 def read_session(
     store: SessionStore, name: str, cwd: Path | None = None
 ) -> tuple[Sequence[Record], Transcript]:
-    """Return the records and the transcript of a session, or of a sub-agent by its ID.
+    """Return the records of a session, or of a sub-agent by its ID, and all that was said in it.
 
     Raises: UsageError.
     """
     if ID.fullmatch(name):
         # A sub-agent's journal lies with its session's files.
         for journal in store.folder.glob(f"*/sessions/{name}.jsonl"):
-            inner = SessionStore(journal.parent.parent)
-            return inner.records(name), inner.transcript(name)
-    session_id = store.find(name, cwd=cwd)
-    return store.records(session_id), store.transcript(session_id)
+            return _all_of(SessionStore(journal.parent.parent), name)
+    return _all_of(store, store.find(name, cwd=cwd))
+
+
+def _all_of(store: SessionStore, session_id: str) -> tuple[Sequence[Record], Transcript]:
+    records = store.records(session_id)
+    folder = store.path(session_id).with_suffix("")
+    return records, repaired(records, folder, for_people=True)
 
 
 def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int = 0) -> str:

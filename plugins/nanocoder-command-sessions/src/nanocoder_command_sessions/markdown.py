@@ -24,9 +24,17 @@ def as_markdown(session_id: str, transcript: Transcript) -> str:
     head = [f"# {title}", *(f"- {name}: `{value}`" for name, value in facts.items() if value)]
     parts = [f"{head[0]}\n\n" + "\n".join(head[1:])]
     names = {call.id: call.name for message in transcript.messages for call in message.calls}
-    for message in transcript.messages:
+    for place, message in enumerate(transcript.messages):
+        parts.extend(_compactions(transcript, place))
         parts.extend(_message(message, names))
+    parts.extend(_compactions(transcript, len(transcript.messages)))
     return "\n\n".join(parts)
+
+
+def _compactions(transcript: Transcript, place: int) -> Iterator[str]:
+    for before, text in transcript.compactions:
+        if before == place:
+            yield f"Compacted:\n\n{fenced(text)}"
 
 
 def _message(message: Message, names: dict[str, str]) -> Iterator[str]:

@@ -55,7 +55,7 @@ def as_page(session_id: str, records: Sequence[Record], transcript: Transcript) 
             _facts(session_id, records, transcript, prompts),
             *_contents(prompts),
             "</header>",
-            *_messages(transcript.messages, prompts),
+            *_messages(transcript, prompts),
             f"<footer>{FOOTER.format(__version__)}</footer>",
             "</main></body></html>",
         ]
@@ -119,9 +119,17 @@ def _contents(prompts: Sequence[Prompt]) -> Iterator[str]:
     yield "</ol></div></details></nav>"
 
 
-def _messages(messages: Sequence[Message], prompts: Sequence[Prompt]) -> Iterator[str]:
+def _compactions(transcript: Transcript, place: int) -> Iterator[str]:
+    for before, text in transcript.compactions:
+        if before == place:
+            yield f'<p class="note">Compacted: {text_html(text)}</p>'
+
+
+def _messages(transcript: Transcript, prompts: Sequence[Prompt]) -> Iterator[str]:
+    messages = transcript.messages
     numbers = prompt_numbers(messages, prompts)
     for place, message in enumerate(messages):
+        yield from _compactions(transcript, place)
         typed, added = spoken(message)
         if message.role == "user":
             yield from _prompt(message, typed, added, numbers.get(place, 0))
@@ -131,6 +139,7 @@ def _messages(messages: Sequence[Message], prompts: Sequence[Prompt]) -> Iterato
             following = messages[place + 1] if place + 1 < len(messages) else None
             results = following.results if following is not None else ()
             yield from calls_html(message.calls, results)
+    yield from _compactions(transcript, len(messages))
 
 
 def _prompt(message: Message, typed: str, added: str, number: int) -> Iterator[str]:

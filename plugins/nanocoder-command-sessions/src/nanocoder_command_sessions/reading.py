@@ -18,6 +18,8 @@ LINE_COLUMNS: Final = 160
 REDACTED: Final = (
     "Secrets of known forms are replaced by [secret: …]. Review the rest before sharing."
 )
+NOTHING_SAID: Final = "There is nothing in the conversation{}."
+REWOUND: Final = "; what was said in it was rewound, and its journal keeps it"
 UNREDACTED: Final = (
     "Contains everything that the session keeps, possibly secrets. Review before sharing."
 )
@@ -33,8 +35,14 @@ def show(arguments: Namespace, host: Host) -> int:
             data["messages"][place]["prompt"] = number
         host.print_json(data)
         return 0
+    compactions = transcript.compactions
     for place, message in enumerate(transcript.messages):
+        _print_compactions(host, compactions, place)
         _print_message(host, message, numbers.get(place, 0))
+    _print_compactions(host, compactions, len(transcript.messages))
+    if not transcript.messages:
+        is_rewound = any(record.kind == "transcript.rewound" for record in records)
+        host.print_line(NOTHING_SAID.format(REWOUND if is_rewound else ""))
     return 0
 
 
@@ -45,7 +53,7 @@ def export(arguments: Namespace, host: Host) -> int:
     records = store.records(session_id)
     if not arguments.unredacted:
         records = _without_secrets(records)
-    transcript = repaired(records, store.path(session_id).with_suffix(""))
+    transcript = repaired(records, store.path(session_id).with_suffix(""), for_people=True)
     if arguments.format == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
     elif arguments.format == "html":
@@ -69,7 +77,14 @@ def _without_secrets(records: Iterable[Record]) -> list[Record]:
 def _data(transcript: Transcript) -> dict[str, Any]:
     messages = [encode_message(message) for message in transcript.messages]
     session = {"title": transcript.title, "model": transcript.model, "cwd": transcript.cwd}
-    return {**session, "messages": messages}
+    compactions = [{"before": place, "text": text} for place, text in transcript.compactions]
+    return {**session, "messages": messages, "compactions": compactions}
+
+
+def _print_compactions(host: Host, compactions: Iterable[tuple[int, str]], place: int) -> None:
+    for before, text in compactions:
+        if before == place:
+            host.print_line(f"compacted: {one_line(text, LINE_COLUMNS)}")
 
 
 def _print_message(host: Host, message: Message, number: int) -> None:

@@ -13,6 +13,7 @@ from nanocoder_kit_sessions.messages import decode, decode_message
 from nanocoder_kit_sessions.records import Record, title_of
 
 CHANGED: Final = "session.changed"
+COMPACTED: Final = "transcript.compacted"
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 
 
@@ -22,7 +23,8 @@ class Transcript(Shown):
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
     *replaced* has, for each compaction that nobody restored, the messages before it and the number
-    of messages after it.
+    of messages after it. *compactions* has, where all that was said is kept, the number of messages
+    before each compaction, and a sentence that says what it did.
     """
 
     messages: list[Message] = field(factory=list)
@@ -33,6 +35,7 @@ class Transcript(Shown):
     turns: int = 0
     interrupted: list[ToolCall] = field(factory=list)
     replaced: list[tuple[tuple[Message, ...], int]] = field(factory=list)
+    compactions: list[tuple[int, str]] = field(factory=list)
 
     def add(self, message: Message) -> None:
         """Append a message."""
@@ -42,15 +45,17 @@ class Transcript(Shown):
             self.title = title_of(spoken(message)[0])
 
 
-def repaired(records: Iterable[Record], artifacts: Path | None = None) -> Transcript:
+def repaired(
+    records: Iterable[Record], artifacts: Path | None = None, *, for_people: bool = False
+) -> Transcript:
     """Return the transcript of *records*, ready for the next request.
 
     Calls without a result get one that says they were interrupted; results without a call, and
     messages that make no sense, are left out. *artifacts* is where the session keeps large
-    attachments.
+    attachments. A transcript *for_people* has all that was said, compacted or not.
     """
     records = list(records)
-    repair = _Repair(artifacts)
+    repair = _Repair(artifacts, for_people=for_people)
     # A session keeps its title when the prompt that it comes from is rewound.
     repair.transcript.title = title_of(first_prompt(records))
     for record in without_rewound(records):
@@ -84,9 +89,10 @@ def without_rewound(records: Iterable[Record]) -> list[Record]:
 class _Repair:
     """Follows a journal, remembering which calls wait for a result."""
 
-    def __init__(self, artifacts: Path | None) -> None:
+    def __init__(self, artifacts: Path | None, *, for_people: bool) -> None:
         self.transcript = Transcript()
         self._artifacts = artifacts
+        self._for_people = for_people
         self._waiting: tuple[ToolCall, ...] = ()
         self._results: dict[str, list[ToolResult]] = {}
         self._prompt = ""
@@ -100,7 +106,11 @@ class _Repair:
             self._prompted(data)
         elif record.kind == "call.finished":
             self._finished(data)
-        elif record.kind == "transcript.compacted" and isinstance(data.get("messages"), list):
+        elif record.kind == COMPACTED and self._for_people:
+            self.settle()
+            place = len(self.transcript.messages)
+            self.transcript.compactions.append((place, _deed(data.get("message"))))
+        elif record.kind == COMPACTED and isinstance(data.get("messages"), list):
             self._compacted(data["messages"], is_restored=data.get("reason") == "restored")
         elif record.kind in {"session.started", "session.resumed", CHANGED}:
             self._follow_session(data)
@@ -176,3 +186,9 @@ class _Repair:
             return results.pop(0)
         self.transcript.interrupted.append(call)
         return ToolResult(INTERRUPTED, is_error=True, error_class="interrupted", call_id=call.id)
+
+
+def _deed(message: object) -> str:
+    """Return what a compaction did, without what its message says of the model's window."""
+    deed = message.partition(";")[0] if isinstance(message, str) else ""
+    return deed or "a plugin shortened the conversation"
