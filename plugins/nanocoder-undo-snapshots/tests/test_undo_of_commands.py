@@ -364,3 +364,15 @@ def test_permissions_go_back_with_the_content(nanocoder, work):
     assert (script.read_text(), script.stat().st_mode & 0o777) == ("old\n", 0o755)
     assert undo(nanocoder, "--redo").returncode == 0
     assert (script.read_text(), script.stat().st_mode & 0o777) == ("old\nnew\n", 0o644)
+
+
+@pytest.mark.contract("G4")
+def test_an_undo_speaks_of_commands_only_if_they_ran_in_what_is_undone(nanocoder, work):
+    work(write("notes.txt", "one\n"))
+    look = {"calls": [{"name": "bash", "arguments": {"command": "ls"}}]}
+    model = nanocoder.script(DONE, DONE, look, DONE)
+    done = nanocoder("run", "--continue", "--mode", "auto", "--model", model, "look")
+    assert done.returncode == 0, done.stderr
+    plan = undo(nanocoder).stdout
+    assert "remove notes.txt" in plan
+    assert "of bash" not in plan

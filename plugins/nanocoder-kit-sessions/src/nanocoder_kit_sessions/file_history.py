@@ -63,21 +63,16 @@ class History:
     def last(self) -> Piece | None:
         """Return the last run or call whose changes still stand, with the tools of later ones.
 
-        What came later changed no file through the workspace, but a command may have changed any.
+        What came later changed no file through the workspace, but a command may have changed any,
+        unless snapshots saw that it changed none.
         """
         later: list[str] = []
-        commands: list[str] = []
         for piece in reversed(self.pieces):
             if piece.undoes:
                 continue
             if self.standing(piece):
-                return evolve(
-                    piece,
-                    tools=[*piece.tools, *later],
-                    commands=[*piece.commands, *commands],
-                )
+                return evolve(piece, tools=[*piece.tools, *later])
             later += piece.tools
-            commands += piece.commands
         return None
 
     def last_undo(self) -> Piece | None:
