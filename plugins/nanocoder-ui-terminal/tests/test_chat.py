@@ -633,3 +633,44 @@ def test_a_stopped_compaction_that_comes_first_in_a_resumed_session_stops_nothin
     )
     again.type("four").see("1 turn")
     assert "interrupted" not in again.text
+
+
+@pytest.fixture
+def trimmed(chat, tmp_path):
+    """A conversation of three prompts, which compact-trim alone can shorten."""
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins]\ndisable = ["compact-summary"]\n')
+    answers = [{"text": f"{'word ' * 60} END {number}"} for number in range(1, 5)]
+    talk = chat(*answers, rows=70)
+    for number, prompt in enumerate(("alpha", "beta", "gamma"), 1):
+        talk.type(prompt).see(f"END {number}").see("1 turn", times=number).see("ask · ")
+    return talk
+
+
+@pytest.mark.contract("G5")
+def test_words_that_decide_nothing_are_named_and_what_is_shown_says_whose_it_is(trimmed):
+    told = "compact-trim takes no words: 'the parser' did not decide what is kept"
+    trimmed.type("/compact preview the parser").see("you: alpha").see("added for the model: ")
+    trimmed.see(told).type("/compact the parser").see("compact-trim shortened").see(told, times=2)
+
+
+@pytest.mark.contract("H9")
+def test_after_a_compaction_status_cost_and_context_count_the_same(trimmed):
+    trimmed.type("/compact").see("compact-trim shortened").type("/context").see("together")
+    total = re.search(r"together +([\d,]+)", trimmed.text).group(1)
+    trimmed.type("/cost").see("all requests: input")
+    assert re.search(rf"prompt, tools, conversation +{total} tokens", trimmed.text)
+    trimmed.see(f"· {total} tokens")
+
+
+@pytest.mark.contract("G5")
+@pytest.mark.parametrize("words", [["show"], ["export"], ["export", "--format", "html"]])
+def test_a_transcript_has_all_that_was_said_before_a_compaction(trimmed, start, words):
+    trimmed.type("/compact").see("compact-trim shortened").type("/exit").end()
+    shown = start(["sessions", *words], rows=70, columns=200)
+    shown.end()
+    parts = ["alpha", "END 1", "beta", "END 2", "gamma", "END 3", "compact-trim shortened"]
+    places = [shown.text.rindex(part) for part in parts]
+    assert places == sorted(places)
+    assert "left out to make room" not in shown.text

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from attrs import asdict
-from nanocoder import Event, Usage, counted, for_terminal
+from nanocoder import Event, Usage, counted, for_terminal, spoken
 from nanocoder_kit_context import (
     ASSUMED_WINDOW,
     aligned,
@@ -26,6 +26,7 @@ PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
 NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
 STOPPED: Final = "stopped; the conversation is as it was"
+NO_WORDS: Final = "{} takes no words: {!r} did not decide what is kept"
 WAY_BACK: Final = "To take it back: /compact restore"
 
 
@@ -56,7 +57,7 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
-        ("conversation", f"{conversation.context:,} tokens"),
+        ("prompt, tools, conversation", f"{conversation.context:,} tokens"),
         ("all requests: input", f"{usage.input_tokens:,} tokens"),
         ("from the cache", f"{usage.cache_read_tokens:,} tokens{share}"),
         ("output", f"{usage.output_tokens:,} tokens"),
@@ -82,10 +83,11 @@ def compact(conversation: "Conversation", argument: str) -> None:
     focus = argument.removeprefix(PREVIEW).strip()
     if argument.split(maxsplit=1)[:1] == [PREVIEW]:
         _preview(conversation, focus)
-    elif not _show_events(conversation, conversation.finish(_compact(conversation, argument))):
-        conversation.say(_why_nothing(session), "yellow")
-    else:
+    elif plugin := _show_events(conversation, conversation.finish(_compact(conversation, focus))):
+        _say_words_were_ignored(conversation, plugin, focus)
         conversation.say(WAY_BACK)
+    else:
+        conversation.say(_why_nothing(session), "yellow")
     conversation.usage += _difference(session.report.usage, before)
 
 
@@ -105,28 +107,41 @@ def _preview(conversation: "Conversation", focus: str) -> None:
     conversation.prepare(shortened)
     for message in shortened.messages:
         if message.typed is not None and message.role == "user":
-            conversation.say(message.text)
+            typed, added = spoken(message)
+            for label, text in (("you", typed), ("added for the model", added)):
+                if text:
+                    conversation.say(f"{label}: {text}")
     conversation.say(
         f"{shortened.plugin} would shorten the conversation from {shortened.before_tokens:,} to"
         f" {shortened.after_tokens:,} tokens, and from {len(conversation.session.messages)} to"
         f" {len(shortened.messages)} messages; /compact does it"
     )
+    _say_words_were_ignored(conversation, shortened.plugin, focus)
+
+
+def _say_words_were_ignored(conversation: "Conversation", plugin: str, words: str) -> None:
+    hooks = conversation.session.plugins.implementations("nanocoder_compact")
+    takes_words = any(hook.plugin == plugin and "focus" in hook.parameters for hook in hooks)
+    if words and not takes_words:
+        conversation.say(NO_WORDS.format(plugin, for_terminal(words)), "yellow")
 
 
 def _why_nothing(session: "Session") -> str:
     return STOPPED if session.compaction.cancel.is_set() else NOTHING
 
 
-def _show_events(conversation: "Conversation", events: Iterable[Event]) -> bool:
-    is_changed = False
+def _show_events(conversation: "Conversation", events: Iterable[Event]) -> str:
+    """Show what a compaction did; return the plugin that did it, "" for none."""
+    plugin = ""
     for event in events:
         if event.kind == "transcript.compacted":
-            is_changed = True
-            conversation.context = event.data["after_tokens"]
+            plugin = event.data["plugin"]
+            # The window holds the prompt and the tools, too.
+            conversation.context = sum(source.tokens for source in sources_of(conversation.session))
             conversation.say(event.data["message"])
         elif event.kind == "notice":
             conversation.say(use_chat_commands(event.data["text"]), "yellow")
-    return is_changed
+    return plugin
 
 
 def _difference(after: Usage, before: Usage) -> Usage:
