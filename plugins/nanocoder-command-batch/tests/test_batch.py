@@ -149,12 +149,24 @@ def test_a_second_start_skips_what_is_there_and_works_on_what_changed(fleet):
     assert json.loads(done.stdout.splitlines()[0])["skipped"] == 1
     second = {result["id"]: result["session_id"] for result in fleet.results}
     assert len(fleet.results) == 3
+    folders = {path.name for path in (fleet.folder / "results" / "artifacts").iterdir()}
+    assert folders == {result["key"] for result in fleet.results}
     assert second["a"] == first["a"]
     assert second["b"] != first["b"]
     forced = fleet.run("--force")
     assert json.loads(forced.stdout.splitlines()[0])["skipped"] == 0
     assert sorted(result["id"] for result in fleet.results) == ["a", "b", "c"]
     assert {result["id"]: result["session_id"] for result in fleet.results}["a"] != first["a"]
+
+
+def test_a_key_that_is_none_removes_nothing_outside(fleet):
+    fleet.tasks({"id": "a"})
+    assert fleet.run().returncode == 0
+    (fleet.folder / "results" / "mine.txt").write_text("mine")
+    path = fleet.folder / "results" / "results.jsonl"
+    path.write_text(json.dumps(fleet.results[0] | {"key": ".."}) + "\n")
+    assert fleet.run().returncode == 0
+    assert (fleet.folder / "results" / "mine.txt").read_text() == "mine"
 
 
 def test_failed_tasks_alone_run_again_where_that_is_asked(fleet):
@@ -259,6 +271,9 @@ def test_the_runner_and_the_directory_must_be_named_right(fleet):
     )
     missing = fleet.nanocoder("batch", "tasks.jsonl")
     assert (missing.returncode, "--results DIR" in missing.stderr) == (2, True)
+    missing = fleet.nanocoder("batch", "nope.jsonl").stderr
+    assert "there is no file 'nope.jsonl'; name a directory for the results" in missing
+    assert "required: TASKS;" in fleet.nanocoder("batch").stderr
     assert fleet.run("--workers", "0").returncode == 2
 
 

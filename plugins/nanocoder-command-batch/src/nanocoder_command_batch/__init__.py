@@ -9,7 +9,11 @@ from nanocoder import Argument, Command, Host, hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the command."""
     arguments = (
-        Argument("tasks", 'a file with one task a line, as JSON; "-" reads standard input'),
+        Argument(
+            "tasks",
+            'a file with one task a line, as JSON; "-" reads standard input',
+            metavar="TASKS",
+        ),
         Argument("--results", "the directory for the results", metavar="DIR"),
         Argument("--runner", "what works on the tasks", default="threads", metavar="NAME"),
         Argument("--workers", "how many tasks are worked on at once", kind="integer", metavar="N"),

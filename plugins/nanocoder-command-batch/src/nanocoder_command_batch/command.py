@@ -12,12 +12,13 @@ from nanocoder_kit_batch.progress import watcher_of
 from nanocoder_kit_batch.summary import write_summary
 
 SUMMARY: Final = "summary.html"
+NO_RESULTS: Final = "name a directory for the results: --results DIR"
 
 
 def run(arguments: Namespace, host: Host) -> int:
     """Work on the tasks; returns 0 if all are solved, 1 if some failed, 130 when interrupted."""
     if not arguments.results:
-        raise UsageError("name a directory for the results: --results DIR")
+        raise UsageError(_missing_tasks(arguments.tasks) + NO_RESULTS)
     note = read_note(arguments.note) if arguments.note else None
     tasks = read_tasks(arguments.tasks, _defaults(arguments, host))
     folder, cancel = Path(arguments.results), Cancel()
@@ -38,6 +39,10 @@ def run(arguments: Namespace, host: Host) -> int:
     if signals.number:
         return signals.exit_code
     return 0 if tally.solved == len(tasks) else 1
+
+
+def _missing_tasks(tasks: str) -> str:
+    return "" if tasks == "-" or Path(tasks).exists() else f"there is no file {tasks!r}; "
 
 
 def _defaults(arguments: Namespace, host: Host) -> Defaults:

@@ -7,6 +7,8 @@ start. Artifacts lie in `artifacts/KEY/` and are there before their line is.
 import fcntl
 import json
 import os
+import re
+import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
@@ -16,6 +18,7 @@ from nanocoder import UsageError
 LINES: Final = "results.jsonl"
 ARTIFACTS: Final = "artifacts"
 LOCK: Final = "lock"
+KEY: Final = re.compile(r"[0-9a-f]+")
 
 
 class Results:
@@ -70,7 +73,7 @@ class Results:
                 raise UsageError(f"{self.path}:{number}: {problem}")
 
     def drop(self, is_dropped: "Collection[str]") -> None:
-        """Forget the results with these keys, in one step."""
+        """Forget the results with these keys, in one step, and then their artifacts."""
         if not is_dropped:
             return
         new = self.path.with_suffix(".new")
@@ -83,6 +86,8 @@ class Results:
         new.replace(self.path)
         os.close(self._file)
         self._file = self._open()
+        for key in filter(KEY.fullmatch, is_dropped):  # a file may hold any key, such as ".."
+            shutil.rmtree(self.folder / ARTIFACTS / key, ignore_errors=True)
 
     def add(self, result: Mapping[str, Any], artifacts: Mapping[str, str]) -> None:
         """Keep one result: first its artifacts, then its line."""
