@@ -163,3 +163,8 @@ def test_days_that_are_no_time_are_an_error(nanocoder, days):
     done = nanocoder("stats", f"--days={days}")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"--days {days} is not valid" in done.stderr
+
+
+def test_the_help_says_that_calls_of_all_directories_count(nanocoder):
+    text = " ".join(nanocoder("stats", "--help").stdout.split())
+    assert "--cwd DIR where the configuration is from (default: here); calls of all" in text

@@ -7,6 +7,11 @@ from nanocoder import Argument, Command, Host, hookimpl
 
 OUTPUT = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
+CONFIGURED = Argument(
+    "--cwd",
+    "where the configuration is from (default: here); calls of all directories count",
+    metavar="DIR",
+)
 
 
 @frozen
@@ -102,7 +107,7 @@ def _stats_command() -> Command[Host]:
                 "exit with 1 if an objective is not met, or a burn rate is an alert",
                 kind="flag",
             ),
-            DIRECTORY,
+            CONFIGURED,
         ),
     )
 
