@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from nanocoder import Host
+from nanocoder import ApprovalAnswer, Host, open_session
 from nanocoder_command_policy.sample_arguments import sample_of
 from nanocoder_command_policy.typical_calls import typical_calls
 
@@ -259,6 +259,51 @@ def test_rules_are_proposed_for_what_was_asked_most_and_for_no_wrapper(nanocoder
     configure(done.stdout)
     assert nanocoder("policy", "replay", asked).returncode == 1
     assert nanocoder("policy", "suggest").stdout.startswith("# No rule to propose")
+
+
+@pytest.fixture
+def answer(nanocoder, monkeypatch):
+    """Make a session in which a person answers the question about each command."""
+    monkeypatch.setenv("HOME", str(nanocoder.home))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def work(command, *answers, cwd=nanocoder.cwd):
+        yes = iter(answers)
+
+        def approve(request):
+            return ApprovalAnswer(request.id, request.digest, approved=next(yes))
+
+        with open_session(cwd, mode="ask", approve=approve) as session:
+            for _ in answers:
+                list(session.call("bash", {"command": command}))
+
+    return work
+
+
+def test_what_a_person_refused_is_no_reason_for_a_rule(nanocoder, answer):
+    answer("touch util.py", False, False, False, True)
+    done = nanocoder("policy", "suggest")
+    assert done.stdout == (
+        "# No rule to propose: you were asked 4 times in this directory and refused 3 times,"
+        " and nothing repeats.\n"
+    )
+    answer("touch util.py", True, True)
+    assert nanocoder("policy", "suggest").stdout.startswith("# No rule to propose")
+    answer("touch util.py", True)
+    done = nanocoder("policy", "suggest")
+    assert "# approved 4 times, refused 3 times: touch util.py\n" in done.stdout
+    [proposal] = json.loads(nanocoder("policy", "suggest", "--json").stdout)
+    assert (proposal["times"], proposal["approved"], proposal["refused"]) == (4, 4, 3)
+
+
+def test_rules_are_proposed_for_the_calls_of_this_directory_alone(nanocoder, answer):
+    other = nanocoder.cwd / "other"
+    other.mkdir()
+    answer("touch util.py", True, True, cwd=other)
+    assert nanocoder("policy", "suggest").stdout.startswith("# No rule to propose")
+    there = nanocoder("policy", "suggest", "--cwd", str(other))
+    assert "# approved 2 times: touch util.py" in there.stdout
 
 
 def test_the_typical_calls_are_calls_that_the_tools_accept(nanocoder):

@@ -44,7 +44,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         ),
         _command(
             "suggest",
-            "propose rules for what you were asked most",
+            "propose rules for what you were asked most in this directory",
             Argument("--limit", "at most N rules (default: 10)", kind="integer", metavar="N"),
         ),
     ]

@@ -8,18 +8,25 @@ from attrs import frozen
 from nanocoder import Host, ToolCall, UsageError
 from nanocoder_kit_sessions import Record, session_store
 
-BY_A_PERSON = ("denied by the user", "denied: no answer", "denied: the answer")
+REFUSED = "denied by the user"
+BY_A_PERSON = (REFUSED, "denied: no answer", "denied: the answer")
 """How the message of a refusal begins that follows a question."""
 
 
 @frozen
 class StoredCall:
-    """A call of a session: *decision* is what the policies said of it then, in *mode*."""
+    """A call of a session: *decision* is what the policies said of it then, in *mode*.
+
+    *answer* is what a person said: "approved", "refused", or "" if none has answered. *cwd* is the
+    directory of the session.
+    """
 
     session: str
     call: ToolCall
     mode: str
     decision: str
+    answer: str = ""
+    cwd: str = ""
 
 
 def calls_of_session(host: Host, name: str) -> list[StoredCall]:
@@ -41,27 +48,29 @@ def calls_of_all_sessions(host: Host) -> list[StoredCall]:
 
 def stored_calls(session_id: str, records: Iterable[Record]) -> Iterator[StoredCall]:
     """Yield each call about which something was decided."""
-    mode, calls, decisions = "", dict[str, ToolCall](), dict[str, str]()
+    mode, cwd, calls = "", "", dict[str, ToolCall]()
+    decisions, answers = dict[str, str](), dict[str, str]()
     for record in records:
         data = record.data
-        mode = str(data.get("mode") or mode) if record.kind.startswith("session.") else mode
+        if record.kind.startswith("session."):
+            mode, cwd = str(data.get("mode") or mode), str(data.get("cwd") or cwd)
         if record.kind == "message":
             calls |= {call.id: call for call in _calls_in(data)}
             continue
         call_id = str(data.get("call_id", ""))
         if record.kind == "call.approved":
-            decisions[call_id] = "ask"
+            decisions[call_id], answers[call_id] = "ask", "approved"
         elif record.kind == "call.denied":
-            decisions[call_id] = _decision_of_refusal(data)
+            decisions[call_id], answers[call_id] = _decision_of_refusal(data)
             if call_id not in calls and "tool" in data:  # no model has called it
                 calls[call_id] = _call_of(data, call_id)
         elif record.kind == "call.started" and isinstance(data.get("arguments"), dict):
             calls[call_id] = _call_of(data, call_id)
             decisions.setdefault(call_id, "allow")
         elif record.kind == "call.finished":
-            decision = decisions.pop(call_id, "")
+            decision, answer = decisions.pop(call_id, ""), answers.pop(call_id, "")
             if decision and call_id in calls:
-                yield StoredCall(session_id, calls.pop(call_id), mode, decision)
+                yield StoredCall(session_id, calls.pop(call_id), mode, decision, answer, cwd)
 
 
 def _call_of(data: Mapping[str, Any], call_id: str) -> ToolCall:
@@ -70,9 +79,11 @@ def _call_of(data: Mapping[str, Any], call_id: str) -> ToolCall:
     return ToolCall(call_id, str(data.get("tool", "")), arguments, typed=data.get("typed") is True)
 
 
-def _decision_of_refusal(data: Mapping[str, Any]) -> str:
-    is_asked = data.get("error_class") == "approval_needed"
-    return "ask" if is_asked or str(data.get("message", "")).startswith(BY_A_PERSON) else "deny"
+def _decision_of_refusal(data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what was decided about a call that did not run, and what a person answered."""
+    message = str(data.get("message", ""))
+    is_asked = data.get("error_class") == "approval_needed" or message.startswith(BY_A_PERSON)
+    return "ask" if is_asked else "deny", "refused" if message.startswith(REFUSED) else ""
 
 
 def _calls_in(message: Mapping[str, Any]) -> Iterator[ToolCall]:

@@ -5,8 +5,8 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import field, frozen
-from nanocoder import Decision, Host
+from attrs import evolve, field, frozen
+from nanocoder import Decision, Host, counted
 
 from nanocoder_command_policy.differences import brief
 from nanocoder_command_policy.judging import Judge, judging
@@ -15,46 +15,85 @@ from nanocoder_command_policy.stored_calls import StoredCall, calls_of_all_sessi
 LIMIT: Final = 10
 EXAMPLES: Final = 3
 LEAST: Final = 2
-"""How often a person must have been asked for a rule to be worth it."""
+"""How many questions a rule must save to be worth it."""
 
 
 @frozen
 class Suggestion:
-    """Rules of one policy, how many questions they would have saved, and some of those calls."""
+    """Rules of one policy, how a person answered the calls they allow, and some of those calls.
+
+    *unanswered* is how often nobody could be asked.
+    """
 
     plugin: str
     rules: tuple[str, ...]
-    times: int = 0
+    approved: int = 0
+    refused: int = 0
+    unanswered: int = 0
     examples: tuple[str, ...] = field(default=())
+
+    @property
+    def times(self) -> int:
+        """How many questions the rules would have saved; a refusal was needed."""
+        return self.approved + self.unanswered
+
+    @property
+    def history(self) -> str:
+        """What became of the questions, in words."""
+        if not self.approved and not self.refused:
+            return f"asked {counted(self.unanswered, 'time')}"
+        answers = {"approved": self.approved, "refused": self.refused}
+        parts = [f"{answer} {counted(times, 'time')}" for answer, times in answers.items() if times]
+        if self.unanswered:
+            parts.append(f"asked {counted(self.unanswered, 'time')} where nobody could answer")
+        return ", ".join(parts)
+
+    def with_call(self, stored: StoredCall) -> "Suggestion":
+        """Return it with one more call that was asked about."""
+        name = stored.answer or "unanswered"
+        examples = tuple(dict.fromkeys((*self.examples, brief(stored.call))))[:EXAMPLES]
+        return evolve(self, examples=examples, **{name: getattr(self, name) + 1})
 
 
 def run(arguments: Namespace, host: Host) -> int:
     """Print the proposals as TOML; nothing is changed."""
-    stored = calls_of_all_sessions(host)
+    # A relative path of another directory's session is another file.
+    here = str(host.cwd.resolve())
+    stored = [it for it in calls_of_all_sessions(host) if it.cwd == here]
     with judging(host) as judge:
         proposals = suggestions(judge, stored)[: arguments.limit or LIMIT]
     if arguments.output == "json":
-        names = ("plugin", "rules", "times", "examples")
+        names = ("plugin", "rules", "times", "approved", "refused", "examples")
         host.print_json([{name: getattr(it, name) for name in names} for it in proposals])
         return 0
     if not proposals:
-        count = sum(it.decision == "ask" for it in stored)
-        host.print_line(f"# No rule to propose: you were asked {count} times, and nothing repeats.")
+        host.print_line(_none(stored))
         return 0
     for plugin in dict.fromkeys(it.plugin for it in proposals):
         host.print_line(f"[plugins.{plugin}]\nallow = [")
         for proposal in (it for it in proposals if it.plugin == plugin):
-            host.print_line(f"  # asked {proposal.times} times: {'; '.join(proposal.examples)}")
+            host.print_line(f"  # {proposal.history}: {'; '.join(proposal.examples)}")
             for rule in proposal.rules:
                 host.print_line(f"  {json.dumps(rule, ensure_ascii=False)},")
         host.print_line("]")
     return 0
 
 
+def _none(stored: Iterable[StoredCall]) -> str:
+    """Return the line that is printed where there is nothing to propose."""
+    asked = [it for it in stored if it.decision == "ask"]
+    refused = sum(it.answer == "refused" for it in asked)
+    times = f"you were asked {counted(len(asked), 'time')} in this directory"
+    if refused:
+        times += f" and refused {counted(refused, 'time')}"
+    return f"# No rule to propose: {times}, and nothing repeats."
+
+
 def suggestions(judge: Judge, stored: Iterable[StoredCall]) -> list[Suggestion]:
     """Return the rules that policies offer for calls that they asked about, by how often.
 
-    A policy offers none for what may run anything: wrappers, interpreters and runners.
+    A policy offers none for what may run anything: wrappers, interpreters and runners. What was
+    refused as often as it was approved is not proposed.
     """
     proposals = dict[tuple[str, ...], Suggestion]()
     for it in stored:
@@ -65,9 +104,6 @@ def suggestions(judge: Judge, stored: Iterable[StoredCall]) -> list[Suggestion]:
             continue
         key = (verdict.plugin, *verdict.grants)
         before = proposals.get(key) or Suggestion(verdict.plugin, verdict.grants)
-        examples = dict.fromkeys((*before.examples, brief(it.call)))
-        proposals[key] = Suggestion(
-            verdict.plugin, verdict.grants, before.times + 1, tuple(examples)[:EXAMPLES]
-        )
-    frequent = [it for it in proposals.values() if it.times >= LEAST]
+        proposals[key] = before.with_call(it)
+    frequent = [it for it in proposals.values() if it.times >= LEAST and it.times > it.refused]
     return sorted(frequent, key=lambda it: -it.times)
