@@ -63,6 +63,43 @@ def test_marks_that_stand_over_a_letter_take_no_column(text, cells):
     assert cells_of(text) == cells
 
 
+def test_columns_too_narrow_to_read_become_lines_with_their_heads(printed):
+    head = ("tool", "calls", "errors", "p50", "p95", "p99", "max", "objectives")
+    row = ("mcp_time_get", 3, "0 (0.0%)", "12 ms", "15 ms", "15 ms", "15 ms", "none")
+    assert printed(50, head, [row, row])[:8] == [
+        "tool: mcp_time_get",
+        "  calls: 3",
+        "  errors: 0 (0.0%)",
+        "  p50: 12 ms",
+        "  p95: 15 ms",
+        "  p99: 15 ms",
+        "  max: 15 ms",
+        "  objectives: none",
+    ]
+    assert len(printed(80, head, [row, row])) == 3
+
+
+@pytest.mark.parametrize("columns", [24, 40, 50, 60])
+def test_an_id_is_never_split(printed, columns):
+    session = "20261122-044755-ghdn"
+    head = ("session", "last used", "turns", "directory", "title")
+    row = (session, "59 min ago", 12, "/home/someone/project", "Write a function that greets")
+    lines = printed(columns, head, [row])
+    assert max(map(cells_of, lines)) <= columns
+    assert any(session in line for line in lines)
+    assert letters("".join(row[4])) <= letters("".join(lines))
+
+
+def test_a_cell_without_text_has_no_line_in_a_narrow_terminal(printed):
+    rows = [("20261122-044755-ghdn", "", "two\nlines")]
+    assert printed(20, ("session", "tags", "title"), rows) == [
+        "session:",
+        "20261122-044755-ghdn",
+        "  title: two",
+        "  lines",
+    ]
+
+
 def test_lines_of_a_cell_stay_in_their_column_and_become_one_in_a_pipe(printed):
     table = (("check", "detail"), [("model", "none.\nTake one")])
     assert printed(40, *table)[1:] == [

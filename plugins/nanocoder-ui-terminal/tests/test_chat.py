@@ -77,6 +77,15 @@ def test_help_lists_commands_and_keys_whole(columns, chat):
     assert "…" not in talk.text.partition("/help\n")[2].partition("ask · ")[0]
 
 
+@pytest.mark.parametrize("columns", [40, 24])
+def test_in_a_narrow_window_help_is_whole_below_each_command(columns, start):
+    talk = start(["--mode", "ask"], columns=columns).see("Ctrl-D").see("ask · ").type("/help")
+    talk.see("Ctrl-R").look_for(1)
+    shown = talk.text.partition("/help\n")[2].partition("ask · ")[0]
+    assert "…" not in shown
+    assert "resume an earlier session" in " ".join(shown.split())
+
+
 def test_tools_mode_and_model_can_be_seen_and_changed(chat):
     talk = chat(HI).type("/tools").see("read_file").see("tool-read")
     talk.type("/mode plan").see("mode: plan").see("plan · ")

@@ -1,5 +1,6 @@
 """Tables for a person: aligned columns, on a terminal wrapped to its width."""
 
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,12 +16,19 @@ BREAK_AFTER: Final = (" ", ".,/=:", "_-")
 """Marks after which a long cell may be broken, the best ones first."""
 WIDE: Final = 60
 """How wide a column is made that is not the last one."""
+READABLE: Final = 10
+"""A narrower column holds the pieces between two marks whole, or there are no columns."""
+_PIECE: Final = re.compile(r"[^ .,/=:_-]+[.,/=:_-]*|[.,/=:_-]+")
+_ID: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d{6})[\w-]{8,32}(?![\w-])")
+"""A word with a date or another long number, which a person copies as a whole."""
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows below their heads, aligned; numbers to the right.
 
-    On a terminal the cells are wrapped to its width. Elsewhere a row is a line with all there is.
+    On a terminal the cells are wrapped to its width, and where the columns would be too narrow to
+    read, each row becomes lines with the head and the cell. Elsewhere a row is a line with all
+    there is.
     """
     texts = [[for_terminal(str(cell)) for cell in row] for row in rows]
     right = [
@@ -31,6 +39,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     if not room:
         texts = [[" ".join(cell.split("\n")) for cell in row] for row in texts]
     widths = _widths([list(head), *texts], room)
+    if room and rows and not _is_readable([list(head), *texts], widths):
+        _print_records(head, texts, room)
+        return
     for line in [list(head), *texts]:
         pieces = [
             _wrapped(cell, width, hang=not place) if room else [cell]
@@ -62,6 +73,37 @@ def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
         widths[widest] -= 1
         over -= 1
     return widths
+
+
+def _is_readable(table: Sequence[Sequence[str]], widths: Sequence[int]) -> bool:
+    """Tell whether each column holds its IDs, and its words up to a few letters, whole."""
+    return all(
+        _least(cell) <= width
+        for column, width in zip(zip(*table, strict=True), widths, strict=True)
+        for cell in column
+    )
+
+
+def _least(cell: str) -> int:
+    """Return how many columns *cell* needs to be read."""
+    words = max((cells_of(piece) for piece in _PIECE.findall(cell)), default=0)
+    ids = max((cells_of(name) for name in _ID.findall(cell)), default=0)
+    return max(min(words, READABLE), ids)
+
+
+def _print_records(head: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> None:
+    """Print each row below the other: a line for each cell with its head, the first stands out."""
+    for row in rows:
+        for place, (name, cell) in enumerate(zip(head, row, strict=True)):
+            if not cell.strip():
+                continue
+            indent = GAP if place else ""
+            label = f"{name}: " if name else ""
+            is_beside = cells_of(label) + _least(cell) + len(GAP) <= room
+            lines = [label + cell] if is_beside else [label.rstrip(), *cell.split("\n")]
+            text = "\n".join(lines)
+            for line in _wrapped(text, room - len(indent), hang=True):
+                sys.stdout.write(f"{indent}{line}".rstrip() + "\n")
 
 
 def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:

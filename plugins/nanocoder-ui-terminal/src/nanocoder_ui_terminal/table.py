@@ -9,14 +9,14 @@ from nanocoder_ui_terminal.text_lines import message_lines
 
 GAP = 2
 MIN_COLUMNS = 16
-"""How wide the last column has to be for its cells to be wrapped instead of cut."""
+"""How wide the last column has to be; in a narrower window it is below the first one."""
 
 
 def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
     """Return the lines of a table that fit: the first column plain, the others dim.
 
-    The cells of the last column are wrapped between words. Where little room is left for them, a
-    row is one line, cut at the edge.
+    The cells of the last column are wrapped between words. Where little room is left for them, the
+    cells behind the first one are below it.
     """
     texts = [[" ".join(for_terminal(cell).split()) for cell in row] for row in rows]
     count = max(map(len, texts), default=0)
@@ -25,6 +25,8 @@ def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
         for place in range(count)
     ]
     room = terminal.width - sum(widths[:-1]) - GAP * (count - 1)
+    if count > 1 and room < min(MIN_COLUMNS, widths[-1]):
+        return [line for row in texts for line in _stacked(row, terminal)]
     lines = []
     for row in texts:
         is_wrapped = len(row) == count and room >= MIN_COLUMNS
@@ -32,6 +34,16 @@ def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
         lines += [_line([*row[:-1], *parts[:1]], widths, terminal)]
         lines += [_line([*[""] * (count - 1), part], widths, terminal) for part in parts[1:]]
     return lines
+
+
+def _stacked(row: Sequence[str], terminal: Terminal) -> list[str]:
+    """Return the first cell, and the others below it."""
+    rest = (" " * GAP).join(filter(None, row[1:]))
+    below = message_lines(rest, max(1, terminal.width - GAP)) if rest else ()
+    return [
+        *message_lines(row[0], max(1, terminal.width)),
+        *(" " * GAP + terminal.paint(line, "dim") for line in below),
+    ]
 
 
 def _line(row: Sequence[str], widths: Sequence[int], terminal: Terminal) -> str:
