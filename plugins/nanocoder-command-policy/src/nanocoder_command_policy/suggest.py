@@ -81,9 +81,9 @@ def run(arguments: Namespace, host: Host) -> int:
 
 def _none(stored: Iterable[StoredCall]) -> str:
     """Return the line that is printed where there is nothing to propose."""
-    asked = [it for it in stored if it.decision == "ask"]
-    refused = sum(it.answer == "refused" for it in asked)
-    times = f"you were asked {counted(len(asked), 'time')} in this directory"
+    questions = [it for it in stored if it.decision == "ask"]
+    refused = sum(it.answer == "refused" for it in questions)
+    times = f"you were asked {counted(len(questions), 'time')} in this directory"
     if refused:
         times += f" and refused {counted(refused, 'time')}"
     return f"# No rule to propose: {times}, and nothing repeats."
@@ -92,8 +92,8 @@ def _none(stored: Iterable[StoredCall]) -> str:
 def suggestions(judge: Judge, stored: Iterable[StoredCall]) -> list[Suggestion]:
     """Return the rules that policies offer for calls that they asked about, by how often.
 
-    A policy offers none for what may run anything: wrappers, interpreters and runners. What was
-    refused as often as it was approved is not proposed.
+    A policy offers none for what may run anything: wrappers, interpreters and runners. Rules for
+    calls with as many refusals as approvals are left out.
     """
     proposals = dict[tuple[str, ...], Suggestion]()
     for it in stored:
