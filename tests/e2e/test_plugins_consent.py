@@ -134,7 +134,9 @@ def test_nothing_is_installed_or_run_before_a_person_agrees(index):
     assert index.version == ""
     assert not index.place.mark.exists()
 
-    assert index.install(name, "--yes").returncode == 0
+    done = index.install(name, "--yes")
+    assert done.returncode == 0
+    assert "the next command reads acme-weather for the first time, and names it" in done.stderr
     assert index.version == "1.0"
     assert not index.place.mark.exists(), "to install is not to run"
 

@@ -22,6 +22,7 @@ from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
 SET: Final = "set-"
+FIRST_USE: Final = "installed; the next command reads {} for the first time, and names it as new"
 SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
 
@@ -38,9 +39,8 @@ def install(arguments: Namespace, host: Host) -> int:
         refuse_unseen(package)
     sources = [name for name in packages if _is_source(name)]
     with _unpacked([name for name in packages if name not in sources]) as unpacked:
-        code = unpacked.code or is_agreed(
-            proposals_of(unpacked.folder, packages, sources), arguments, host
-        )
+        proposals = [] if unpacked.code else proposals_of(unpacked.folder, packages, sources)
+        code = unpacked.code or is_agreed(proposals, arguments, host)
         if code and not unpacked.code:
             return code
         before = Before(unpacked.folder)
@@ -50,6 +50,8 @@ def install(arguments: Namespace, host: Host) -> int:
         _refuse_others(before, is_complete=not sources)
     for line in start_files():
         host.say(line)
+    if plugins := [name for proposal in proposals for name in proposal.package.plugins]:
+        host.say(FIRST_USE.format(", ".join(plugins)))
     return 0
 
 
