@@ -30,7 +30,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         ),
         Command(
             "plugins remove",
-            "uninstall with pip",
+            "uninstall with pip or uv",
             _lazy("packages", "remove"),
             (attrs.evolve(NAMES, completes="plugins"),),
             outside_calls=True,

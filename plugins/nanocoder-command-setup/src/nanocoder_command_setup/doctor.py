@@ -1,11 +1,13 @@
 """`nanocoder doctor`: what is wrong with this installation, and what to do about it."""
 
 import os
+import re
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 from nanocoder import (
     Host,
@@ -31,10 +33,15 @@ from nanocoder_discovery import find_plugins, site_paths
 from nanocoder_kit_redact import Redactor
 from nanocoder_kit_table import print_table
 
+from nanocoder_command_setup.packages import is_set, missing_requirements
 from nanocoder_command_setup.trust import plugin_reviews
 
 Check = tuple[str, str, str]
 """As the core has it: what was looked at, its status, and what a person should know."""
+
+_IN_FILE: Final = re.compile(r"[^\n]*?\.toml:\d+( \(managed\))?: ")
+"""How a problem begins that is in a file of the configuration."""
+_OF_PLUGIN: Final = re.compile(r"^plugin '[^']*': ")
 
 
 def run(arguments: Namespace, host: Host) -> int:
@@ -44,24 +51,43 @@ def run(arguments: Namespace, host: Host) -> int:
     return print_checks(checks, arguments.output, print_table)
 
 
-def _checks(host: Host) -> Iterator[Check]:
-    yield from core_checks(host)
+def _checks(host: Host) -> list[Check]:
+    checks = list(core_checks(host))
     try:
         _ = host.config
     except PersonError:
-        return  # the core's checks end with it
-    try:
-        yield from [
-            *_name_checks(host),
-            *_choice_checks(host),
-            *_model_checks(host),
-            *_settings_checks(host),
-        ]
-        yield from _review_checks(host)
-    except PersonError as error:  # of two plugins with one offer
-        yield "plugins", "wrong", str(error)
-    yield from _search_path_checks(host)
-    yield from _home_checks()
+        return checks  # the core's checks end with it
+    for part in (
+        _name_checks,
+        _choice_checks,
+        _model_checks,
+        _settings_checks,
+        _review_checks,
+        _package_checks,
+    ):
+        try:
+            checks += part(host)
+        except PersonError as error:  # of settings, or of two plugins with one offer
+            checks.append(("plugins", "wrong", str(error)))
+    return list(_once([*checks, *_search_path_checks(host), *_home_checks()]))
+
+
+def _once(checks: Sequence[Check]) -> Iterator[Check]:
+    """Yield each problem once, and no "ok" of a configuration that has a problem."""
+    in_files = any(
+        status != "ok" and (what == "configuration" or _IN_FILE.match(detail))
+        for what, status, detail in checks
+    )
+    problems: list[str] = []
+    for what, status, detail in checks:
+        is_ok = status == "ok"
+        text = _OF_PLUGIN.sub("", detail)
+        is_repeated = not is_ok and any(text in problem for problem in problems)
+        if is_repeated or (is_ok and what == "configuration" and in_files):
+            continue
+        if not is_ok:
+            problems.append(detail)
+        yield what, status, detail
 
 
 def _name_checks(host: Host) -> Iterator[Check]:
@@ -86,8 +112,11 @@ def _name_checks(host: Host) -> Iterator[Check]:
 def _settings_checks(host: Host) -> Iterator[Check]:
     """Yield what plugins say of their settings: a class may have `checks(trusted_folder)`."""
     plugins = host.plugins
-    for name in sorted(host.config.plugins_with_settings & plugins.entries.keys()):
-        checks = getattr(plugins.settings(name), "checks", None)
+    for name in sorted(plugins.entries.keys() - plugins.set_aside.keys()):
+        try:
+            checks = getattr(plugins.settings(name), "checks", None)
+        except PersonError:
+            continue  # the core's checks name it
         if checks is not None:
             yield from checks(host.config.trusted_folder)
 
@@ -102,6 +131,17 @@ def _review_checks(host: Host) -> Iterator[Check]:
     for lines, _ in reviews:
         text = lines[0].rstrip(":")
         yield "trust", "note", f"{text}, which do not count until you run nanocoder config trust"
+
+
+def _package_checks(_: Host) -> Iterator[Check]:
+    """Name what an installed plugin or set requires and is not installed: it was removed since."""
+    for name, missing in missing_requirements():
+        status = "note" if is_set(name) else "wrong"
+        detail = (
+            f"requires {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not"
+            f" installed; nanocoder plugins install {name} adds what is missing"
+        )
+        yield f"package {name}", status, detail
 
 
 def _search_path_checks(host: Host) -> Iterator[Check]:

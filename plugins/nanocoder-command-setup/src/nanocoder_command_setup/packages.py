@@ -132,6 +132,33 @@ def installed_packages() -> dict[str, str]:
     return packages
 
 
+def is_set(package: str) -> bool:
+    """Tell whether *package* is a set: a list of plugins."""
+    return _normal(package).startswith(SET)
+
+
+def missing_requirements() -> Iterator[tuple[str, list[str]]]:
+    """Yield each installed package of a plugin or set that lacks something, and what it lacks.
+
+    What is required only of some Python or system, or for an extra, is not looked at.
+    """
+    packages = {*installed_packages().values()}
+    distributions = _distributions()
+    present = {_index_name(each.name) for each in distributions}
+    for each in distributions:
+        if each.name not in packages:
+            continue
+        plain = [line for line in each.requires or () if ";" not in line]
+        names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in plain]
+        missing = [name for name in names if _index_name(name) not in present]
+        if missing:
+            yield each.name, missing
+
+
+def _index_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def _distributions() -> list[importlib.metadata.Distribution]:
     """Return the distributions whose metadata can be read, sorted by name."""
     named = {each.metadata["Name"]: each for each in importlib.metadata.distributions()}

@@ -1,6 +1,6 @@
 """The tools web_fetch and web_search: pages as markdown, results of a SearXNG."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from attrs import evolve, field, frozen
@@ -44,6 +44,10 @@ HTTPS_PORT = 443
 FIRST_ERROR = 400
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 ATTACHED_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
+NO_SEARCH = (
+    "no search is set up; the user can set the key instance of [plugins.tool-web] to the"
+    " address of a SearXNG"
+)
 _NUL = b"\0"
 
 
@@ -94,6 +98,11 @@ class Settings:
         default=30, validator=_validate_range(1, 1_000), metadata={"tighten": "min"}
     )
 
+    def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:
+        """Say for `nanocoder doctor` that every search would fail."""
+        if not self.instance:
+            yield "web_search", "note", NO_SEARCH
+
 
 @tool(
     risk="medium",
@@ -139,11 +148,7 @@ def web_search(
     """Search the web: addresses, snippets."""
     settings: Settings = ctx.settings or Settings()
     if not settings.instance:
-        raise ToolError(
-            "no search is set up; the user can set the key instance of [plugins.tool-web] to the"
-            " address of a SearXNG",
-            error_class="not_configured",
-        )
+        raise ToolError(NO_SEARCH, error_class="not_configured")
     hits = search(settings.instance, query, count, ctx.cancelled)
     lines = [
         f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")
