@@ -188,15 +188,42 @@ def test_a_sub_agent_is_below_the_call_that_started_it(nanocoder, collector):
         read = spans[read.parent_span_id]
 
 
-def test_a_collector_that_is_gone_is_said_once_and_costs_nothing(nanocoder):
+@pytest.fixture
+def gone():
+    """The address of a collector that has ended."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def test_a_call_says_at_its_end_that_nothing_was_sent_and_the_doctor_does(nanocoder, gone):
+    (nanocoder.cwd / "a.txt").write_text("hello")
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": gone}
+    done = nanocoder("call", "read_file", '{"path": "a.txt"}', env=environment)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if gone in line]
+    assert len(lines) == 1, done.stderr
+    assert f"the collector at {gone} takes no telemetry; what was not sent is lost" in lines[0]
+    done = nanocoder("doctor", "--output", "json", env=environment)
+    rows = {row["check"]: row for row in json.loads(done.stdout)["checks"]}
+    assert rows["telemetry"]["status"] == "wrong"
+    assert f"no collector answers at {gone}" in rows["telemetry"]["detail"]
+
+
+def test_the_doctor_sees_a_collector_that_listens(nanocoder, collector):
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+    rows = json.loads(nanocoder("doctor", "--output", "json", env=environment).stdout)["checks"]
+    assert [row["status"] for row in rows if row["check"] == "telemetry"] == ["ok"]
+
+
+def test_a_collector_that_is_gone_is_said_once_and_costs_nothing(nanocoder, gone):
+    url = gone
     script = nanocoder.script({"text": "Done."})
     done = nanocoder("run", "--model", script, "go", env={"OTEL_EXPORTER_OTLP_ENDPOINT": url})
     assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
     assert "Traceback" not in done.stderr
-    assert "Connection" not in done.stderr
+    assert [gone in line for line in done.stderr.splitlines()].count(True) == 1, done.stderr
+    assert "HTTPConnection" not in done.stderr
 
 
 def test_a_collector_that_never_answers_does_not_hold_up_the_end(tmp_path):

@@ -92,7 +92,7 @@ class Exporting:
             is_sent = all(reader.force_flush(TIMEOUT_S * 1_000) for reader in self._readers)
         if is_sent:
             return ""
-        return f"the collector at {self._address} takes no telemetry; the session goes on without"
+        return f"the collector at {self._address} takes no telemetry"
 
     def close(self) -> None:
         """Stop answering Prometheus."""

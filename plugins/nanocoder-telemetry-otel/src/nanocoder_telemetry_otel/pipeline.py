@@ -47,9 +47,18 @@ class Pipeline:
             raise ConnectionError(self._problem)
 
     def close(self) -> None:
-        """Send what is left, for a limited time."""
+        """Send what is left, for a limited time.
+
+        Raises ConnectionError if that failed, and no event of the session has raised it.
+        """
         self._items.put(None, timeout=CLOSE_S) if not self._items.full() else None
         self._thread.join(CLOSE_S)
+        problem = self._problem
+        if not problem and self._thread.is_alive():
+            problem = f"the collector at {self._settings.address} took not all within {CLOSE_S:g} s"
+        if problem and not self._is_reported:
+            self._is_reported = True
+            raise ConnectionError(f"{problem}; what was not sent is lost")
 
     def _work(self) -> None:
         try:

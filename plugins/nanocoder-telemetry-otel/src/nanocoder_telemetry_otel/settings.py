@@ -1,6 +1,7 @@
 """The table [plugins.telemetry-otel]."""
 
 import os
+from collections.abc import Iterator
 from typing import Any, Final
 
 from attrs import Attribute, field, frozen
@@ -10,6 +11,8 @@ ENDPOINT_VARIABLE: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 SIGNALS: Final = ("traces", "metrics", "logs")
 SCHEMES: Final = ("http://", "https://")
 MAX_PORT: Final = 65_535
+PORTS: Final = {"http": 80, "https": 443}
+CHECK_S: Final = 2.0
 
 
 def _validate_endpoint(_: object, __: "Attribute[Any]", value: str) -> None:
@@ -75,3 +78,20 @@ class Settings:
     def is_on(self) -> bool:
         """Whether anything is measured at all."""
         return bool(self.address or self.prometheus_port)
+
+    def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:
+        """Say for `nanocoder doctor` whether a collector listens at the address."""
+        if not self.address:
+            return
+        import socket  # only this check connects to anything here
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(self.address)
+            port = parts.port or PORTS[parts.scheme]
+            socket.create_connection((parts.hostname or "", port), CHECK_S).close()
+        except (OSError, ValueError, KeyError) as error:
+            what = f"no collector answers at {self.address}: {error}"
+            yield "telemetry", "wrong", f"{what}; sessions go on, and what they measure is lost"
+        else:
+            yield "telemetry", "ok", f"a collector listens at {self.address}"

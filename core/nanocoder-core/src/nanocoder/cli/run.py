@@ -164,17 +164,17 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
     interactive = host.is_interactive and arguments.output == "text"
     with host.signals as signals:
         with host.session(output=arguments.output, interactive=interactive) as session:
-            for event in session.call(arguments.tool, values):
-                last = event
-                if event.kind == "notice":
-                    host.say(event.data["text"])
+            for last in session.call(arguments.tool, values):
+                if last.kind == "notice":
+                    host.say(last.data["text"])
                 if signals.number:  # it may have come just before the call began
                     stop(session, signals.number)
         _show_result(last.data, session, arguments)
-    error_class = last.data["error_class"]
-    if error_class == Cancelled.error_class and signals.number:
+    for report in host.plugins.reports:
+        complain(str(report))
+    if last.data["error_class"] == Cancelled.error_class and signals.number:
         return signals.exit_code
-    return EXIT_CODES.get(error_class, 1)
+    return EXIT_CODES.get(last.data["error_class"], 1)
 
 
 def explain(arguments: argparse.Namespace, host: Host) -> int:
