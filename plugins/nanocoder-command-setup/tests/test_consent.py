@@ -42,3 +42,18 @@ def test_a_package_of_ours_without_a_plugin_may_be_installed_and_another_may_not
     assert "--yes" in lines[-1], "it is asked about, as any other"
     code, lines = decide("nanocoder-testings")
     assert (code, lines[-1].startswith("nanocoder-testings is no plugin")) == (3, True)
+
+
+def test_what_stays_as_it_is_is_not_listed():
+    program = Package("idna", "3.20", (), (), (), ("idna",))
+    newer = Package("idna", "3.21", (), (), (), ("idna",))
+
+    def lines(proposal):
+        screen = Screen()
+        assert is_agreed([proposal], Namespace(yes=True), screen) == 0
+        return screen.lines
+
+    assert lines(Proposal(program, program)) == []
+    assert lines(Proposal(newer, program)) == ["idna 3.21 (now 3.20): wants no more than before"]
+    plugin = Package("nanocoder-tool-acme", "1", ("tool-acme",), (), ())
+    assert lines(Proposal(plugin, plugin, is_named=True)), "what a person names is shown"

@@ -1,9 +1,12 @@
 """Installing and removing packages."""
 
+import subprocess
+
 import pytest
+from nanocoder_command_setup import packages
 
 pytestmark = pytest.mark.timeout(60)
-NO_INDEX = {"UV_NO_INDEX": "1", "PIP_NO_INDEX": "1"}
+NO_INDEX = {"UV_OFFLINE": "1", "UV_NO_CACHE": "1", "PIP_NO_INDEX": "1"}
 
 
 def test_an_installation_that_fails_says_what_to_do_without_an_index(nanocoder):
@@ -36,3 +39,39 @@ def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert "Nothing was removed" in done.stderr
+
+
+def test_a_missing_network_is_called_that(nanocoder):
+    index = "http://127.0.0.1:9/simple"  # nobody listens there
+    variables = {"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index, "PIP_RETRIES": "0"}
+    variables |= {"UV_HTTP_RETRIES": "0", "UV_NO_CACHE": "1"}
+    done = nanocoder("plugins", "install", "tool-nowhere", "--yes", env=variables)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert "could not be installed: no network, the package index cannot be reached" in line
+    assert "onnection refused" in line
+    assert "is not on your index" not in line
+
+
+def test_without_a_network_the_remembered_wheels_are_enough(tmp_path, monkeypatch):
+    calls = []
+
+    def run(command, **_):
+        calls.append(command)
+        is_offline = "--offline" in command
+        cause = b"error: x\n  cause: dns error\n"
+        return subprocess.CompletedProcess(command, 0 if is_offline else 2, b"", cause)
+
+    monkeypatch.setattr(packages.subprocess, "run", run)
+    monkeypatch.setattr(packages, "first_links", lambda: ["--find-links", "/wheels"])
+    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(packages.shutil, "which", lambda _: "uv")
+    ended = packages._unpack(tmp_path, ["nanocoder-tool-acme"])
+    assert (ended.code, ended.is_offline, len(calls)) == (0, True, 2)
+
+
+def test_a_slip_is_not_recommended_past_the_review(nanocoder):
+    done = nanocoder("plugins", "install", "telemetry-otl", "--yes")
+    assert done.returncode == 2
+    assert "did you mean 'nanocoder-telemetry-otel'?" in done.stderr
+    assert "pip install" not in done.stderr

@@ -148,6 +148,8 @@ def lines_of(proposal: Proposal) -> Iterator[str]:
     package, now = proposal.package, proposal.now
     name = _named(package)
     if now is not None and not proposal.is_more:
+        if now.version == package.version and not proposal.is_named:
+            return  # it stays as it is
         yield f"{name} (now {now.version}): wants no more than before"
         return
     yield name if now is None else f"{name} (now {now.version})"

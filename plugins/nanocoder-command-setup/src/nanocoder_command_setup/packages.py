@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest
+from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, one_line
 from nanocoder_kit_capabilities import first_links, start_files
 
 from nanocoder_command_setup.consent import is_agreed
@@ -25,6 +25,15 @@ SET: Final = "set-"
 FIRST_USE: Final = "installed; the next command reads {} for the first time, and names it as new"
 SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
+
+CAUSE_CHARS: Final = 160
+_NO_NETWORK: Final = re.compile(
+    "dns error|failed to lookup address|name resolution|name or service not known"
+    "|network is unreachable|connection refused|no route to host|NewConnectionError"
+    "|error sending request|operation timed out",
+    re.IGNORECASE,
+)
+"""What pip and uv write where the index cannot be reached."""
 
 
 def install(arguments: Namespace, host: Host) -> int:
@@ -44,7 +53,8 @@ def install(arguments: Namespace, host: Host) -> int:
         if code and not unpacked.code:
             return code
         before = Before(unpacked.folder)
-        ended = unpacked if code else _pip("install" if sources else "take", *packages)
+        options = ["--offline"] if unpacked.is_offline else []
+        ended = unpacked if code else _pip("install" if sources else "take", *options, *packages)
         if ended.code:
             return _failure(packages, ended, host)
         _refuse_others(before, is_complete=not sources)
@@ -56,6 +66,14 @@ def install(arguments: Namespace, host: Host) -> int:
 
 
 def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:
+    if ended.is_offline:
+        host.say(
+            f"{' '.join(packages)} could not be installed: no network, the package index cannot be"
+            f" reached ({ended.cause}). To install without it, name a folder or a wheel, as in"
+            f" nanocoder plugins install ./PATH, or set {ended.tool.upper()}_FIND_LINKS to a folder"
+            " that has the wheels of the package and of all that it requires"
+        )
+        return 1
     host.say(
         f"{' '.join(packages)} could not be installed: {ended.tool} ended with {ended.code}, see"
         " above. If the package is not on your index, name a folder or a wheel, as in nanocoder"
@@ -72,11 +90,16 @@ def _is_source(name: str) -> bool:
 
 
 class Ended(NamedTuple):
-    """Which program worked, its exit code, and the *folder* that it filled."""
+    """Which program worked, its exit code, and the *folder* that it filled.
+
+    *is_offline* tells that the index could not be reached, and *cause* why.
+    """
 
     tool: str = ""
     code: int = 0
     folder: Path = Path()
+    is_offline: bool = False
+    cause: str = ""
 
 
 @contextmanager
@@ -86,8 +109,18 @@ def _unpacked(packages: list[str]) -> Iterator[Ended]:
     The folder is removed afterwards.
     """
     with tempfile.TemporaryDirectory(prefix="nanocoder-install-") as folder:
-        ended = _pip("unpack", "--target", folder, *packages) if packages else Ended()
+        ended = _unpack(Path(folder), packages) if packages else Ended()
         yield ended._replace(folder=Path(folder))
+
+
+def _unpack(folder: Path, packages: list[str]) -> Ended:
+    """Unpack wheels into *folder*; without a network, those that are on this machine."""
+    words = ("--target", str(folder), *packages)
+    ended = _pip("unpack", *words)
+    if ended.is_offline and ended.tool == "uv" and first_links():
+        again = _pip("unpack", "--offline", *words)
+        return ended if again.code else again._replace(is_offline=True)
+    return ended
 
 
 def _refuse_others(before: Before, *, is_complete: bool) -> None:
@@ -140,7 +173,7 @@ def is_set(package: str) -> bool:
 def missing_requirements() -> Iterator[tuple[str, list[str]]]:
     """Yield each installed package of a plugin or set that lacks something, and what it lacks.
 
-    What is required only of some Python or system, or for an extra, is not looked at.
+    Requirements with a marker (an extra, a Python, a system) are left out.
     """
     packages = {*installed_packages().values()}
     distributions = _distributions()
@@ -187,10 +220,7 @@ def _refuse_slip(package: str) -> None:
     is_known = name in packages or name in installed_packages().values()
     if name.startswith(PREFIX) and not is_known and close:
         hint = did_you_mean(name, [start + close[0]])
-        raise UsageError(
-            f"{name!r} is not a package of nanocoder{hint} Nothing was installed; to install it"
-            f" anyway: pip install {name}"
-        )
+        raise UsageError(f"{name!r} is not a package of nanocoder{hint} Nothing was installed")
 
 
 def _pip(action: str, *packages: str) -> Ended:
@@ -215,4 +245,18 @@ def _pip(action: str, *packages: str) -> Ended:
             f"neither pip nor uv is available to change the packages in {sys.prefix}:"
             " install one of them first"
         )
-    return Ended(tool, subprocess.run(command, check=False).returncode)
+    if action != "unpack":
+        return Ended(tool, subprocess.run(command, check=False).returncode)
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE)
+    text = done.stderr.decode("utf-8", "replace")
+    cause = _offline_cause(text) if done.returncode else ""
+    if not cause and "--offline" not in packages:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    return Ended(tool, done.returncode, is_offline=bool(cause), cause=cause)
+
+
+def _offline_cause(text: str) -> str:
+    """Return why the index could not be reached, "" where pip or uv failed for another reason."""
+    lines = [line.strip() for line in text.splitlines() if _NO_NETWORK.search(line)]
+    return one_line(lines[-1].removeprefix("cause: "), CAUSE_CHARS) if lines else ""
