@@ -71,7 +71,7 @@ def test_without_a_network_the_remembered_wheels_are_enough(tmp_path, monkeypatc
 
 
 def test_a_slip_is_not_recommended_past_the_review(nanocoder):
-    done = nanocoder("plugins", "install", "telemetry-otl", "--yes")
+    done = nanocoder("plugins", "install", "command-setpu", "--yes")
     assert done.returncode == 2
-    assert "did you mean 'nanocoder-telemetry-otel'?" in done.stderr
+    assert "did you mean 'nanocoder-command-setup'?" in done.stderr
     assert "pip install" not in done.stderr

@@ -247,13 +247,13 @@ def _pip(action: str, *packages: str) -> Ended:
         )
     if action != "unpack":
         return Ended(tool, subprocess.run(command, check=False).returncode)
-    done = subprocess.run(command, check=False, stderr=subprocess.PIPE)
-    text = done.stderr.decode("utf-8", "replace")
-    cause = _offline_cause(text) if done.returncode else ""
+    process = subprocess.run(command, check=False, stderr=subprocess.PIPE)
+    text = process.stderr.decode("utf-8", "replace")
+    cause = _offline_cause(text) if process.returncode else ""
     if not cause and "--offline" not in packages:
         sys.stderr.write(text)
         sys.stderr.flush()
-    return Ended(tool, done.returncode, is_offline=bool(cause), cause=cause)
+    return Ended(tool, process.returncode, is_offline=bool(cause), cause=cause)
 
 
 def _offline_cause(text: str) -> str:
