@@ -376,6 +376,43 @@ def test_a_proxy_gets_the_requests_and_loopback_needs_none(serve, connect, monke
     assert ask(connect(direct, proxy="environment")) == [SseEvent("", b"2")]
 
 
+def last_failure(client):
+    """Return the failure that is left after all tries, which have no pauses."""
+    retry = Retry(sleep=lambda *_: None)
+    pieces = []
+    with pytest.raises(ProviderError) as caught:
+        pieces += retry.run(lambda: client.stream_events("/x", b"{}", Cancel()), Cancel())
+    return str(caught.value)
+
+
+def test_a_proxy_that_does_not_answer_is_named_and_not_the_vendor(connect, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
+    for name in ("https_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    text = last_failure(connect("https://model.test", proxy="environment"))
+    assert text.startswith("the proxy http://")
+    assert "127.0.0.1:9 (HTTPS_PROXY) cannot be reached: " in text
+    assert "onnection refused" in text
+    assert text.endswith("(tried 2 times)")
+    assert "secret" not in text
+    text = last_failure(connect("https://model.test", proxy="http://127.0.0.1:9"))
+    assert text.startswith("the proxy http://127.0.0.1:9 cannot be reached: ")
+
+
+def test_a_proxy_that_refuses_is_named(serve, connect):
+    proxy = serve(*[refusal(502, {}) for _ in range(9)])
+    text = str(failure(connect("https://model.test", proxy=proxy.url)))
+    assert text.startswith(f"the proxy {proxy.url} does not connect to model.test: ")
+
+
+def test_a_name_without_an_address_is_tried_twice_and_called_that(connect):
+    text = last_failure(connect("https://nowhere.invalid"))
+    assert text.startswith(
+        "nowhere.invalid cannot be reached: there is no network, or the name is wrong: "
+    )
+    assert text.endswith("(tried 2 times)")
+
+
 def test_get_json_returns_what_the_server_has(serve, connect):
     server = serve(refusal(200, {"data": [1]}))
     assert connect(server).get_json("/models") == {"data": [1]}

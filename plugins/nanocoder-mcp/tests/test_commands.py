@@ -56,6 +56,7 @@ def test_what_cannot_be_added_changes_nothing(mcp):
     for words, problem in (
         (["bad name!", "--", "x"], "is no name for a server"),
         (["x", "--yes", "--", "no-such-program"], "there is no program 'no-such-program' on PATH"),
+        (["x", "--yes", "--", "/nowhere/server"], "there is no program '/nowhere/server'"),
         (["x", "--", *START, "good"], "run this again with --yes"),
         (["x"], "name what to start"),
         (["x", "--", "sh", "-c", "echo hi"], "exit code 0 and wrote 'hi', so it is no MCP server"),

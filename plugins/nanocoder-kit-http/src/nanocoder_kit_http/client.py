@@ -1,5 +1,6 @@
 """One server over HTTP: requests that stream, can be cancelled, and fail as ProviderError."""
 
+import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -10,7 +11,14 @@ from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
 from nanocoder_kit_http.breaker import breaker_of
-from nanocoder_kit_http.failures import FinalError, failure_of_status, one_line, words_of_page
+from nanocoder_kit_http.failures import (
+    FinalError,
+    UnreachedError,
+    failure_of_status,
+    is_name_failure,
+    one_line,
+    words_of_page,
+)
 from nanocoder_kit_http.json_text import decode_json
 from nanocoder_kit_http.keys import Key
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
@@ -60,6 +68,7 @@ class Client:
         }
         self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
         self._proxy = "" if self.is_local else proxy
+        self._way = ""  # the proxy as messages name it
         self._key = key
         self._has_answered = False
         self._breaker = breaker_of(self._base_url)
@@ -165,7 +174,11 @@ class Client:
 
         bounds = transport.Bounds()
         is_from_environment = self._proxy == "environment"
-        proxy = _environment_proxy(self._base_url) if is_from_environment else self._proxy
+        proxy, variable = self._proxy, ""
+        if is_from_environment:
+            proxy, variable = _environment_proxy(self._base_url)
+        source = f" ({variable})" if variable else ""
+        self._way = f"the proxy {without_password(one_line(proxy))}{source}" if proxy else ""
         timeouts = self._timeouts
         client = transport.open_client(
             self._transport or transport.Transport(bounds, proxy=proxy),
@@ -219,7 +232,10 @@ class Client:
         if isinstance(error, httpx.ReadTimeout):
             return timers.expired()
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return self._connect_failure(detail)
+            return self._connect_failure(detail, error)
+        if isinstance(error, httpx.ProxyError) and self._way:
+            problem = f"{self._way} does not connect to {self.host}: {detail}"
+            return ProviderError(problem, kind="network")
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             return ProviderError(
                 f"the connection to {self.host} broke off: {detail}", kind="network"
@@ -230,7 +246,7 @@ class Client:
             )
         return ProviderError(f"asking {self.host} failed: {detail}", kind="network")
 
-    def _connect_failure(self, detail: str) -> ProviderError:
+    def _connect_failure(self, detail: str, error: Exception) -> ProviderError:
         if "CERTIFICATE_VERIFY_FAILED" in detail:
             advice = "; set SSL_CERT_FILE if your company has its own certificates"
             return FinalError(
@@ -243,7 +259,15 @@ class Client:
                 kind="network",
             )
         again = " any more" if self._has_answered else ""
-        return ProviderError(f"{self.host} cannot be reached{again}: {detail}", kind="network")
+        if is_name_failure(error):
+            detail = f"there is no network, or the name is wrong: {detail}"
+        problem = f"{self.host} cannot be reached{again}: {detail}"
+        is_proxy = bool(self._way) and "[SSL" not in detail  # TLS begins behind it
+        if is_proxy:
+            problem = f"{self._way} cannot be reached{again}: {detail}"
+        if not self._has_answered and (is_proxy or is_name_failure(error)):
+            return UnreachedError(problem, kind="network")
+        return ProviderError(problem, kind="network")
 
 
 def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa: FBT001
@@ -283,14 +307,17 @@ def _host(address: str) -> str:
     return (f"[{name}]" if ":" in name else name) + port
 
 
-def _environment_proxy(base_url: str) -> str:
+def _environment_proxy(base_url: str) -> tuple[str, str]:
+    """Return the proxy for *base_url* and the variable that names it, "" for none."""
     from urllib.request import getproxies, proxy_bypass  # only servers elsewhere need it
 
     parts = urlsplit(base_url)
     if proxy_bypass(parts.netloc):
-        return ""
+        return "", ""
     proxies = getproxies()
-    return proxies.get(parts.scheme, "") or proxies.get("all", "")
+    kind = next((kind for kind in (parts.scheme, "all") if proxies.get(kind)), "")
+    names = (f"{kind}_proxy", f"{kind}_proxy".upper())
+    return proxies.get(kind, ""), next((name for name in names if os.environ.get(name)), "")
 
 
 def _first_chunk(chunks: Iterator[bytes]) -> bytes:

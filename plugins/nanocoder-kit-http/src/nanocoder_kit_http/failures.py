@@ -1,5 +1,6 @@
 """From a server's refusal to a ProviderError that says what happened and what can be done."""
 
+import errno
 import json
 import time
 from collections.abc import Mapping
@@ -62,6 +63,7 @@ _RETRY_WORDS: Final = {"true": True, "false": False}
 """What the header x-should-retry says, which knows better than the status."""
 _PAGE_CHARS: Final = 200
 _FORBIDDEN: Final = 403
+_NO_NETWORK: Final = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
 _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
 
@@ -71,6 +73,22 @@ class FinalError(ProviderError):
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, **{**fields, "retry": False})
+
+
+class UnreachedError(ProviderError):
+    """No request has left this machine or its network yet: more than a second try is no help."""
+
+
+def is_name_failure(error: BaseException | None) -> bool:
+    """Tell whether *error* came of a name without an address, or of no network at all."""
+    import socket  # only failures need it
+
+    while error is not None:
+        is_unreachable = isinstance(error, OSError) and error.errno in _NO_NETWORK
+        if isinstance(error, socket.gaierror) or is_unreachable:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def failure_of_status(

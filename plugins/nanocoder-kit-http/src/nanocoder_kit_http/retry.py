@@ -9,13 +9,15 @@ from attrs import field, frozen
 from nanocoder import Cancel, ProviderError, Retrying
 
 from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
-from nanocoder_kit_http.failures import RETRIED_KINDS
+from nanocoder_kit_http.failures import RETRIED_KINDS, UnreachedError
 
 T = TypeVar("T")
 
 OVER_BUDGET: Final = (
     f"not tried again: {RETRIES} requests to this server were repeated in {BUDGET_S:.0f} s"
 )
+UNREACHED_TRIES: Final = 2
+"""How often a request is tried before anything has reached a server."""
 _BYTES_OF_CHANCE: Final = 4
 
 
@@ -64,12 +66,13 @@ class Retry:
             except ProviderError as error:
                 if begun or not self._is_worth_it(error):
                     raise
-                if number == self.tries:
+                tries = self._tries_of(error)
+                if number >= tries:
                     raise _ended(error, f"tried {number} times" if number > 1 else "") from error
                 if not self.budget.take():
                     raise _ended(error, OVER_BUDGET) from error
                 pause = self._pause(error, number)
-                yield Retrying(str(error), number + 1, self.tries, error.status, round(pause, 1))
+                yield Retrying(str(error), number + 1, tries, error.status, round(pause, 1))
                 self.sleep(cancel, pause)
                 cancel.check()
             else:
@@ -79,6 +82,10 @@ class Retry:
         if error.retry is False or (error.retry is None and error.kind not in RETRIED_KINDS):
             return False
         return (error.retry_after_s or 0.0) <= self.longest_wait_s
+
+    def _tries_of(self, error: ProviderError) -> int:
+        is_unreached = isinstance(error, UnreachedError)
+        return min(self.tries, UNREACHED_TRIES) if is_unreached else self.tries
 
     def _pause(self, error: ProviderError, number: int) -> float:
         longest = min(self.cap_s, self.first_s * (1 << number - 1))

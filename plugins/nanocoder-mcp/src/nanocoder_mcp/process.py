@@ -103,6 +103,10 @@ class ServerProcess:
                 bufsize=0,
                 start_new_session=True,
             )
+        except FileNotFoundError as error:
+            what = "folder" if error.filename == str(self._cwd) else "program"
+            problem = f"cannot be started: there is no {what} {error.filename!r}"
+            raise ToolError(problem, error_class="spawn_failed") from error
         except (OSError, ValueError) as error:
             raise ToolError(f"cannot be started: {error}", error_class="spawn_failed") from error
         return process, Family(brand, process.pid)
