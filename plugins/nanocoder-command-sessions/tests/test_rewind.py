@@ -248,3 +248,19 @@ def test_a_session_rewound_to_its_begin_says_that_nothing_is_in_it(talk):
         "There is nothing in the conversation; what was said in it was rewound, and its journal"
         " keeps it.\n"
     )
+
+
+@pytest.mark.contract("G3")
+def test_a_rewound_session_is_listed_with_the_turns_that_are_left(talk):
+    def turns():
+        (listed,) = json.loads(talk("sessions", "list", "--output", "json").stdout)
+        return listed["turns"]
+
+    assert turns() == 6
+    talk("sessions", "rewind", "--to", "2", "--yes")
+    assert turns() == 2
+    talk("sessions", "rewind", "--to", "1", "--yes")
+    assert turns() == 0
+    model = talk.script({"text": "Begun again."})
+    done = talk("run", "--continue", "--model", model, "Again")
+    assert (done.returncode, turns()) == (0, 1), done.stderr

@@ -183,3 +183,17 @@ def test_sessions_are_named_and_found_by_words(nanocoder, small):
     assert f"{nanocoder.cwd} with 'nowhere at all' in its title or first prompt (--all" in none
     missing = nanocoder("sessions", "rename", "2001", "x")
     assert (missing.returncode, "there is no session '2001'" in missing.stderr) == (2, True)
+
+
+def test_sessions_of_directories_that_are_gone_are_counted_and_listed_on_demand(nanocoder):
+    for name in ("kept", "gone"):
+        folder = nanocoder.cwd / name
+        folder.mkdir()
+        model = nanocoder.script({"text": "Hi."})
+        nanocoder("run", "--cwd", str(folder), "--model", model, f"In {name}")
+    (nanocoder.cwd / "gone").rmdir()
+    shown = nanocoder("sessions", "list", "--all")
+    assert ("In kept" in shown.stdout, "In gone" in shown.stdout) == (True, False)
+    assert "1 of directories that are gone not shown (--gone lists them)." in shown.stderr
+    shown = nanocoder("sessions", "list", "--all", "--gone")
+    assert ("In gone" in shown.stdout, "gone not shown" in shown.stderr) == (True, False)

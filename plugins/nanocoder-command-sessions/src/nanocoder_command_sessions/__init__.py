@@ -65,6 +65,7 @@ def _list() -> Command[Host]:
             Argument("--tag", "only those with this tag", metavar="TAG"),
             Argument("--tree", "forks below the session that they began with", kind="flag"),
             Argument("--empty", "also sessions in which no model answered", kind="flag"),
+            Argument("--gone", "also sessions whose directory is gone, with --all", kind="flag"),
             OUTPUT,
             DIRECTORY,
         ),

@@ -25,6 +25,7 @@ IN_JSON: Final = (
     "forked_from",
 )
 EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
+GONE: Final = "{} of directories that are gone not shown (--gone lists them)."
 
 
 def list_sessions(arguments: Namespace, host: Host) -> int:
@@ -38,7 +39,8 @@ def list_sessions(arguments: Namespace, host: Host) -> int:
         and (not arguments.tag or arguments.tag.lstrip("#").casefold() in tags.get(summary.id, ()))
     ]
     here = [summary for summary in matching if arguments.all or summary.cwd == str(host.cwd)]
-    listed = [summary for summary in here if summary.turns or arguments.empty]
+    answered = [summary for summary in here if summary.is_answered or arguments.empty]
+    listed = [each for each in answered if arguments.gone or _is_there(host, each)]
     if arguments.output == "json":
         host.print_json([_data(summary, tags) for summary in listed])
         return 0
@@ -46,9 +48,16 @@ def list_sessions(arguments: Namespace, host: Host) -> int:
         _print_list(host, arguments, listed, tags)
     else:
         host.print_line(_no_session(arguments, host))
-    if len(here) > len(listed):
-        host.say(EMPTY.format(len(here) - len(listed)))
+    if len(here) > len(answered):
+        host.say(EMPTY.format(len(here) - len(answered)))
+    if len(answered) > len(listed):
+        host.say(GONE.format(len(answered) - len(listed)))
     return 0
+
+
+def _is_there(host: Host, summary: SessionSummary) -> bool:
+    """Tell whether the directory of a session exists; those of batches end with their tasks."""
+    return summary.cwd == str(host.cwd) or os.path.isdir(summary.cwd)
 
 
 def _no_session(arguments: Namespace, host: Host) -> str:

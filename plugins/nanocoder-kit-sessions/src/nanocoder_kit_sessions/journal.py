@@ -46,6 +46,7 @@ class RecordJournal(ABC):
         self._seq = last.seq
         self._turn = last.turn
         self._title = last.title
+        self._is_rewound = last.is_rewound
         self._at = last.at
         self._lock = threading.RLock()  # what warn calls may append
 
@@ -83,6 +84,16 @@ class RecordJournal(ABC):
 
         return repaired(self.records(), self.artifacts)
 
+    def rewind(self, first: int, prompt: int) -> None:
+        """Take the records from number *first* on, where *prompt* begins, out of the conversation.
+
+        Raises: UsageError when the records cannot be read.
+        """
+        with self._lock:
+            turns = [record.turn for record in self.records() if record.seq < first]
+            self._turn, self._is_rewound = next(reversed(turns), 0), True
+            self.append("transcript.rewound", {"from": first, "prompt": prompt}, sync=True)
+
     def rename(self, title: str) -> None:  # noqa: ARG002 - files take it
         """Give the session a title; raises UsageError when it is empty, or nothing is kept."""
         raise UsageError("this session is not kept, so it cannot be named")
@@ -105,7 +116,8 @@ class RecordJournal(ABC):
         self._seq += 1
         if kind == "message" and data.get("role") == "assistant":
             self._turn += 1
-        record = Record(self._seq, kind, self._at, data, self._turn, self._title)
+        state = self._turn, self._title, self._is_rewound
+        record = Record(self._seq, kind, self._at, data, *state)
         self._keep(record, sync=sync)
         return self._seq
 

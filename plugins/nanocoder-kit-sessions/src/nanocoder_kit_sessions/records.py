@@ -47,6 +47,7 @@ class Record(Value):
     *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
     *turn* is the number of the model's answers so far, this record included. *title* is the name
     that a person gave the session, in each record from then on: a list reads the last one only.
+    After a rewind *turn* is the number of the answers that are left, and *is_rewound* is true.
     """
 
     seq: int
@@ -55,6 +56,7 @@ class Record(Value):
     data: Mapping[str, Any]
     turn: int = 0
     title: str = ""
+    is_rewound: bool = False
 
     def line(self) -> bytearray:
         """Return the line of a journal that holds the record, ending in a line feed."""
@@ -65,6 +67,7 @@ class Record(Value):
             "turn": self.turn,
         }
         head |= {"title": self.title} if self.title else {}
+        head |= {"rewound": True} if self.is_rewound else {}
         body = _json(head, self.data)
         del body[-1:]  # the brace: the checksum is the last field
         body += SEAL % zlib.crc32(body)
@@ -148,7 +151,8 @@ def _record(fields: Any) -> Record:
         raise TypeError(kind)
     if not 0.0 <= at < FAR_S:
         raise ValueError(at)
-    return Record(seq, kind, float(at), data, int(turn), str(fields.get("title", "")))
+    title, is_rewound = str(fields.get("title", "")), fields.get("rewound") is True
+    return Record(seq, kind, float(at), data, int(turn), title, is_rewound)
 
 
 def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:

@@ -108,7 +108,7 @@ def _changed_files(journal: RecordJournal, prompt: Prompt) -> list[str]:
 
 
 def _rewind_conversation(journal: RecordJournal, prompt: Prompt, paths: Sequence[str]) -> None:
-    journal.append("transcript.rewound", {"from": prompt.seq, "prompt": prompt.number}, sync=True)
+    journal.rewind(prompt.seq, prompt.number)
     if paths:
         note = NEWER_FILES.format(", ".join(paths[:MAX_NAMED]))
         journal.append("message", encode_message(Message("user", note, typed="")))

@@ -40,6 +40,8 @@ class SessionSummary(Value):
 
     *title* is the name it was given, else the first words of *prompt*, which is its first prompt as
     far as it was read. *forked_from* is the id of the session whose messages it began with.
+    *turns* is the number of the answers that are in the conversation: of one that *is_rewound* none
+    may be left.
     """
 
     id: str
@@ -52,6 +54,12 @@ class SessionSummary(Value):
     size: int
     forked_from: str = ""
     prompt: str = ""
+    is_rewound: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Tell whether a model has answered, even if the answers were rewound."""
+        return bool(self.turns) or self.is_rewound
 
 
 class SessionStore:
@@ -209,7 +217,7 @@ class SessionStore:
         here = [summary for summary in self.list() if summary.cwd == directory]
         for summary in here:
             # One without a prompt is a single call; one that no model answered is not listed.
-            if summary.title and summary.turns:
+            if summary.title and summary.is_answered:
                 return summary.id
         begun = [summary.id for summary in here if summary.title][:1]
         hint = "".join(f"; no model answered in {name}, which its ID resumes" for name in begun)
@@ -334,9 +342,8 @@ def _summary_of(path: Path) -> SessionSummary | None:
         str(first.data.get(name, "")) for name in ("cwd", "model", "forked_from", "title")
     )
     title = last.title or title or title_of(prompt)
-    return SessionSummary(
-        path.stem, first.at, last.at, cwd, model, title, last.turn, size, forked_from, prompt
-    )
+    begun = (path.stem, first.at, last.at, cwd, model, title)
+    return SessionSummary(*begun, last.turn, size, forked_from, prompt, last.is_rewound)
 
 
 def _last(descriptor: int, size: int) -> Record | None:

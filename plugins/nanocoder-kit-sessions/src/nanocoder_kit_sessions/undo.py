@@ -141,7 +141,7 @@ def _with_changes(store: SessionStore, name: str, cwd: Path) -> str:
     if name != "last":
         return name
     for summary in sessions_with_work(store, cwd):
-        if summary.turns or _stored_history(store, summary.id).last() is not None:
+        if summary.is_answered or _stored_history(store, summary.id).last() is not None:
             return summary.id
     return name
 

@@ -78,7 +78,9 @@ class Sessions:
 
         An empty query means all. The current session is never among them.
         """
-        sessions = [each for each in self._list_all() if each.turns and each.id != self._own_id]
+        sessions = [
+            each for each in self._list_all() if each.is_answered and each.id != self._own_id
+        ]
         if query.isdecimal() and len(query) <= MAX_DIGITS:
             ids = self._numbered or [session.id for session in sessions]
             number = int(query)

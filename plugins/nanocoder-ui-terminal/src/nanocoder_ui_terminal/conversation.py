@@ -282,4 +282,4 @@ def _sessions_of(host: Host) -> list[SessionSummary]:
     """Return the conversations of the host's directory, the last used first."""
     directory = str(host.cwd)
     sessions = session_store(host).list()
-    return [each for each in sessions if each.title and each.turns and each.cwd == directory]
+    return [each for each in sessions if each.title and each.is_answered and each.cwd == directory]
