@@ -77,6 +77,18 @@ def test_columns_too_narrow_to_read_become_lines_with_their_heads(printed):
         "  objectives: none",
     ]
     assert len(printed(80, head, [row, row])) == 3
+    wider = (*head[:2], "answered", "denied", *head[2:])
+    shown = printed(80, wider, [(*row[:2], 3, 0, *row[2:])])
+    assert shown[0].split() == list(wider)
+    assert [line.split()[0] for line in shown[1:]] == ["mcp_", "time_", "get"]
+
+
+def test_a_number_is_whole_in_a_narrow_column_and_breaks_before_its_unit(printed):
+    assert printed(20, ("p50", "p95", "objectives"), [("8.4 ms", "9.5 ms", "none")]) == [
+        "p50  p95  objectives",
+        "8.4  9.5  none",
+        "ms   ms",
+    ]
 
 
 @pytest.mark.parametrize("columns", [24, 40, 50, 60])

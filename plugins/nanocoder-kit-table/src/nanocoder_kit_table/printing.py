@@ -18,7 +18,7 @@ WIDE: Final = 60
 """How wide a column is made that is not the last one."""
 READABLE: Final = 10
 """A narrower column holds the pieces between two marks whole, or there are no columns."""
-_PIECE: Final = re.compile(r"[^ .,/=:_-]+[.,/=:_-]*|[.,/=:_-]+")
+_PIECE: Final = re.compile(r"\d[\d.,:]*|[^ .,/=:_-]+[.,/=:_-]*|[.,/=:_-]+")
 _ID: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d{6})[\w-]{8,32}(?![\w-])")
 """A word with a date or another long number, which a person copies as a whole."""
 
@@ -68,8 +68,11 @@ def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
         is_last = place == len(table[0]) - 1
         widths.append(max(needed) if is_last else max(min(width, WIDE) for width in needed))
     over = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    least = [max(map(_least, column)) for column in zip(*table, strict=True)] if room else []
     while room and over > 0:
-        widest = widths.index(max(widths))
+        # What can be read in fewer columns gives them first, the widest before the others.
+        spare = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+        widest = spare.index(max(spare)) if any(spare) else widths.index(max(widths))
         widths[widest] -= 1
         over -= 1
     return widths
@@ -129,6 +132,8 @@ def _break(text: str, width: int) -> int:
     end = len(list(takewhile(lambda cells: cells <= width, used)))
     indent = len(text) - len(text.lstrip())
     end = max(end, indent + 1)
+    if text[end : end + 1] == " ":
+        return end
     breaks = (max(text.rfind(mark, 0, end) for mark in marks) + 1 for marks in BREAK_AFTER)
     return next((place for place in breaks if place > max(end // 4, indent)), end)
 
