@@ -334,3 +334,22 @@ def test_the_doctor_and_the_list_say_which_variable_has_the_key(nanocoder):
     (row,) = [line for line in listed.splitlines() if line.startswith("google")]
     assert "GOOGLE_API_KEY" in row
     assert "GEMINI_API_KEY" not in row
+
+
+# What is suggested in its place
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("version",), "there is no command 'version'; did you mean '--version'? "),
+        (("help",), "there is no command 'help'; did you mean '--help'? "),
+        (("config", "get", "mode"), "there is no action 'get'; did you mean 'where'? "),
+        (("run", "hi", "--model", "nope"), "A model is written PROVIDER/MODEL. Providers: "),
+        (("run", "hi", "--model", "opnai/x"), "; did you mean 'openai'? "),
+    ],
+)
+def test_a_suggestion_is_what_was_probably_meant(nanocoder, words, hint):
+    done = nanocoder(*words)
+    assert done.returncode == 2
+    assert hint in done.stderr

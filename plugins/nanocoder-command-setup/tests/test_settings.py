@@ -102,6 +102,16 @@ def test_a_wrong_key_or_value_is_refused_and_nothing_is_written(nanocoder, key, 
     assert not (nanocoder.home / ".config/nanocoder/config.toml").exists()
 
 
+def test_a_refused_value_names_no_line_that_is_not_there(nanocoder):
+    done = nanocoder("config", "set", "max_turns", "-1")
+    assert "would be wrong: max_turns: expected a whole number" in done.stderr
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("max_turns = -1\n")
+    done = nanocoder("config", "set", "plugins.tool-bash.timeout_s", "1")
+    assert f"{file}:1: max_turns" in done.stderr, "a line that is there is named"
+
+
 @pytest.mark.finding("F9")
 def test_a_stronger_layer_is_named_and_a_call_of_a_tool_may_not_set_anything(nanocoder):
     done = nanocoder("config", "set", "mode", "auto", env={"NANOCODER_MODE": "plan"})

@@ -1,6 +1,7 @@
 """Changing one value in the person's configuration file, and saying what counts now."""
 
 import json
+import re
 import tomllib
 from argparse import Namespace
 from typing import Any, Final
@@ -52,7 +53,10 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
     try:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
-        raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
+        # The line of the new value is in no file.
+        place, name = re.escape(str(changed.path)), re.escape(".".join(key))
+        text = re.sub(rf"^{place}:\d+: (?={name}:)", "", str(error))
+        raise ConfigError(f"nothing was changed, because this would be wrong: {text}") from error
     _check_choice(host, key[0], changed.data.get(key[0]))
     path = changed.path.resolve()  # people keep their dotfiles elsewhere
     try:

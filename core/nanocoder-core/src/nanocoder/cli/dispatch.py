@@ -28,6 +28,8 @@ from nanocoder.errors import NanocoderError, UsageError
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
+# How other programs call an action that shows a value, and how it is called here.
+ACTION_HABITS: Final = {"get": "where"}
 INSTALL: Final = "plugins install"
 IDLE: Final = {
     "model": "--model",
@@ -94,10 +96,10 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
         raise problem
     _refuse_missing(host, f"{group} {action}" if actions else group)
     if actions:
-        hint = did_you_mean(action, actions, ".")
+        hint = did_you_mean(ACTION_HABITS.get(action, action), actions, ".")
         raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
     prompt = group if any(word.startswith("-") for word in named) else " ".join(named)
-    raise _no_command(group, first_words(commands), prompt)
+    raise _no_command(group, first_words(commands), shlex.quote(prompt))
 
 
 def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> None:
@@ -159,10 +161,9 @@ def _refuse_missing(host: Host, name: str) -> None:
         raise UsageError(f"`nanocoder {name}` needs a package: {installer} {package}")
 
 
-def _no_command(name: str, commands: Collection[str], prompt: str) -> UsageError:
-    """Make the error for a word that is no command: a slip, or a prompt."""
-    hint = did_you_mean(name, commands, ".")
-    quoted = shlex.quote(prompt)
+def _no_command(name: str, commands: Collection[str], quoted: str) -> UsageError:
+    """Make the error for a word that is no command: a slip, or a prompt, *quoted* for a shell."""
+    hint = did_you_mean(name, [*commands, "--help", "--version"], ".")
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
         f" to start a conversation with it: nanocoder chat {quoted};"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanocoder_schema import Value, did_you_mean, lazy_frozen, nearest, problem_of
+from nanocoder_schema import Value, did_you_mean, lazy_frozen, problem_of
 
 from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ProviderError, UsageError
@@ -15,6 +15,8 @@ from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
+# How alike a word and a provider's name are when it is suggested; "nope" is no slip of "openai".
+LIKELY_MEANT: Final = 0.7
 NEXT_STEP: Final = """Then run the same command again; --model PROVIDER/MODEL chooses a model.
 `nanocoder models` lists what each provider needs."""
 FOR_TESTS: Final = 100
@@ -76,10 +78,8 @@ def _instead(model_name: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
             flag = f"--model {provider}/{model or 'MODEL'}"
             return f": {name} is a server that {provider!r} talks to; set {setting} and use {flag}"
     have = f" Providers: {', '.join(sorted(offers)) or 'none'}"
-    close = nearest(model_name, [f"{provider}/" for provider in offers]) or nearest(name, offers)
     otherwise = "." if slash else ". A model is written PROVIDER/MODEL."
-    best = [provider.rstrip("/") for provider in close[:1]]
-    return did_you_mean(name, best, otherwise, cutoff=0.0) + have
+    return did_you_mean(name, offers, otherwise, cutoff=LIKELY_MEANT) + have
 
 
 def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
