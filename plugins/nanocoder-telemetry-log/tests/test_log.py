@@ -64,6 +64,17 @@ def test_a_session_is_logged_with_times_tokens_and_verdicts_and_no_text(nanocode
         assert private not in text
 
 
+@pytest.mark.parametrize("name", [TOKEN, "N" * 200_000])
+def test_the_name_of_a_tool_that_does_not_exist_is_not_logged(nanocoder, name):
+    configure(nanocoder, level="debug")
+    script = nanocoder.script(call(name), call("read_file", path="a.txt"), {"text": "Bye."})
+    nanocoder("run", "--model", script, "go")
+    lines = records(nanocoder)
+    returned = [line["tool"] for line in lines if line["event"] == "call.returned"]
+    assert returned == ["unknown", "read_file"]
+    assert name not in json.dumps(lines)
+
+
 def test_a_level_leaves_out_what_is_below_it_and_texts_come_without_secrets(nanocoder):
     configure(nanocoder, level="warning", texts=True)
     arguments = {"path": f"{TOKEN}.txt", "content": "x"}

@@ -129,6 +129,19 @@ def test_content_is_sent_only_when_asked_for_and_never_a_secret(tmp_path, collec
     assert TOKEN.encode() not in told
 
 
+@pytest.mark.parametrize("name", [TOKEN, "N" * 200_000])
+def test_the_name_of_a_tool_that_does_not_exist_is_not_sent(tmp_path, collector, name):
+    run(tmp_path, collector.url, [(name, {})], READ, "Done.")
+    assert name.encode() not in b"".join(collector.bodies)
+    calls = [span for span in collector.spans if span.name.startswith("execute_tool")]
+    assert [span.name for span in calls] == ["execute_tool unknown", "execute_tool look"]
+    labels = [collector.attributes(span)["gen_ai.tool.name"] for span in calls]
+    assert labels == ["unknown", "look"]
+    assert collector.attributes(calls[0])["error.type"] == "unknown_tool"
+    measured = [collector.attributes(each) for each in collector.points["nanocoder.tool.duration"]]
+    assert {each["gen_ai.tool.name"] for each in measured} == {"unknown", "look"}
+
+
 @pytest.mark.contract("NT-56")
 def test_tokens_money_and_times_are_measured_by_model_tool_and_plugin(tmp_path, collector):
     run(tmp_path, collector.url, READ, WRITE, "Done.")

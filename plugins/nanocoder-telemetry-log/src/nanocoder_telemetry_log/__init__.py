@@ -71,9 +71,10 @@ def nanocoder_event(
         return
     from nanocoder_telemetry_log.records import record_of
 
-    record = record_of(event, session, has_texts=settings.texts)
+    log = resource("log")
+    record = record_of(event, session, log.tools, has_texts=settings.texts)
     if LEVELS.index(record["level"]) >= LEVELS.index(settings.level):
-        resource("log").append(record)
+        log.append(record)
 
 
 def _open(_session: SessionInfo, settings: Settings) -> Any:

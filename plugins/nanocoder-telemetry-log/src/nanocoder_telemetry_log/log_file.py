@@ -17,10 +17,12 @@ class LogFile:
     """Appends lines to *path*; longer than *max_bytes*, it becomes FILE.1, FILE.1 FILE.2 and so on.
 
     *keep* earlier files stay. An empty *path* is log/nanocoder.jsonl in the state directory.
+    *tools* has the tool of each call that is under way, by the call's id.
     """
 
     def __init__(self, path: str, max_bytes: int, keep: int) -> None:
         self.path = Path(path).expanduser() if path else state_dir() / "log/nanocoder.jsonl"
+        self.tools: dict[str, str] = {}
         self._max_bytes = max_bytes
         self._keep = keep
         self._lock = threading.Lock()

@@ -36,7 +36,7 @@ class Measurements:
         )
         self._dropped_so_far = 0
         self._requested: dict[str, tuple[str, float]] = {}
-        self._plugins: dict[tuple[str, str], str] = {}
+        self._tools: dict[tuple[str, str], tuple[str, str]] = {}
         self._asked: set[tuple[str, str]] = set()
 
     def handle(self, event: Event, session: SessionInfo) -> None:
@@ -49,7 +49,7 @@ class Measurements:
         elif event.kind == "run.finished" and data.get("cost"):
             self._cost.add(data["cost"], model_attributes(session.model))
         elif event.kind == "call.normalised":
-            self._plugins[session.id, event.call_id] = data["plugin"]
+            self._tools[session.id, event.call_id] = data["tool"], data["plugin"]
         elif event.kind == "call.returned":
             self._measure_call(event, session)
         elif event.kind == "call.approval_requested":
@@ -76,8 +76,8 @@ class Measurements:
 
     def _measure_call(self, event: Event, session: SessionInfo) -> None:
         data = event.data
-        plugin = self._plugins.pop((session.id, event.call_id), "")
-        attributes = {names.TOOL_NAME: data["tool"], names.PLUGIN: plugin}
+        tool, plugin = self._tools.pop((session.id, event.call_id), (names.UNKNOWN, ""))
+        attributes = {names.TOOL_NAME: tool, names.PLUGIN: plugin}
         self._outputs.add(count_tokens(data["output"]), attributes)
         attributes[names.STATUS] = data["status"]
         if data["error_class"]:

@@ -149,11 +149,11 @@ class Spans:
             around = _inside(parent.span if parent else state.innermost)
             attributes = {
                 names.OPERATION: names.EXECUTE_TOOL,
-                names.TOOL_NAME: data["tool"],
+                names.TOOL_NAME: names.UNKNOWN,
                 names.TOOL_CALL_ID: event.call_id,
                 **self._content(names.TOOL_ARGUMENTS, data["arguments"]),
             }
-            name = f"{names.EXECUTE_TOOL} {data['tool']}"
+            name = f"{names.EXECUTE_TOOL} {names.UNKNOWN}"
             span = self._open(name, around, event.at, attributes)
             state.calls[event.call_id] = _Call(span, event.at)
             return
@@ -161,6 +161,8 @@ class Spans:
         if call is None:
             return
         if action == "normalised":
+            call.span.update_name(f"{names.EXECUTE_TOOL} {data['tool']}")
+            call.span.set_attribute(names.TOOL_NAME, data["tool"])
             call.span.set_attribute(names.PLUGIN, data["plugin"])
         elif action == "decided":
             self._policy_span(call, event)
