@@ -1,6 +1,7 @@
 """The log of real sessions, and the commands that read it."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -195,3 +196,26 @@ def test_the_commands_read_a_log_of_several_files(nanocoder):
     assert (
         f"audit.jsonl:1: {count} records before record {count + 1} cannot be found" in done.stdout
     )
+
+
+@pytest.mark.parametrize("command", ["verify", "show", "export copy.jsonl"])
+def test_a_pipe_among_the_files_is_refused_at_once(nanocoder, command):
+    nanocoder("call", "list_files", "{}")
+    pipe = log_of(nanocoder).with_name("audit-000000000001.jsonl")
+    os.mkfifo(pipe)
+    done = nanocoder("audit", *command.split())
+    assert done.returncode == 2
+    assert f"{pipe} cannot be read: is not a regular file" in done.stderr
+
+
+@pytest.mark.contract("W11")
+def test_records_cut_away_together_with_the_head_are_noticed(nanocoder):
+    for _ in range(2):
+        nanocoder("call", "list_files", "{}")
+    log = log_of(nanocoder)
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-2]))
+    log.with_name("audit.head").unlink()
+    nanocoder("call", "list_files", "{}")
+    done = nanocoder("audit", "verify")
+    assert done.returncode == 1
+    assert "records may be missing before this one: the head was removed" in done.stdout

@@ -113,6 +113,31 @@ def test_records_that_were_cut_away_stay_missing(tmp_path):
     assert problems(log.path.read_bytes(), log.head()) == ["2 records were missing before this one"]
 
 
+@pytest.mark.contract("W11")
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_log_whose_head_was_removed_says_so_for_good(tmp_path, is_full):
+    log = filled(tmp_path, 5)
+    lines = log.path.read_bytes().splitlines(keepends=True)
+    log.path.write_bytes(b"".join(lines[:3]))
+    if is_full:
+        log.path.rename(tmp_path / "audit-000000000003.jsonl")
+    log.head_path.unlink()
+    AuditLog(tmp_path).append({"event": "test"})
+    AuditLog(tmp_path).append({"event": "test"})
+    content = b"".join(path.read_bytes() for path in log.files())
+    missing = "records may be missing before this one: the head was removed"
+    assert problems(content, log.head()) == [missing]
+
+
+def test_a_first_record_that_was_torn_is_no_cut(tmp_path):
+    log = filled(tmp_path / "other", 1)
+    (tmp_path / "audit.jsonl").write_bytes(log.path.read_bytes()[:100])
+    (tmp_path / "audit.jsonl").chmod(0o600)
+    log = AuditLog(tmp_path)
+    log.append({"event": "test"})
+    assert problems(log.path.read_bytes(), log.head()) == []
+
+
 def test_a_changed_last_line_is_not_continued(tmp_path):
     log = filled(tmp_path, 3)
     log.path.write_bytes(log.path.read_bytes()[:-10] + b"0" * 7 + b'"}\n')

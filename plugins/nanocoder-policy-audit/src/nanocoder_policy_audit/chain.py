@@ -6,6 +6,7 @@ line that is removed, added or moved breaks the chain at that place.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -14,12 +15,14 @@ from typing import Any, BinaryIO, Final
 
 from attrs import frozen
 from nanocoder import counted
+from nanocoder_files import open_private
 
 FIRST: Final = "0" * 64
 SEAL: Final = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n')
 SEAL_BYTES: Final = len(b',"hash":""}\n') + 64
 MAX_LINE_BYTES: Final = 1_000_000
 GAP: Final = "gap"
+MISSING: Final = "missing"
 
 
 @frozen
@@ -65,9 +68,14 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
+def open_log_file(path: Path) -> BinaryIO:
+    """Open a file of a log to read it; raises OSError, also for a pipe, a folder or a link."""
+    return os.fdopen(open_private(path), "rb")
+
+
 def records_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of the file at *path* that are whole; raises OSError."""
-    with path.open("rb") as file:
+    with open_log_file(path) as file:
         for line in lines_of(file):
             if link_of(line) is not None:
                 yield json.loads(line)
@@ -146,8 +154,12 @@ def _break(before: Link, link: Link) -> str:
 
 def _gaps(line_number: int, record: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield what an earlier start found at the end of the log; torn bytes are no problem."""
-    if record.get("event") == GAP and record.get("missing"):
+    if record.get("event") != GAP:
+        return
+    if record.get("missing"):
         yield Problem(line_number, f"{record['missing']} records were missing before this one")
+    if record.get("head") == MISSING:
+        yield Problem(line_number, "records may be missing before this one: the head was removed")
 
 
 def _named(link: Link) -> str:

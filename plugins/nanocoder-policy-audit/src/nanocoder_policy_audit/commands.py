@@ -11,7 +11,7 @@ from nanocoder import Host, UsageError, counted, one_line
 from nanocoder_files import write_private
 from nanocoder_kit_process import environment
 
-from nanocoder_policy_audit.chain import Chain, Problem, before_first, records_of
+from nanocoder_policy_audit.chain import Chain, Problem, before_first, open_log_file, records_of
 from nanocoder_policy_audit.log import AuditLog, exists
 from nanocoder_policy_audit.settings import Settings
 
@@ -63,7 +63,7 @@ def verify(arguments: Namespace, host: Host) -> int:
 def head(arguments: Namespace, host: Host) -> int:
     """Print the hash of the last record; `audit verify --head` finds out later if it is there."""
     link = _log(arguments, host).head()
-    if link is None:
+    if link is None or not link.seq:
         raise UsageError("the end of the log is not written down; make a call first")
     host.print_line(link.hash)
     return 0
@@ -115,8 +115,14 @@ def _log(arguments: Namespace, host: Host) -> AuditLog:
     log = host.config.settings(PLUGIN, Settings).open_log()
     if named:
         log = _NamedLog(host.cwd / named)
-    if not log.files():
+    files = log.files()
+    if not files:
         raise UsageError(f"there is no log {str(log.path)!r}; nothing was written down yet")
+    for path in files:
+        try:
+            open_log_file(path).close()
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     return log
 
 
@@ -142,7 +148,7 @@ def _problems(log: AuditLog, anchor: str = "") -> Iterator[tuple[Path, Problem]]
         end = log.head()
         chain = Chain(end, anchor)
         for path in log.files():
-            with path.open("rb") as file:
+            with open_log_file(path) as file:
                 if not is_own:
                     chain = Chain(end, anchor, before_first(file))
                 for problem in chain.problems_of(file):

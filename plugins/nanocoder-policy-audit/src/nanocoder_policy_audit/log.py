@@ -19,7 +19,15 @@ from nanocoder_files import (
     sync_directory,
 )
 
-from nanocoder_policy_audit.chain import GAP, MAX_LINE_BYTES, Link, link_of, seal
+from nanocoder_policy_audit.chain import (
+    GAP,
+    MAX_LINE_BYTES,
+    MISSING,
+    Link,
+    link_of,
+    open_log_file,
+    seal,
+)
 
 NAME: Final = "audit.jsonl"
 FULL: Final = "audit-{:012d}.jsonl"
@@ -118,11 +126,14 @@ class AuditLog:
         line, link = seal(self._link, datetime.now(UTC).isoformat(timespec="milliseconds"), fields)
         self._size = append_all(descriptor, line, size, sync=sync)
         self._link = link
-        content = json.dumps({"seq": link.seq, "hash": link.hash}) + "\n"
-        replace_file(self.head_path, content.encode())
+        self._write_head()
         if not size:
-            self.head_path.chmod(0o600)
             sync_directory(self.path.parent)
+
+    def _write_head(self) -> None:
+        content = json.dumps({"seq": self._link.seq, "hash": self._link.hash}) + "\n"
+        replace_file(self.head_path, content.encode())
+        self.head_path.chmod(0o600)
 
     def _end_of_full(self) -> Link:
         """Return the end of the newest file that is full."""
@@ -141,7 +152,11 @@ class AuditLog:
             )
         torn, head = size - end, self.head()
         missing = max(0, head.seq - self._link.seq) if head is not None else 0
-        if not torn and not missing:
+        is_cut = head is None and self._link.seq > 0
+        if head is None and not is_cut:
+            self._write_head()  # before the first record: a log without a head was cut
+            head = self._link
+        if not torn and not missing and not is_cut:
             return size
         os.ftruncate(descriptor, end)
         self._write(descriptor, end, _gap(torn, missing, head), sync=True)
@@ -150,7 +165,7 @@ class AuditLog:
 
 def _end_of_file(path: Path) -> Link:
     """Return the end of a file that is full; raises LogError where it is none."""
-    with os.fdopen(open_private(path), "rb") as file:
+    with open_log_file(path) as file:
         end, link = _end_of(file.fileno(), os.fstat(file.fileno()).st_size)
     if not end:
         raise LogError(f"{path} was changed; `nanocoder audit verify` says more")
@@ -160,7 +175,9 @@ def _end_of_file(path: Path) -> Link:
 def _gap(torn: int, missing: int, head: Link | None) -> dict[str, Any]:
     """Return the record of what a later start found missing at the end of the log."""
     gap: dict[str, Any] = {"event": GAP, "torn_bytes": torn}
-    return {**gap, "missing": missing, "expected": head.hash} if missing and head else gap
+    if head is None:
+        return {**gap, "head": MISSING}
+    return {**gap, "missing": missing, "expected": head.hash} if missing else gap
 
 
 def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
