@@ -1,5 +1,6 @@
 """System calls that no command needs fail inside; those of everyday programs do not."""
 
+import os
 import shlex
 
 import pytest
@@ -64,3 +65,37 @@ def test_programs_of_every_day_run(inside):  # noqa: F811
     done = inside.run(f"{programs} && echo fine", Settings())
     assert done.stdout.endswith("fine\n")
     assert "Operation not permitted" not in done.stderr
+
+
+@pytest.mark.parametrize("family", [17, 38, 40])  # packets, the kernel's ciphers, machines
+def test_a_family_of_sockets_that_programs_do_not_use_is_unknown(inside, family):  # noqa: F811
+    assert call(inside, f"result = libc.socket({family}, 3, 0)") == "EAFNOSUPPORT"
+
+
+OWNERS = {
+    "chmod": "os.chmod('tool', 0o4755)",
+    "group": "os.chmod('tool', 0o2755)",
+    "fchmod": "os.fchmod(os.open('tool', os.O_RDONLY), 0o6755)",
+    "fchmodat": "os.chmod('tool', 0o6755, dir_fd=os.open('.', os.O_RDONLY))",
+    "open": "os.open('new', os.O_CREAT | os.O_WRONLY, 0o4755)",
+    "no name": "os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755)",
+    "mknod": "os.mknod('new', 0o104755)",
+}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_no_program_comes_to_run_as_its_owner(inside, name):  # noqa: F811
+    inside.run("cp /bin/true tool && chmod 755 tool")
+    done = inside.run(f"{PYTHON} {shlex.quote('import os; ' + OWNERS[name])}")
+    assert "PermissionError" in done.stderr
+    names = os.listdir(inside.workspace)
+    assert not [each for each in names if (inside.workspace / each).stat().st_mode & 0o6000]
+
+
+def test_chmod_says_that_it_may_not(inside):  # noqa: F811
+    done = inside.run(
+        "cp /bin/true tool; chmod 6755 tool; chmod 1755 . && chmod 700 tool && echo x"
+    )
+    assert "Operation not permitted" in done.stderr
+    assert done.stdout == "x\n"
+    assert (inside.workspace / "tool").stat().st_mode & 0o7777 == 0o700

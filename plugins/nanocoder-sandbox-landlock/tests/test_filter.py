@@ -85,3 +85,37 @@ def test_a_hard_link_can_be_made(inside):  # noqa: F811
     (inside.workspace / "sub").mkdir()
     assert inside.run("cd sub && echo x > file && ln file other && cat other").stdout == "x\n"
     assert inside.run("mkfifo sub/pipe && test -p sub/pipe && echo made").stdout == "made\n"
+
+
+@pytest.mark.parametrize("family", [17, 38, 40])  # packets, the kernel's ciphers, machines
+def test_a_family_of_sockets_that_programs_do_not_use_is_unknown(inside, family):  # noqa: F811
+    done = run(inside, f"socket.socket({family}, 3, 0)")
+    assert "Address family not supported" in done.stderr
+
+
+OWNERS = {
+    "chmod": "os.chmod('tool', 0o4755)",
+    "group": "os.chmod('tool', 0o2755)",
+    "fchmod": "os.fchmod(os.open('tool', os.O_RDONLY), 0o6755)",
+    "fchmodat": "os.chmod('tool', 0o6755, dir_fd=os.open('.', os.O_RDONLY))",
+    "open": "os.open('new', os.O_CREAT | os.O_WRONLY, 0o4755)",
+    "no name": "os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755)",
+    "mknod": "os.mknod('new', 0o104755)",
+}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_no_program_comes_to_run_as_its_owner(inside, name):  # noqa: F811
+    inside.run("cp /bin/true tool && chmod 755 tool")
+    assert "PermissionError" in run(inside, OWNERS[name]).stderr
+    names = os.listdir(inside.workspace)
+    assert not [each for each in names if (inside.workspace / each).stat().st_mode & 0o6000]
+
+
+def test_chmod_says_that_it_may_not(inside):  # noqa: F811
+    done = inside.run(
+        "cp /bin/true tool; chmod 6755 tool; chmod 1755 . && chmod 700 tool && echo x"
+    )
+    assert "Operation not permitted" in done.stderr
+    assert done.stdout == "x\n"
+    assert (inside.workspace / "tool").stat().st_mode & 0o7777 == 0o700
