@@ -3,14 +3,19 @@
 import json
 import os
 import re
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 from nanocoder import UsageError
 from nanocoder_kit_batch import Defaults, Rate, Results, Tally, failure_of, quantile, read_tasks
 from nanocoder_kit_batch.charts import Interval, bars, histogram, intervals
+from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
+from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
+from nanocoder_kit_batch.trees import remove_tree
 from nanocoder_kit_batch.workspaces import remove_own_folder, workspace_of
 
 
@@ -165,3 +170,167 @@ def test_a_folder_that_a_killed_process_left_is_removed_and_that_of_another_stay
         assert not dead.exists()
         assert young.exists()
     remove_own_folder()
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "artifacts", "lock", "summary.html", "any"])
+def test_a_link_in_the_results_folder_is_refused_and_its_target_stays(tmp_path, name):
+    target = tmp_path / "mine"
+    target.write_text("one line\nand a torn one")
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / name).symlink_to(target)
+    with pytest.raises(UsageError, match=f"{name} is a link"), Results(results):
+        pass
+    assert target.read_text() == "one line\nand a torn one"
+
+
+def test_no_file_of_a_results_folder_is_written_through_a_link(tmp_path):
+    target = tmp_path / "mine"
+    target.write_text("mine")
+    folder = tmp_path / "results"
+    with Results(folder) as results:
+        results.add(result("a", key="aa"), {"answer.txt": "x"})
+        for name in ("results.new", ".results.jsonl.new"):
+            (folder / name).symlink_to(target)
+        results.drop({"aa"})
+        (folder / "artifacts").rmdir()
+        (folder / "artifacts").symlink_to(tmp_path)
+        with pytest.raises(UsageError, match="artifacts is a link"):
+            results.add(result("a", key="aa"), {"answer.txt": "x"})
+        with pytest.raises(UsageError, match="artifacts is a link"):
+            results.drop({"aa"})
+    (folder / "summary.html").symlink_to(target)
+    with pytest.raises(UsageError, match="is a link"):
+        write_own(folder, "summary.html", [b"page"])
+    assert target.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "results"]
+
+
+def test_results_are_for_their_owner_alone_and_no_pipe_stops_them(tmp_path):
+    folder = tmp_path / "results"
+    with Results(folder) as results:
+        results.add(result("a", key="aa"), {"answer.txt": "x"})
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
+    files = dict.fromkeys(("lock", "results.jsonl", "answer.txt"), 0o600)
+    assert modes == {**files, **dict.fromkeys(("results", "artifacts", "aa"), 0o700)}
+    (folder / "results.jsonl").unlink()
+    os.mkfifo(folder / "results.jsonl")
+    with pytest.raises(UsageError, match=r"results.jsonl is a link, or not the kind"):
+        Results(folder).__enter__()
+    with pytest.raises(UsageError, match="is not a regular file"):
+        list(Results(folder))
+
+
+@pytest.mark.parametrize("key", ["files", "solution"])
+@pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "", "a//b"])
+def test_a_suite_names_no_file_outside_its_task(tmp_path, key, path):
+    (tmp_path / "first.toml").write_text(
+        f'prompt = "p"\ncheck = "c"\n[{key}]\n{json.dumps(path)} = "x"\n'
+    )
+    with pytest.raises(UsageError) as raised:
+        read_folder(tmp_path)
+    assert f"first.toml: {key}: {path!r} is not a path below" in str(raised.value)
+
+
+def test_a_patch_shows_links_as_links_and_nothing_behind_them(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "b").write_text("SECRET\n")
+    source = tmp_path / "source"
+    (source / "folder").mkdir(parents=True)
+    (source / "folder" / "b").write_text("plain\n")
+    (source / "file").write_text("text\n")
+    (source / "old").symlink_to("before")
+    (source / "gone").symlink_to("file")
+    (source / "way").symlink_to(tmp_path / "secret")
+    with workspace_of(job(source)) as workspace:
+        folder = workspace.folder
+        (folder / "new").symlink_to(tmp_path / "secret" / "b")
+        (folder / "file").unlink()
+        (folder / "file").symlink_to(tmp_path / "secret" / "b")
+        (folder / "old").unlink()
+        (folder / "old").symlink_to("after")
+        (folder / "gone").unlink()
+        (folder / "folder" / "b").unlink()
+        (folder / "folder").rmdir()
+        (folder / "folder").symlink_to(tmp_path / "secret")
+        (folder / "way").unlink()
+        (folder / "way").mkdir()
+        (folder / "way" / "b").write_text("mine\n")
+        (folder / "large").write_bytes(b"x" * 1_000_001)
+        patch = workspace.patch(workspace.changed())
+    assert "SECRET" not in patch
+    assert "# file too large for a patch: large" in patch
+    assert f"+{tmp_path}/secret/b\n" in patch
+    subprocess.run(["git", "init", "-q"], cwd=source, check=True)
+    subprocess.run(["git", "apply"], cwd=source, input=patch, text=True, check=True)
+    links = {path.name: os.readlink(path) for path in source.iterdir() if path.is_symlink()}
+    assert links == {
+        "new": f"{tmp_path}/secret/b",
+        "file": f"{tmp_path}/secret/b",
+        "old": "after",
+        "folder": f"{tmp_path}/secret",
+    }
+    assert (source / "way" / "b").read_text() == "mine\n"
+    remove_own_folder()
+
+
+def deepen(folder, name, levels):
+    """Make a chain of folders, which may be longer than any path, with a file x at its end."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    file = os.open("x", os.O_WRONLY | os.O_CREAT, dir_fd=here)
+    os.write(file, b"x\n")
+    os.close(file)
+    os.close(here)
+
+
+def test_a_tree_of_any_depth_is_compared_shown_and_removed(tmp_path):
+    (tmp_path / "source").mkdir()
+    with workspace_of(job(tmp_path / "source")) as workspace:
+        deep = "d/" * 1_200 + "x"
+        deepen(workspace.folder, "d", 1_200)
+        deepen(workspace.folder, "long-name", 2_000)
+        paths = workspace.changed()
+        assert deep in paths
+        assert len(paths) == 2
+        assert f"+++ b/{deep}\n" in workspace.patch([deep])
+        folder = workspace.folder
+    assert not folder.parent.exists()
+    remove_own_folder()
+
+
+def test_a_deep_folder_is_copied(tmp_path):
+    deep = "d/" * 1_100 + "x"
+    (tmp_path / "source").mkdir()
+    deepen(tmp_path / "source", "d", 1_100)
+    with workspace_of(job(tmp_path / "source")) as workspace:
+        assert (workspace.folder / deep).read_text() == "x\n"
+    remove_own_folder()
+    assert remove_tree(tmp_path / "source")
+
+
+def test_a_leftover_that_cannot_be_removed_stops_no_batch(tmp_path, monkeypatch, capsys):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    remove_own_folder()
+    dead = Path(tempfile.mkdtemp(prefix="nanocoder-batch-"))
+    (dead / "lock").touch()
+    (tmp_path / "source").mkdir()
+    monkeypatch.setattr("os.rmdir", refuse)
+    monkeypatch.setattr("pathlib.Path.rmdir", refuse)
+    for _ in range(2):
+        with workspace_of(job(tmp_path / "source")) as workspace:
+            assert workspace.folder.exists()
+    monkeypatch.undo()
+    assert capsys.readouterr().err.count(f"{dead} cannot be removed as a whole") == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    remove_own_folder()
+
+
+def refuse(*_, **__):
+    raise PermissionError(13, "Permission denied")

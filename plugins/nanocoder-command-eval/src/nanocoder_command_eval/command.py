@@ -12,6 +12,7 @@ from attrs import evolve
 from nanocoder import Cancel, Host, UsageError, did_you_mean
 from nanocoder_kit_batch import Batch, Defaults, Results, read_tasks
 from nanocoder_kit_batch.installed import names_of_sets
+from nanocoder_kit_batch.own_files import own_folder, write_own
 from nanocoder_kit_batch.suites import RESOURCE, SuiteTask, read_folder
 
 from nanocoder_command_eval.comparison import NOTES, compare
@@ -53,7 +54,7 @@ def run(arguments: Namespace, host: Host) -> int:
         spent = f"the budget of ${arguments.budget:g} is spent"
         unmet.append(f"{spent}: {len(results):,} of {len(batch.tasks):,} runs are done")
     _write(folder, {**figures.data(), "criteria": dict(criteria.limits), "unmet": unmet})
-    (folder / "summary.html").write_text(figures_page(figures, unmet), encoding="utf-8")
+    write_own(folder, "summary.html", [figures_page(figures, unmet).encode()])
     _show(arguments, host, figures, unmet)
     return 1 if unmet else 0
 
@@ -104,16 +105,15 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
     runs = 1 if arguments.runs is None else arguments.runs
     if runs < 1:
         raise UsageError(f"--runs: expected a number of at least 1, got {runs}")
-    folder.mkdir(parents=True, exist_ok=True)
     lines = []
     for task in tasks:
-        source = folder / "sources" / _digest(task) / task.name
-        source.mkdir(parents=True, exist_ok=True)
-        task.lay_out(source)
+        below = ("sources", _digest(task), task.name)
+        with own_folder(folder, below):
+            source = folder.joinpath(*below)
+            task.lay_out(source)
         row = {"prompt": task.prompt, "check": task.command, "cwd": str(source.resolve())}
         lines += [{"id": f"{task.name}#{n}", "seed": n, **row} for n in range(1, runs + 1)]
-    path = folder / TASKS
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_own(folder, TASKS, (json.dumps(line).encode() + b"\n" for line in lines))
     defaults = Defaults(
         cwd=host.cwd,
         set=arguments.set,
@@ -123,7 +123,7 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
         providers=[offer["name"] for _, offer in host.plugins.offers("providers")],
     )
     options = {"workers": arguments.workers or 0, "scheduler": arguments.scheduler}
-    jobs = read_tasks(str(path), defaults)
+    jobs = read_tasks(str(folder / TASKS), defaults)
     return Batch(host, jobs, folder, arguments.runner, options, force=arguments.force)
 
 
@@ -134,7 +134,7 @@ def _digest(task: SuiteTask) -> str:
 
 
 def _write(folder: Path, data: dict[str, Any]) -> None:
-    (folder / NOTES).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    write_own(folder, NOTES, [json.dumps(data, indent=2).encode() + b"\n"])
 
 
 def _show(arguments: Namespace, host: Host, figures: Figures, unmet: list[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Final
 from attrs import asdict, frozen
 from nanocoder import UsageError, did_you_mean
 
+from nanocoder_kit_batch.own_files import write_own
+
 KEYS: Final = ("incident", "owner", "expected_end")
 KEPT_AS: Final = "incident.json"
 
@@ -30,7 +32,7 @@ class IncidentNote:
     def keep(self, folder: Path) -> None:
         """Write the note beside the results of its batch."""
         data = {**asdict(self), "expected_end": self.expected_end.isoformat()}
-        (folder / KEPT_AS).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        write_own(folder, KEPT_AS, [json.dumps(data, indent=2).encode() + b"\n"])
 
 
 def read_note(path: str) -> IncidentNote:

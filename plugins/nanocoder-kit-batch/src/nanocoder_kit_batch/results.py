@@ -8,12 +8,16 @@ import fcntl
 import json
 import os
 import re
-import shutil
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
 from nanocoder import UsageError
+from nanocoder_files import open_private
+
+from nanocoder_kit_batch.own_files import open_own, own_folder, refuse_traps, write_own
+from nanocoder_kit_batch.trees import remove_tree
 
 LINES: Final = "results.jsonl"
 ARTIFACTS: Final = "artifacts"
@@ -32,14 +36,19 @@ class Results:
     def __enter__(self) -> Self:
         """Make the directory and lock it; raises UsageError when another batch works there."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with own_folder(self.folder) as directory:
+                refuse_traps(self.folder, directory)
+                lock = os.O_RDWR | os.O_CREAT
+                self._lock = open_own(self.folder / LOCK, lock, directory=directory)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._drop_torn_line()
             self._file = self._open()
         except BlockingIOError as error:
             self.close()
             raise UsageError(f"another batch works in {self.folder}; wait for its end") from error
+        except UsageError:
+            self.close()
+            raise
         except OSError as error:
             self.close()
             problem = f"results cannot be kept in {self.folder}: {error.strerror}"
@@ -58,9 +67,13 @@ class Results:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield each result; raises UsageError for a line that is none."""
-        if not self.path.exists():
+        try:
+            descriptor = open_private(self.path)
+        except FileNotFoundError:
             return
-        with self.path.open("rb") as lines:
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be read: {error.strerror}") from error
+        with os.fdopen(descriptor, "rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     result = json.loads(line)
@@ -76,36 +89,26 @@ class Results:
         """Forget the results with these keys, in one step, and then their artifacts."""
         if not is_dropped:
             return
-        new = self.path.with_suffix(".new")
-        with new.open("wb") as file:
-            for result in self:
-                if result["key"] not in is_dropped:
-                    file.write(_line(result))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self.path)
+        remaining = (_line(result) for result in self if result["key"] not in is_dropped)
+        write_own(self.folder, LINES, remaining, sync=True)
         os.close(self._file)
         self._file = self._open()
-        for key in filter(KEY.fullmatch, is_dropped):  # a file may hold any key, such as ".."
-            shutil.rmtree(self.folder / ARTIFACTS / key, ignore_errors=True)
+        with own_folder(self.folder, [ARTIFACTS]):
+            for key in filter(KEY.fullmatch, is_dropped):  # a file may hold any key, such as ".."
+                remove_tree(self.folder / ARTIFACTS / key)
 
     def add(self, result: Mapping[str, Any], artifacts: Mapping[str, str]) -> None:
         """Keep one result: first its artifacts, then its line."""
-        if artifacts:
-            folder = self.folder / ARTIFACTS / result["key"]
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, text in artifacts.items():
-                (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+        for name, text in artifacts.items():
+            data = text.encode("utf-8", "surrogateescape")
+            write_own(self.folder, f"{ARTIFACTS}/{result['key']}/{name}", [data])
         os.write(self._file, _line({**result, "artifacts": sorted(artifacts)}))
 
     def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        return os.open(self.path, flags, 0o644)
+        return open_own(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def _drop_torn_line(self) -> None:
-        if not self.path.exists():
-            return
-        with self.path.open("rb+") as file:
+        with suppress(FileNotFoundError), os.fdopen(open_own(self.path, os.O_RDWR), "rb+") as file:
             data = file.read()
             if data and not data.endswith(b"\n"):
                 file.truncate(data.rfind(b"\n") + 1)

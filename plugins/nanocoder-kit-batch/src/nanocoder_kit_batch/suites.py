@@ -13,6 +13,8 @@ from typing import Any, Final
 from attrs import field, frozen
 from nanocoder import UsageError, did_you_mean
 
+from nanocoder_kit_batch.own_files import is_below, own_folder, write_own
+
 RESOURCE: Final = "suite-"
 UNTOUCHED: Final = ("read", "run")
 """Kinds of tasks that are questions: every file has to stay as it was."""
@@ -58,10 +60,10 @@ class SuiteTask:
 
     def lay_out(self, folder: Path) -> None:
         """Write the files with which the task begins."""
+        with own_folder(folder):
+            pass
         for name, text in self.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_own(folder, name, [text.encode()])
 
     @property
     def command(self) -> str:
@@ -94,4 +96,16 @@ def _task(name: str, values: Mapping[str, Any]) -> SuiteTask:
     for key in ("prompt", "check"):
         if not isinstance(values.get(key), str) or not values[key].strip():
             raise ValueError(f"{key}: a text is needed")
+    for key in ("files", "solution"):
+        _check_files(key, values.get(key, {}))
     return SuiteTask(name, **values)
+
+
+def _check_files(key: str, files: Any) -> None:
+    if not isinstance(files, dict):
+        raise TypeError(f"{key}: expected a table of paths and texts")
+    for path, text in files.items():
+        if not is_below(path):
+            raise ValueError(f"{key}: {path!r} is not a path below the folder of the task")
+        if not isinstance(text, str):
+            raise TypeError(f"{key}: {path!r}: a text is needed")

@@ -10,6 +10,7 @@ from nanocoder import counted, one_line
 
 from nanocoder_kit_batch.charts import Interval, bars, figures, histogram, intervals
 from nanocoder_kit_batch.incident import IncidentNote
+from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.page import facts, page, table
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.running import Batch
@@ -97,6 +98,5 @@ def write_summary(path: Path, title: str, batch: Batch, note: IncidentNote | Non
     """Write the page about the results of a batch to *path*."""
     keys = {task.key for task in batch.tasks}
     results = (result for result in Results(batch.folder) if result["key"] in keys)
-    new = path.with_suffix(".new")
-    new.write_text(summary_page(title, results, len(keys), note), encoding="utf-8")
-    new.replace(path)
+    text = summary_page(title, results, len(keys), note)
+    write_own(path.parent, path.name, [text.encode()])

@@ -6,7 +6,7 @@ the next batch removes what a killed one left.
 
 import fcntl
 import os
-import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -16,17 +16,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import ToolError
-from nanocoder_kit_diff import unified
+from nanocoder import ToolError, for_terminal
 from nanocoder_kit_git import git
+
+from nanocoder_kit_batch.patches import diff_of
+from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
 
 PREFIX: Final = "nanocoder-batch-"
 LOCK: Final = "lock"
-LEFT_OUT: Final = frozenset({".git", "__pycache__"})
-"""Folders whose changes are no work on the task."""
 MAX_PATCH_BYTES: Final = 1_000_000
-
-Stamp = tuple[int, int, int, int]
 
 _worktrees = threading.Lock()  # git makes one worktree of a repository at a time
 _making = threading.Lock()  # `cache` would let two threads make a folder each
@@ -43,7 +41,7 @@ class TaskWorkspace:
 
     def changed(self) -> list[str]:
         """Return the paths of files that were made, changed or removed since."""
-        now = dict(_stamps(self.folder))
+        now = dict(stamps(self.folder))
         paths = {*now, *self.before}
         return sorted(path for path in paths if now.get(path) != self.before.get(path))
 
@@ -53,7 +51,7 @@ class TaskWorkspace:
             return self._patch_of_git()
         pieces, size = [], 0
         for path in paths:
-            piece = _diff(self.source / path, self.folder / path, path)
+            piece = diff_of(self.source, self.folder, path)
             size += len(piece)
             if size > MAX_PATCH_BYTES:
                 pieces.append(f"# left out: {path} and what follows, the patch is too long\n")
@@ -81,10 +79,10 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
     try:
         if job["revision"]:
             with _worktree(source, folder, job["revision"]):
-                yield TaskWorkspace(folder, source, dict(_stamps(folder)), is_worktree=True)
+                yield TaskWorkspace(folder, source, dict(stamps(folder)), is_worktree=True)
         else:
-            _copy(source, folder)
-            yield TaskWorkspace(folder, source, dict(_stamps(folder)))
+            copy_tree(source, folder)
+            yield TaskWorkspace(folder, source, dict(stamps(folder)))
     finally:
         _remove(place)
 
@@ -99,44 +97,6 @@ def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
         with suppress(ToolError), _worktrees:
             words = ("worktree", "remove", "--force", "--force", str(folder))
             git(repository, *words)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy files, links and folders; a `.git` that is a file would lead to another repository."""
-    target.mkdir()
-    with os.scandir(source) as entries:
-        for entry in entries:
-            place = target / entry.name
-            if entry.is_symlink():
-                place.symlink_to(os.readlink(entry.path))
-            elif entry.is_dir(follow_symlinks=False):
-                _copy(Path(entry.path), place)
-            elif entry.is_file(follow_symlinks=False) and entry.name != ".git":
-                shutil.copy2(entry.path, place)
-    shutil.copystat(source, target)
-
-
-def _stamps(folder: Path, below: str = "") -> Iterator[tuple[str, Stamp]]:
-    with os.scandir(folder / below) as entries:
-        for entry in entries:
-            path = f"{below}{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in LEFT_OUT:
-                    yield from _stamps(folder, f"{path}/")
-            elif entry.name not in LEFT_OUT:
-                stat = entry.stat(follow_symlinks=False)
-                yield path, (stat.st_size, stat.st_mtime_ns, stat.st_ino, stat.st_mode)
-
-
-def _diff(old: Path, new: Path, path: str) -> str:
-    try:
-        before, after = (
-            place.read_bytes().decode("utf-8") if place.is_file() else "" for place in (old, new)
-        )
-    except (OSError, UnicodeDecodeError):
-        return f"# not text: {path}\n"
-    diff = unified(before, after, path).text
-    return f"{diff}\n" if diff else ""
 
 
 @cache
@@ -172,10 +132,11 @@ def _remove_dead(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    for place, folders, _ in os.walk(folder):  # what a task made unreadable goes, too
-        for name in folders:
-            path = os.path.join(place, name)
-            with suppress(OSError):
-                if not os.path.islink(path):
-                    os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    if not remove_tree(folder):
+        _report_leftover(str(folder))
+
+
+@cache
+def _report_leftover(folder: str) -> None:
+    """Say, once for each folder, that something of it stays; no batch stops for that."""
+    sys.stderr.write(f"{for_terminal(folder)} cannot be removed as a whole; remove it by hand\n")

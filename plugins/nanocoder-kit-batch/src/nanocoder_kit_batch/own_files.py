@@ -1,0 +1,140 @@
+"""Files in a results folder, which may have come with a repository: no link is ever followed."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from nanocoder import UsageError
+from nanocoder_files import open_private
+
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+NOT_PLAIN: Final = {errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EINVAL, errno.ENXIO}
+"""The errors of a link, a pipe or a file where a folder or a plain file is expected."""
+
+
+def open_own(place: Path, flags: int, *, directory: int | None = None) -> int:
+    """Open the file *place* of this user, of mode 0600 if it is new, and return its descriptor.
+
+    With *directory* only the name of *place* counts, in that open folder.
+    Raises: UsageError for a link, another kind of file or the file of another user, OSError.
+    """
+    try:
+        name = place if directory is None else place.name
+        descriptor = open_private(name, flags, directory=directory)
+    except OSError as error:
+        if error.errno in NOT_PLAIN:
+            raise _not_plain(place) from error
+        raise
+    try:
+        _refuse_foreign(place, os.fstat(descriptor))
+    except UsageError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def own_folder(folder: Path, below: Iterable[str] = ()) -> Iterator[int]:
+    """Open *folder*, or what is *below* it, made with mode 0700 where missing; give a descriptor.
+
+    Raises: UsageError for a link or the folder of another user on the way, OSError.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = _enter(folder, str(folder), None)
+    try:
+        for name in below:
+            folder /= name
+            inner = _enter(folder, name, descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _enter(place: Path, name: str, directory: int | None) -> int:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=directory)
+    try:
+        descriptor = os.open(name, FOLDER, dir_fd=directory)
+    except OSError as error:
+        if error.errno in NOT_PLAIN:
+            raise _not_plain(place) from error
+        raise
+    try:
+        _refuse_foreign(place, os.fstat(descriptor))
+    except UsageError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def refuse_traps(folder: Path, directory: int) -> None:
+    """Raise UsageError for a link or something of another user directly in an open folder."""
+    for name in sorted(os.listdir(directory)):
+        with suppress(FileNotFoundError):
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                raise _not_plain(folder / name)
+            _refuse_foreign(folder / name, status)
+
+
+def is_below(path: str) -> bool:
+    """Tell whether *path* is relative and stays below the folder that it begins in."""
+    return {"", ".", ".."}.isdisjoint(path.split("/")) and "\0" not in path
+
+
+def write_own(folder: Path, path: str, pieces: Iterable[bytes], *, sync: bool = False) -> None:
+    """Write *path* below *folder* in one step, with mode 0600; folders are made.
+
+    With *sync* it is on the disk when it takes its place.
+
+    Raises: UsageError for a link or something of another user in the way, and for an OSError.
+    """
+    if not is_below(path):
+        raise UsageError(f"{path!r} is not a path below {folder}")
+    below = path.split("/")[:-1]
+    place = folder / path
+    try:
+        with own_folder(folder, below) as directory:
+            _replace(place, pieces, directory, sync=sync)
+    except OSError as error:
+        raise UsageError(f"{place} cannot be written: {error.strerror}") from error
+
+
+def _replace(place: Path, pieces: Iterable[bytes], directory: int, *, sync: bool) -> None:
+    name = place.name
+    with suppress(FileNotFoundError):
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise _not_plain(place)
+        _refuse_foreign(place, status)
+    beside = f".{name}.new"
+    with suppress(FileNotFoundError):  # of a batch that was killed
+        os.unlink(beside, dir_fd=directory)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        with os.fdopen(open_private(beside, flags, directory=directory), "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        os.replace(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside, dir_fd=directory)
+        raise
+
+
+def _not_plain(place: Path) -> UsageError:
+    problem = "is a link, or not the kind of file that results are kept in"
+    return UsageError(f"{place} {problem}; remove it, or name another directory")
+
+
+def _refuse_foreign(place: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise UsageError(f"{place} belongs to another user; name a directory of your own")

@@ -1,0 +1,115 @@
+"""Trees of files that a task may have made, however deep: copied, compared and removed."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+LEFT_OUT: Final = frozenset({".git", "__pycache__"})
+"""Folders whose changes are no work on the task."""
+
+Stamp = tuple[int, int, int, int]
+UNREADABLE: Final[Stamp] = (0, 0, 0, 0)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy files, links and folders; a `.git` that is a file would lead to another repository.
+
+    Raises: OSError.
+    """
+    target.mkdir()
+    waiting, folders = [(source, target)], []
+    while waiting:
+        old, new = waiting.pop()
+        folders.append((old, new))
+        with os.scandir(old) as entries:
+            for entry in entries:
+                place = new / entry.name
+                if entry.is_symlink():
+                    place.symlink_to(os.readlink(entry.path))
+                elif entry.is_dir(follow_symlinks=False):
+                    place.mkdir()
+                    waiting.append((Path(entry.path), place))
+                elif entry.is_file(follow_symlinks=False) and entry.name != ".git":
+                    shutil.copy2(entry.path, place)
+    for old, new in reversed(folders):  # last, as nothing can be made in a read-only folder
+        shutil.copystat(old, new)
+
+
+def stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
+    """Yield the path below *folder* of each file and link, and what changes when it changes.
+
+    A folder that cannot be read stands for what is in it.
+    """
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        try:
+            with os.scandir(folder / below) as listing:
+                entries = [entry for entry in listing if entry.name not in LEFT_OUT]
+        except OSError:
+            if not below:
+                raise
+            yield below.rstrip("/"), UNREADABLE  # its path can be too long for any look
+            continue
+        for entry in entries:
+            path = f"{below}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{path}/")
+                continue
+            with suppress(FileNotFoundError):
+                yield path, _stamp(entry.stat(follow_symlinks=False))
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return (status.st_size, status.st_mtime_ns, status.st_ino, status.st_mode)
+
+
+def remove_tree(folder: Path) -> bool:
+    """Remove *folder* with all that is in it; False if something of it stays.
+
+    Each folder in it is first moved to the top, so that no path is too long and nothing recurses.
+    """
+    numbers = count()
+    waiting = [str(folder)]
+    while waiting:
+        place = waiting.pop()
+        with suppress(OSError):
+            _make_writable(place)
+            with os.scandir(place) as listing:
+                entries = list(listing)
+            for entry in entries:
+                waiting += _removed(entry, folder, numbers)
+        with suppress(OSError):
+            os.rmdir(place)
+    with suppress(OSError):
+        folder.rmdir()
+    return not os.path.lexists(folder)
+
+
+def _removed(entry: "os.DirEntry[str]", top: Path, numbers: Iterator[int]) -> list[str]:
+    """Remove a file, or move a folder to *top* and return where it is now."""
+    try:
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.path)
+            return []
+        _make_writable(entry.path)
+        place = next(
+            path for number in numbers if not os.path.lexists(path := top / f".removed-{number}")
+        )
+        os.rename(entry.path, place)
+    except OSError:
+        return []
+    return [str(place)]
+
+
+def _make_writable(folder: str) -> None:
+    mode = os.lstat(folder).st_mode
+    if (
+        stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU
+    ):  # what a task made unreadable goes, too
+        os.chmod(folder, 0o700)
