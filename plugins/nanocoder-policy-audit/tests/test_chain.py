@@ -237,6 +237,16 @@ def test_a_file_that_is_missing_changed_or_moved_is_found(tmp_path):
         small(tmp_path, 1)
 
 
+def test_a_new_file_of_the_size_that_a_process_knows_is_not_taken_for_the_old_one(tmp_path):
+    ours, theirs = AuditLog(tmp_path, 4_000), AuditLog(tmp_path, 4_000)
+    for others in range(30):  # one of these numbers fills just one file
+        ours.append({"event": "test", "text": "x" * 200})
+        for _ in range(others):
+            theirs.append({"event": "test", "text": "x" * 200})
+    assert whole(ours) == []
+    assert sum(1 for path in ours.files() for _ in records_of(path)) == 30 + sum(range(30))
+
+
 def test_several_processes_fill_files_together(tmp_path):
     code = (
         "import sys; from pathlib import Path; from nanocoder_policy_audit.log import AuditLog\n"

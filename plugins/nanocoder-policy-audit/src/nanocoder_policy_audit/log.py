@@ -56,6 +56,7 @@ class AuditLog:
         self.head_path = folder / HEAD
         self._lock = threading.Lock()
         self._size = -1
+        self._inode = 0
         self._link = Link()
 
     def append(self, fields: Mapping[str, Any], *, sync: bool = False) -> None:
@@ -97,17 +98,25 @@ class AuditLog:
             if not self._is_current(status):
                 return False
             size = status.st_size
-            if size != self._size or not size:
+            # A file that others began meanwhile may have the size of the one that we know.
+            if (status.st_ino, size) != (self._inode, self._size) or not size:
                 size = self._take_over(descriptor, size)
+                self._inode = status.st_ino
             if self._max_bytes and size >= self._max_bytes:
-                self.path.rename(self.path.with_name(FULL.format(self._link.seq)))
-                sync_directory(self.path.parent)
-                self._size = -1
+                self._close_full()
                 return False
             self._write(descriptor, size, fields, sync=sync)
         finally:
             os.close(descriptor)
         return True
+
+    def _close_full(self) -> None:
+        full = self.path.with_name(FULL.format(self._link.seq))
+        if full.exists():  # a rename would replace it
+            raise LogError(f"{full} is there already; `nanocoder audit verify` says more")
+        self.path.rename(full)
+        sync_directory(self.path.parent)
+        self._size = -1
 
     def _is_current(self, status: os.stat_result) -> bool:
         """Tell whether the open file was not closed by another process meanwhile."""
