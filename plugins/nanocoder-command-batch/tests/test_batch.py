@@ -361,3 +361,17 @@ def test_a_note_needs_an_owner(fleet):
     (fleet.folder / "note.toml").write_text('incident = "x"\nexpected_end = 2999-02-03T18:00:00Z\n')
     done = fleet.run("--note", "note.toml")
     assert (done.returncode, "owner: a text is needed" in done.stderr) == (2, True)
+
+
+def test_the_words_of_the_answer_decide_nothing_and_its_secrets_are_left_out(fleet):
+    token = "ghp_" + "a1B2" * 9
+    answer = f"rm -rf / ; $(touch made) '{token}'\n\n"
+    fleet.scripts({"writes": {"turns": [{"text": answer}]}})
+    (fleet.folder / "source" / "answer").write_text(answer)
+    check = 'printf %s "$NANOCODER_ANSWER" | cmp - answer && test ! -e made'
+    fleet.tasks({"id": "a", "check": check})
+    done = fleet.run()
+    assert (done.returncode, fleet.results[0]["checked"]) == (0, True)
+    artifact = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"] / "answer.txt"
+    assert token not in artifact.read_text()
+    assert "rm -rf /" in artifact.read_text()

@@ -203,6 +203,13 @@ def test_what_is_wrong_is_said_before_anything_starts(nanocoder, suite, words, m
     assert not (nanocoder.cwd / "r" / "results.jsonl").exists()
 
 
+def test_criteria_without_a_criterion_are_refused(nanocoder, suite):
+    (nanocoder.cwd / "empty.toml").write_text("# nothing\n")
+    done = nanocoder("eval", "suite", "--results", "r", "--criteria", "empty.toml")
+    assert done.returncode == 2
+    assert "empty.toml: there is no criterion in it" in done.stderr
+
+
 def test_a_task_with_an_unknown_key_is_named(nanocoder, suite):
     (suite / "five.toml").write_text('promt = "x"\n')
     done = nanocoder("eval", "suite", "--results", "r")

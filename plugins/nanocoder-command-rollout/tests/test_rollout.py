@@ -1,6 +1,8 @@
 """A plugin set in stages: who gets it, what promotes it, and what takes it away again."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -169,3 +171,59 @@ def test_an_evaluation_of_nanocoder_is_what_the_gate_reads(rollout, nanocoder):
     bad = nanocoder.script({"text": "no"})
     assert nanocoder(*words, "--model", bad, "--force").returncode == 1
     assert rollout("gate", "r").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sets": []}, {"sets": None}, {"criteria": []}, {"unmet": "x"}, {"unmet": None}],
+)
+def test_an_evaluation_of_wrong_types_is_refused(rollout, evaluate, nanocoder, change):
+    rollout("start", "new", "--from", "old")
+    path = nanocoder.cwd / evaluate() / "eval.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    done = rollout("gate", "results")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert f"{next(iter(change))!r} is missing or of the wrong type" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"history": [1]},
+        {"history": [{}]},
+        {"stable": 5},
+        {"failures": "x"},
+        {"stage": True},
+        {"passed": 1},
+        {"judged": "ab"},
+        {"stages": [True]},
+        {"state": []},
+    ],
+)
+def test_a_state_of_wrong_types_is_refused(rollout, nanocoder, change):
+    rollout("start", "new", "--from", "old")
+    values = state(nanocoder)
+    (nanocoder.cwd / "rollout.json").write_text(json.dumps(values | change))
+    done = rollout("show")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "rollout.json is not the state of a rollout" in done.stderr
+
+
+def test_no_pipe_and_no_nesting_stops_a_rollout(rollout, nanocoder):
+    path = nanocoder.cwd / "rollout.json"
+    path.write_text("[" * 200_000)
+    assert "is not the state of a rollout" in rollout("show").stderr
+    path.unlink()
+    os.mkfifo(path)
+    done = rollout("show")
+    assert (done.returncode, "is not a regular file" in done.stderr) == (2, True)
+
+
+def test_a_team_may_read_the_state_as_the_umask_says(rollout, nanocoder):
+    os.umask(mask := os.umask(0o022))
+    rollout("start", "new", "--from", "old")
+    path = nanocoder.cwd / "rollout.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+    path.chmod(0o640)
+    rollout("back")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -104,6 +104,32 @@ def test_the_store_refuses_a_line_that_is_no_result(tmp_path):
         list(results)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": ["a"]},
+        {"stop_reason": None},
+        {"usage": {}},
+        {"cost": "much"},
+        {"checked": "no"},
+        {"error": []},
+        {"seconds": True},
+    ],
+)
+def test_the_store_refuses_a_result_of_wrong_types(tmp_path, change):
+    lines = [result("a"), result("b", **change)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "results.jsonl").write_text(text)
+    with pytest.raises(UsageError, match="jsonl:2: is not a result"):
+        list(Results(tmp_path))
+
+
+def test_the_store_refuses_a_line_that_is_nested_without_end(tmp_path):
+    (tmp_path / "results.jsonl").write_text("[" * 200_000 + "\n")
+    with pytest.raises(UsageError, match="jsonl:1: is not a result"):
+        list(Results(tmp_path))
+
+
 def test_dropped_results_go_in_one_step_and_others_stay(tmp_path):
     with Results(tmp_path) as results:
         for name in "abc":

@@ -47,6 +47,8 @@ def read_criteria(path: str) -> Criteria:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"the criteria {path!r} cannot be read: {error}") from error
+    if not values:
+        raise UsageError(f"{path}: there is no criterion in it. All: {', '.join(KEYS)}")
     for name, value in values.items():
         _check(path, name, value)
     return Criteria(values)

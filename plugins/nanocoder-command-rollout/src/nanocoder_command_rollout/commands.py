@@ -3,6 +3,7 @@
 import getpass
 import hashlib
 import json
+import os
 import platform
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from attrs import asdict
 from nanocoder import Host, UsageError
 from nanocoder_files import holding, replace_file
 
-from nanocoder_command_rollout.rollout import Rollout, new_rollout, read_rollout
+from nanocoder_command_rollout.rollout import Rollout, new_rollout, read_regular, read_rollout
 
 STATE: Final = "rollout.json"
 EVALUATION: Final = "eval.json"
@@ -50,7 +51,7 @@ def gate(arguments: Namespace, host: Host) -> int:
     problems = [str(problem) for problem in data["unmet"]]
 
     def step(rollout: Rollout) -> Rollout:
-        if data.get("sets") not in {"", rollout.candidate}:
+        if data["sets"] not in {"", rollout.candidate}:
             raise UsageError(
                 f"the results are of the set {data['sets']!r}, not of {rollout.candidate!r}"
             )
@@ -126,11 +127,15 @@ def _evaluation(folder: Path) -> tuple[dict[str, Any], str]:
     """Return what an evaluation came to, and its digest; raises UsageError."""
     path = folder / EVALUATION
     try:
-        text = path.read_bytes()
-        data = dict(json.loads(text))
-        data |= {"criteria": dict(data["criteria"]), "unmet": list(data["unmet"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = read_regular(path)
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the outcome of `nanocoder eval`: {error}") from error
+    types = {"criteria": dict, "unmet": list, "sets": str}
+    for name, kind in types.items():
+        if not isinstance(data, dict) or not isinstance(data.get(name), kind):
+            problem = f"{name!r} is missing or of the wrong type"
+            raise UsageError(f"{path} is not the outcome of `nanocoder eval`: {problem}")
     if not data["criteria"]:
         raise UsageError(f"{folder}: evaluate with --criteria FILE, or every set would pass")
     return data, hashlib.sha256(text).hexdigest()
@@ -145,7 +150,11 @@ def _locked(path: Path) -> Any:
 
 
 def _write(path: Path, rollout: Rollout) -> None:
+    is_new = not path.exists()
     try:
         replace_file(path, rollout.document())
+        if is_new:  # a team reads it: as open as any file that its writer makes
+            os.umask(mask := os.umask(0o077))
+            path.chmod(0o666 & ~mask)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,9 +10,13 @@ from typing import Any, Final, Literal, Self
 
 from attrs import asdict, evolve, frozen
 from nanocoder import UsageError
+from nanocoder_files import open_private
 
 FAILURES_IN_A_ROW: Final = 2
 ALL: Final = 100
+TYPES: Final = {"candidate": str, "stable": str, "state": str, "stage": int, "failures": int}
+ITEMS: Final = {"stages": int, "judged": str, "history": dict}
+NOTE: Final = ("at", "event", "share", "reason")
 State = Literal["underway", "done", "withdrawn"]
 
 
@@ -123,15 +128,26 @@ def _stages(text: str) -> tuple[int, ...]:
 def read_rollout(path: Path) -> Rollout | None:
     """Return the rollout of a file, None without one; raises UsageError for another content."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        return _rollout(values)
+        return _rollout(json.loads(read_regular(path)))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise UsageError(f"{path} is not the state of a rollout: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        problem = f"there is no {error}" if isinstance(error, KeyError) else error
+        raise UsageError(f"{path} is not the state of a rollout: {problem}") from error
 
 
-def _rollout(values: dict[str, Any]) -> Rollout:
+def read_regular(path: Path) -> bytes:
+    """Return the content of a regular file, which a link may lead to; raises OSError."""
+    with os.fdopen(open_private(path, follow_link=True), "rb") as file:
+        return file.read()
+
+
+def _rollout(values: Any) -> Rollout:
+    if not isinstance(values, dict):
+        raise TypeError("it is no object of JSON")
+    _check_types(values)
     sequences = {name: tuple(values[name]) for name in ("stages", "judged", "history")}
     rollout = Rollout(**{**values, **sequences})
     if rollout.state not in {"underway", "done", "withdrawn"} or rollout.stage < 0:
@@ -139,3 +155,14 @@ def _rollout(values: dict[str, Any]) -> Rollout:
     if _stages(",".join(map(str, rollout.stages)))[rollout.stage] and rollout.candidate:
         return rollout
     raise ValueError("it names no set")
+
+
+def _check_types(values: Mapping[str, Any]) -> None:
+    for name, kind in {**TYPES, "passed": bool}.items():
+        if type(values[name]) is not kind:  # True would pass for a number
+            raise TypeError(f"{name} is of the wrong type")
+    for name, kind in ITEMS.items():
+        if not isinstance(values[name], list) or {*map(type, values[name])} - {kind}:
+            raise TypeError(f"{name} is of the wrong type")
+    if not all(isinstance(note.get(name), str) for note in values["history"] for name in NOTE):
+        raise TypeError(f"a note of the history has the texts {', '.join(NOTE)}")

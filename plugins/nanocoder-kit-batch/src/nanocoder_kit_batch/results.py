@@ -75,13 +75,11 @@ class Results:
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from error
         with os.fdopen(descriptor, "rb") as lines:
             for number, line in enumerate(lines, 1):
-                try:
+                with suppress(ValueError, RecursionError):
                     result = json.loads(line)
-                    if result["id"] and result["key"]:
+                    if _is_result(result):
                         yield result
                         continue
-                except (ValueError, KeyError, TypeError):
-                    pass
                 problem = "is not a result; repair or remove the line, or name another directory"
                 raise UsageError(f"{self.path}:{number}: {problem}")
 
@@ -112,6 +110,27 @@ class Results:
             data = file.read()
             if data and not data.endswith(b"\n"):
                 file.truncate(data.rfind(b"\n") + 1)
+
+
+def _is_result(value: Any) -> bool:
+    """Tell whether a line has all that figures and pages are made from."""
+    if not isinstance(value, dict) or not all(value.get(name) for name in ("id", "key")):
+        return False
+    usage, texts = value.get("usage"), ("id", "key", "stop_reason")
+    return (
+        all(isinstance(value.get(name), str) for name in texts)
+        and isinstance(usage, dict)
+        and all(_is_number(usage.get(name)) for name in ("input_tokens", "output_tokens"))
+        and (value.get("cost", "") is None or _is_number(value.get("cost")))
+        and _is_number(value.get("seconds", 0.0))
+        and isinstance(value.get("checked", ""), bool | None)
+        and isinstance(value.get("error", ""), dict | None)
+        and isinstance(value.get("model", ""), str | None)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _line(result: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,6 @@
 """The work on one task: a session in its own workspace, then the check. Runners call `do_job`."""
 
 import os
-import shlex
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,9 @@ from nanocoder import (
     __version__,
     open_session,
 )
+from nanocoder_kit_redact import Redactor
 
+from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.workspaces import TaskWorkspace, workspace_of
 
 Admit = Callable[[str], AbstractContextManager[object]]
@@ -27,6 +28,11 @@ CHECK_S: Final = 600
 MAX_ANSWER_CHARS: Final = 200_000
 CHECKED_CHARS: Final = 16_000
 """So much of the answer the check gets; a program's arguments have a limit."""
+READ_ANSWER: Final = """\
+NANOCODER_ANSWER=$(cat {file}; echo .)
+export NANOCODER_ANSWER="${{NANOCODER_ANSWER%.}}"
+"""
+"""The dot keeps the line breaks at the end, which the shell would take away."""
 SHELL: Final = "bash"
 NO_USAGE: Final = dict.fromkeys(
     ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 0
@@ -81,12 +87,13 @@ def _outcome(
     report = _run(job, workspace, cancel, admit)
     cancel.check()
     paths = workspace.changed()
-    artifacts["answer.txt"] = report["text"][:MAX_ANSWER_CHARS]
+    redact = Redactor().redact
+    artifacts["answer.txt"] = redact(report["text"])[:MAX_ANSWER_CHARS]
     if paths:
         artifacts["changes.patch"] = workspace.patch(paths)
     checked, output = _check(job, workspace, cancel, report["text"]) if job["check"] else (None, "")
     if output:
-        artifacts["check.txt"] = output
+        artifacts["check.txt"] = redact(output)
     names = ("stop_reason", "usage", "cost", "error", "turns", "session_id")
     return {
         **{name: report[name] for name in names},
@@ -123,8 +130,11 @@ def _check(
     It takes the path of each call: deny rules hold, and it runs in the sandbox.
     """
     seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
-    text = shlex.quote(answer[:CHECKED_CHARS].replace("\0", ""))
-    command = f"{seed}export NANOCODER_ANSWER={text}\n{job['check']}"
+    # In a file: policies judge the words of the command, and the answer's are none of them.
+    file = f".nanocoder-answer-{os.urandom(4).hex()}"
+    text = answer[:CHECKED_CHARS].replace("\0", "")
+    write_own(workspace.folder, file, [text.encode("utf-8", "surrogateescape")])
+    command = f"{seed}{READ_ANSWER.format(file=file)}{job['check']}"
     arguments = {"command": command, "timeout": CHECK_S}
     opened = _session(workspace, {"mode": "auto", "call_timeout_s": 0.0}, persist=False)
     with opened as session, _interrupted_by(cancel, session):
