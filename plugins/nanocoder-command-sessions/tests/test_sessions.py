@@ -197,3 +197,23 @@ def test_sessions_of_directories_that_are_gone_are_counted_and_listed_on_demand(
     assert "1 of directories that are gone not shown (--gone lists them)." in shown.stderr
     shown = nanocoder("sessions", "list", "--all", "--gone")
     assert ("In gone" in shown.stdout, "gone not shown" in shown.stderr) == (True, False)
+
+
+def test_a_secret_that_is_a_path_or_a_name_in_a_call_is_nowhere(nanocoder):
+    token = "ghp_" + "c" * 36
+    calls = [
+        {"name": "read_file", "arguments": {"path": token}},
+        {"name": "grep", "arguments": {"pattern": token, "path": token}},
+        {"name": token, "arguments": {}},
+    ]
+    model = nanocoder.script({"calls": calls}, DONE, DONE)
+    nanocoder("run", "--model", model, "go")
+    [journal] = (nanocoder.home / ".local/state/nanocoder/sessions").glob("*.jsonl")
+    assert token not in journal.read_text()
+    shown = nanocoder("sessions", "show").stdout
+    assert "call secret_github-token" in shown
+    assert token not in shown
+    for form in ("markdown", "json", "html"):
+        assert token not in nanocoder("sessions", "export", "--format", form).stdout
+    resumed = nanocoder("run", "--continue", "--model", model, "and now?")
+    assert (resumed.returncode, "All done." in resumed.stdout) == (0, True)

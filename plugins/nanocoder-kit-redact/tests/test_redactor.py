@@ -201,6 +201,20 @@ def test_places_keep_their_names():
     assert redact_value(harmless, REDACTOR) is harmless
 
 
+@pytest.mark.parametrize("name", ["tool", "name"])
+def test_nothing_that_a_model_wrote_into_a_call_stays(name):
+    token = next(iter(SECRETS))
+    value = {name: token, "arguments": {"path": f"notes/{token}", "edits": [{"id": token}]}}
+    assert redact_value(value, REDACTOR) == {
+        name: "secret_github-token",
+        "arguments": {
+            "path": "notes/[secret: github-token]",
+            "edits": [{"id": "[secret: github-token]"}],
+        },
+    }
+    assert redact_value({name: "read_file"}, REDACTOR) == {name: "read_file"}
+
+
 def test_values_of_secret_variables_are_known():
     environment = {
         "ACME_TOKEN": 'quo"ted/value',

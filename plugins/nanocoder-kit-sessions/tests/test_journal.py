@@ -403,11 +403,12 @@ def test_no_secret_reaches_the_file_and_the_session_goes_on(tmp_path):
     journal.append("call.finished", {"call_id": "1", "result": {"output": TOKEN, "call_id": "1"}})
     journal.append("message", {"role": "assistant", "text": "x", "native": {"acme": ["kept"]}})
     journal.close()
-    assert store.path(session_id).read_text().count(TOKEN) == 1  # the name of the file
+    assert TOKEN not in store.path(session_id).read_text()
     user, assistant, results, last = store.resume(session_id).messages
     assert user.typed == user.text == "Use [secret: github-token]"
     assert assistant.text == "It is [secret: github-token]."
-    assert assistant.calls[0].arguments == {"path": TOKEN, "content": "k=[secret: github-token]"}
+    secret = "[secret: github-token]"
+    assert assistant.calls[0].arguments == {"path": secret, "content": f"k={secret}"}
     assert (assistant.native, last.native) == (None, {"acme": ["kept"]})
     assert results.results[0].output == "[secret: github-token]"
 

@@ -179,3 +179,14 @@ def test_no_event_and_no_report_has_a_secret(run):
     received = next(event for event in events if event["type"] == "call.received")
     assert received["arguments"] == {"command": "echo [secret: github-token]"}
     assert received["tool"] == "bash"
+
+
+def test_no_event_has_a_secret_that_is_a_path_or_a_name_in_a_call(run):
+    calls = [
+        {"name": "read_file", "arguments": {"path": TOKEN}},
+        {"name": "grep", "arguments": {"pattern": TOKEN, "path": TOKEN}},
+        {"name": TOKEN, "arguments": {}},
+    ]
+    for form in ("jsonl", "json"):
+        out, _ = run(form, {"calls": calls}, {"text": "Done."}).communicate()
+        assert TOKEN.encode() not in out

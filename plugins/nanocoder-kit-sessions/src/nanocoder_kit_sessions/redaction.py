@@ -16,6 +16,7 @@ REDACTED: Final = frozenset(
     (
         *("message", "notice", "run.started", "run.steered", "run.finished", "telemetry.failed"),
         *("call.started", "call.finished", "call.edited", "call.denied", "transcript.compacted"),
+        "session.finished",
     )
 )
 """Kinds of records with text; the others say where files are, and are needed as they are."""
