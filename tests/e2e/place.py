@@ -1,6 +1,7 @@
 """An installation of its own, made in a second: what is written to its site directory is there."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,14 +54,19 @@ class Place:
         )
 
     def bring(self, name: str) -> None:
-        """Install a plugin of this repository, without what it depends on."""
+        """Install a package of this repository with those of this repository that it requires."""
         folder = next(ROOT.glob(f"*/{name}"))
         module = module_of(name)
+        if (self.site / module).exists():
+            return
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(folder / "src" / module, self.site / module, ignore=ignored)
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         points = project.get("entry-points", {}).get("nanocoder", {})
         self.install(name, {}, next(iter(points), ""))
+        for required in project["dependencies"]:
+            if ours := re.match(r"nanocoder-[\w-]+", required):
+                self.bring(ours[0])
 
     def greet(self) -> "subprocess.CompletedProcess[str]":
         return self.run("call", "greet", "{}")

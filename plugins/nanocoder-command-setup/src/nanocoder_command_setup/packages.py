@@ -1,6 +1,5 @@
 """Installing and removing packages of plugins, with pip or uv."""
 
-import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -11,13 +10,16 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, one_line
-from nanocoder_kit_capabilities import first_links, start_files
+from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
@@ -192,10 +194,10 @@ def _index_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _distributions() -> list[importlib.metadata.Distribution]:
+def _distributions() -> "list[Distribution]":
     """Return the distributions whose metadata can be read, sorted by name."""
-    named = {each.metadata["Name"]: each for each in importlib.metadata.distributions()}
-    return [named[name] for name in sorted(filter(None, named))]
+    named = readable_distributions(sys.path)
+    return [named[name] for name in sorted(named)]
 
 
 def _package(name: str) -> str:

@@ -6,13 +6,18 @@ import sysconfig
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from email.parser import HeaderParser
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Final
 
 from attrs import evolve
 from nanocoder import UsageError
-from nanocoder_kit_capabilities import Package, distributions_in, runs_at_start
+from nanocoder_kit_capabilities import (
+    Package,
+    distributions_in,
+    readable_distributions,
+    runs_at_start,
+)
 
 from nanocoder_command_setup.consent import Proposal, normal, proposal_of_source
 
@@ -113,8 +118,7 @@ class Before:
 
 
 def _named(path: str) -> dict[str, Distribution]:
-    every = [each for each in distributions(path=[path]) if each.metadata["Name"]]
-    return {normal(each.name): each for each in every}
+    return {normal(name): each for name, each in readable_distributions([path]).items()}
 
 
 def _marks(site: str) -> dict[str, tuple[object, ...]]:

@@ -1,12 +1,14 @@
 """The installed sets, which tasks may name."""
 
-from importlib.metadata import distributions
+import sys
 from typing import Final
+
+from nanocoder_kit_capabilities import readable_distributions
 
 SET: Final = "nanocoder-set-"
 
 
 def names_of_sets() -> list[str]:
     """Return the names of the plugin sets that are installed."""
-    names = {str(each.metadata["Name"]) for each in distributions() if each.metadata["Name"]}
+    names = readable_distributions(sys.path)
     return sorted(name.removeprefix(SET) for name in names if name.startswith(SET))

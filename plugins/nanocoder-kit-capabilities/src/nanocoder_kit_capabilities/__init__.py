@@ -5,6 +5,7 @@ from nanocoder_kit_capabilities.distributions import (
     Package,
     distributions_in,
     packages_in,
+    readable_distributions,
     runs_at_start,
     start_files,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "outline",
     "packages_in",
     "read_manifest",
+    "readable_distributions",
     "runs_at_start",
     "scan",
     "start_files",

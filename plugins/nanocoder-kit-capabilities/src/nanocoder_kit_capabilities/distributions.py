@@ -1,7 +1,8 @@
 """Installed packages, as their files say it: which are plugins, and which run code at a start."""
 
 import site
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,13 +56,26 @@ def packages_in(folder: Path | None = None) -> list[Package]:
 
 def distributions_in(folder: Path | None = None) -> list[Package]:
     """Return all packages in *folder*, libraries too, by default those of this Python."""
-    from importlib.metadata import distributions  # slow; few commands look at packages
-
     user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     paths = [*site.getsitepackages(), *user] if folder is None else [str(folder)]
-    # The first folder wins, as in an import.
-    named = {each.metadata["Name"]: each for each in [*distributions(path=paths)][::-1]}
-    return [_package(named[name]) for name in sorted(filter(None, named))]
+    named = readable_distributions(paths)
+    return [_package(named[name]) for name in sorted(named)]
+
+
+def readable_distributions(paths: Sequence[str]) -> "dict[str, Distribution]":
+    """Return the distributions in *paths* by their names; the first folder wins, as in an import.
+
+    A folder that a broken or half-removed installation left without METADATA is left out.
+    """
+    from importlib.metadata import distributions  # slow; few commands look at packages
+
+    named: dict[str, Distribution] = {}
+    for distribution in distributions(path=list(paths)):
+        with suppress(OSError):  # raised by importlib_metadata, which takes over when imported
+            metadata = distribution.metadata
+            if "Name" in metadata:
+                named.setdefault(metadata["Name"], distribution)
+    return named
 
 
 def start_files() -> Iterator[str]:
