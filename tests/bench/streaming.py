@@ -72,7 +72,8 @@ def held(python: str, deltas: int, letters: int) -> dict[str, Any]:
     quarter of it and after all of it, `peak` the most at any time.
     """
     turns = [
-        {"text": "Hello. ", "deltas": 2_000},
+        # What is imported ahead is there before anything is counted.
+        {"text": "Hello. ", "deltas": 2_000, "delay_s": 4},
         {"text": f"{'x' * letters}{{i}} ", "deltas": deltas},
     ]
     with serving(turns) as server, tempfile.TemporaryDirectory() as home:

@@ -21,7 +21,7 @@ def bench(tmp_path):
 def test_a_long_reply_is_held_once_and_nothing_grows_with_its_pieces():
     held = streaming.held(sys.executable, deltas=60_000, letters=60)
     assert held["text"] > 3 * MEGABYTE
-    # A second copy would grow by three quarters of the text; some modules are imported late.
+    # A second copy would grow by three quarters of the text.
     assert held["end"] - held["quarter"] < 0.3 * held["text"]
     # Once more while it is joined, or written to the journal; some modules are imported late.
     assert held["peak"] - held["end"] < 2.6 * held["text"]

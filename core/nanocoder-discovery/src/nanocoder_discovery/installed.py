@@ -192,7 +192,10 @@ def _packages_in(folder: str) -> set[str]:
 
 
 def parts_of(package: str) -> list[str]:
-    """Return the modules of an imported package, which may import them when it is called."""
+    """Return the modules of an imported package, which may import them when it is called.
+
+    Its sub-packages are left out: what only commands need lies there.
+    """
     folders = filter(os.path.isdir, getattr(sys.modules.get(package), "__path__", ()))
     names = [name for folder in folders for name in os.listdir(folder)]
     return [f"{package}.{name[:-3]}" for name in names if name.endswith(".py") and name[0] != "_"]

@@ -125,12 +125,12 @@ def nanocoder_commands() -> "list[Command[Host]]":
 
 
 def _list(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.grant_commands import list_grants
+    from nanocoder_policy_rules.commands import list_grants
 
     return list_grants(arguments, host)
 
 
 def _revoke(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.grant_commands import revoke_grants
+    from nanocoder_policy_rules.commands import revoke_grants
 
     return revoke_grants(arguments, host)
