@@ -138,7 +138,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         Command(
             "audit sbom",
             "print what is loaded as a bill of materials (CycloneDX, JSON)",
-            lambda arguments, host: _run("sbom", "print_sbom", arguments, host),
+            lambda arguments, host: _run("commands.sbom", "print_sbom", arguments, host),
         ),
     ]
 
