@@ -134,13 +134,15 @@ def test_what_is_no_recording_is_refused(
 @pytest.mark.contract("W7")
 def test_a_session_becomes_a_test_that_passes_and_can_fail(home: Path, folder: Path) -> None:
     recorded(home, folder)
-    done = nanocoder(home, folder, "sessions", "to-test")
+    done = nanocoder(home, folder, "sessions", "to-test", "--tools")
     assert done.returncode == 0, done.stderr
     test = Path(done.stdout.strip())
     environment = os.environ | {"HOME": str(home)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
     assert subprocess.run(command, cwd=folder, env=environment, check=False).returncode == 0
-    assert nanocoder(home, folder, "sessions", "to-test").returncode == 2  # nothing is replaced
+    assert (
+        nanocoder(home, folder, "sessions", "to-test", "--tools").returncode == 2
+    )  # nothing is replaced
     [named] = (test.parent / test.stem.removeprefix("test_")).glob("*.py")
     named.write_text("print('bye')\n")
     failed = subprocess.run(
@@ -170,7 +172,7 @@ def test_a_session_that_was_compacted_and_rewound_plays_again(home: Path, folder
     (folder / "turns.json").write_text(json.dumps({"turns": [some, {"text": "Better."}]}))
     done = nanocoder(home, folder, "run", *words, "Yes")
     assert done.returncode == 0, done.stderr
-    done = nanocoder(home, folder, "sessions", "to-test")
+    done = nanocoder(home, folder, "sessions", "to-test", "--tools")
     assert done.returncode == 0, done.stderr
     test = done.stdout.strip()
     assert "'Go',\n    'More',\n    'Yes',\n" in Path(test).read_text()

@@ -1,12 +1,16 @@
 """The provider `replay`: plays a recorded session again, and says where a new run differs."""
 
+import os
 from argparse import Namespace
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Final
 
 from nanocoder import Argument, Command, Host, Provider, ProviderSpec, hookimpl
 
 from nanocoder_provider_replay.settings import Settings
+
+__all__ = ["Settings", "replay"]
 
 SESSION: Final = Argument(
     "id",
@@ -51,12 +55,35 @@ def nanocoder_commands() -> list[Command[Host]]:
             (SESSION, SMALL),
         ),
         Command(
+            "sessions replay",
+            "play a session again without its model and tools, and say where it diverges",
+            _replay,
+            (
+                Argument(
+                    "id",
+                    "the session's ID or its beginning, or a recording, FILE.json"
+                    " (default: the last one here)",
+                    count="?",
+                    default="last",
+                    completes="sessions",
+                ),
+                SMALL,
+                Argument("--journal", "also write the journal of the replay", metavar="FILE"),
+                Argument("--output", "output format", default="text", choices=("text", "json")),
+            ),
+        ),
+        Command(
             "sessions to-test",
             "make a session a pytest file with a recording",
             _to_test,
             (
                 SESSION,
                 SMALL,
+                Argument(
+                    "--tools",
+                    "also test the tools, on the files that the session's calls name",
+                    kind="flag",
+                ),
                 Argument(
                     "--into",
                     "where the files are written (default: tests)",
@@ -74,8 +101,30 @@ def _open(model: str, settings: Settings | None) -> Provider:
     return open_replay(model, settings or Settings())
 
 
+def replay(
+    path: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Replay the recording *path* in the directory *cwd*; return the first divergence, or "".
+
+    The configuration and the policies are today's. The model's replies, the results of tools, the
+    answers of people, ids and times are the recorded ones. *environment* stands in for the
+    process's own variables. Raises: UsageError, ConfigError, ProviderError.
+    """
+    from nanocoder_provider_replay.replaying import replay_file  # few sessions are replayed
+
+    return replay_file(path, cwd, environment)
+
+
 def _record(arguments: Namespace, host: Host) -> int:
     return int(import_module("nanocoder_provider_replay.commands").record(arguments, host))
+
+
+def _replay(arguments: Namespace, host: Host) -> int:
+    module = import_module("nanocoder_provider_replay.commands")
+    return int(module.replay_session(arguments, host))
 
 
 def _to_test(arguments: Namespace, host: Host) -> int:

@@ -1,5 +1,6 @@
-"""`nanocoder sessions record` and `sessions to-test`: a session becomes a recording or a test."""
+"""`nanocoder sessions record`, `sessions replay` and `sessions to-test`."""
 
+import os
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,25 +9,36 @@ from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
 from nanocoder_kit_redact import Redactor, redact_value
-from nanocoder_kit_sessions import Record, session_store
+from nanocoder_kit_sessions import Record, session_store, without_rewound
 from nanocoder_kit_sessions.transcript import repaired
 
-from nanocoder_provider_replay.recording import Recording, as_json
+from nanocoder_provider_replay.recording import Recording, as_json, read_recording
+from nanocoder_provider_replay.replaying import replayed
 
 MAX_FILE_BYTES: Final = 1_000_000
 KEPT: Final = ("role", "text", "typed", "calls", "results", "native")
 TEST: Final = '''"""Session {session_id}, played again; made by `nanocoder sessions to-test`."""
 
-import shutil
-from pathlib import Path
-
-from nanocoder import open_session
+{imports}
 
 HERE = Path(__file__).parent
-PROMPTS = {prompts}
 
 
 def test_{name}(tmp_path):
+    """The policies and the loop of today do with the session what they did with it then."""
+    environment = {{"HOME": str(tmp_path / "home")}}
+    cwd = tmp_path / "workspace"
+    cwd.mkdir()
+    divergence = replay(HERE / "{name}.json", cwd, environment=environment)
+    assert not divergence, divergence
+'''
+TOOLS_TEST: Final = '''
+
+PROMPTS = {prompts}
+
+
+def test_{name}_with_its_tools(tmp_path):
+    """The tools of today do with the recorded files what they did with them then."""
     shutil.copytree(HERE / "{name}", tmp_path, dirs_exist_ok=True)
     model = f"replay/{{HERE / '{name}.json'}}"
     environment = {{"HOME": str(tmp_path.parent / "home")}}
@@ -37,6 +49,10 @@ def test_{name}(tmp_path):
                 pass
             assert session.report.stop_reason == "done", session.report.data()["error"]
 '''
+IMPORTS: Final = "from pathlib import Path\n\nfrom nanocoder_provider_replay import replay"
+TOOLS_IMPORTS: Final = f"import shutil\n{IMPORTS}".replace(
+    "\n\nfrom", "\n\nfrom nanocoder import open_session\nfrom"
+)
 
 
 def record(arguments: Namespace, host: Host) -> int:
@@ -47,27 +63,54 @@ def record(arguments: Namespace, host: Host) -> int:
     return 0
 
 
+def replay_session(arguments: Namespace, host: Host) -> int:
+    """Replay a session, or a recording of one; return 1 when it diverges."""
+    if arguments.id.endswith(".json"):
+        recording = read_recording(str(host.cwd / arguments.id))
+        cwd = host.cwd
+    else:
+        recording = _recording(arguments, host)[1]
+        cwd = Path(recording.cwd) if Path(recording.cwd).is_dir() else host.cwd
+    outcome = replayed(recording, cwd, os.environ)
+    if arguments.journal:
+        lines = b"".join(bytes(record.line()) for record in outcome.records)
+        _write(host.cwd / arguments.journal, lines.decode())
+    if arguments.output == "json":
+        data = {"session": outcome.session, "records": len(outcome.records)}
+        host.print_json({**data, "divergence": outcome.divergence or None})
+    elif outcome.divergence:
+        host.print_line(outcome.divergence)
+    else:
+        host.print_line(
+            f"session {outcome.session} happened again: {len(outcome.records)} records are the same"
+        )
+    return 1 if outcome.divergence else 0
+
+
 def to_test(arguments: Namespace, host: Host) -> int:
-    """Write a test, its recording, and the files that its calls name; raises UsageError."""
+    """Write a test and its recording; raises UsageError.
+
+    With `--tools` a second test runs the tools, on the files that the session's calls name.
+    """
     session_id, recording = _recording(arguments, host)
-    prompts = [
-        message.get("typed", message["text"])
-        for message in recording.messages
-        if message["role"] == "user" and message.get("typed", message["text"])
-    ]
     if not recording.replies:
         raise UsageError(f"in session {session_id} no model answered; nothing can be replayed")
     folder = host.cwd / arguments.into
     name = "session_" + re.sub(r"\W", "_", session_id)
-    mode = session_store(host).transcript(session_id).mode or "ask"
-    test = TEST.format(session_id=session_id, name=name, mode=mode, prompts=_as_list(prompts))
-    files = dict(_named_files(recording, Path(recording.cwd)))
+    imports = TOOLS_IMPORTS if arguments.tools else IMPORTS
+    test = TEST.format(session_id=session_id, name=name, imports=imports)
+    if arguments.tools:
+        prompts = _as_list(_prompts(recording))
+        test += TOOLS_TEST.format(name=name, mode=recording.mode, prompts=prompts)
+    files = dict(_named_files(recording, Path(recording.cwd))) if arguments.tools else {}
     _write(folder / f"{name}.json", as_json(recording))
     _write(folder / f"test_{name}.py", test)
+    host.print_line(str(folder / f"test_{name}.py"))
+    if not arguments.tools:
+        return 0
     (folder / name).mkdir(exist_ok=True)
     for path, content in files.items():
         _write(folder / name / path, content)
-    host.print_line(str(folder / f"test_{name}.py"))
     host.say(
         f"{len(files)} files that the session named are in {folder / name}, as they are now. Put"
         " those that it changed there as they were before (`nanocoder sessions undo` shows them)."
@@ -78,11 +121,31 @@ def to_test(arguments: Namespace, host: Host) -> int:
 def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
     session_id = session_store(host).find(arguments.id, cwd=host.cwd)
     store = session_store(host)
-    records = _repeatable(store.records(session_id))
+    records = list(_repeatable(store.records(session_id)))
     transcript = repaired(records, store.path(session_id).with_suffix(""))
     messages = [_without_secrets(encode_message(message)) for message in transcript.messages]
     profile: Literal["full", "small"] = "small" if arguments.small else "full"
-    return session_id, Recording(session_id, transcript.cwd, profile, messages)
+    events = [_event(record) for record in without_rewound(records)]
+    more = transcript.mode or "ask", events
+    return session_id, Recording(session_id, transcript.cwd, profile, messages, session_id, *more)
+
+
+def _event(record: Record) -> dict[str, Any]:
+    """Return a record as a recording holds it; the journal has no secrets in it already."""
+    return {
+        "kind": record.kind,
+        "at": record.at,
+        "turn": record.turn,
+        "data": redact_value(dict(record.data), Redactor()),
+    }
+
+
+def _prompts(recording: Recording) -> list[str]:
+    return [
+        message.get("typed", message["text"])
+        for message in recording.messages
+        if message["role"] == "user" and message.get("typed", message["text"])
+    ]
 
 
 def _repeatable(records: Iterable[Record]) -> Iterator[Record]:

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import BadArguments, Message, ProviderError, encode_message, parse_json
 from nanocoder_kit_redact import Redactor
 
@@ -26,12 +26,19 @@ _PATH: Final = r"(?P<workspace>/[^\s'\"`:;,()<>]*?)"
 
 @frozen
 class Recording:
-    """One recorded session; *messages* are as `encode_message` writes them."""
+    """One recorded session; *messages* are as `encode_message` writes them.
+
+    *records* are those of its journal, each with its kind, time and data; a recording of an earlier
+    release has none. *session* is its id, *mode* that of its start.
+    """
 
     name: str
     cwd: str
     profile: Literal["full", "small"]
     messages: Sequence[Mapping[str, Any]]
+    session: str = ""
+    mode: str = ""
+    records: Sequence[Mapping[str, Any]] = ()
 
     @property
     def replies(self) -> list[int]:
@@ -68,7 +75,19 @@ def read_recording(path: str) -> Recording:
         ) from error
     if problem := _problem(data):
         raise ProviderError(f"the recording {path!r} {problem}", kind="bad_request")
-    return Recording(path, data["cwd"], data["profile"], data["messages"])
+    more = str(data.get("session", "")), str(data.get("mode", "")), data.get("records", [])
+    return Recording(path, data["cwd"], data["profile"], data["messages"], *more)
+
+
+def moved(recording: Recording, cwd: str) -> Recording:
+    """Return *recording* as if its session had run in *cwd*: its paths are part of its calls."""
+    if not recording.cwd.strip("/") or recording.cwd == cwd:
+        return recording
+    then, now = (json.dumps(path, ensure_ascii=False)[1:-1] for path in (recording.cwd, cwd))
+    # Not the beginning of another folder's name.
+    text = re.sub(re.escape(then) + r"(?![\w.-])", lambda _: now, as_json(recording))
+    data = parse_json(text)
+    return evolve(recording, cwd=cwd, messages=data["messages"], records=data["records"])
 
 
 def _problem(data: Mapping[str, Any]) -> str:
@@ -89,7 +108,16 @@ def _problem(data: Mapping[str, Any]) -> str:
             return f"has no role in message {number}"
         if not _is_sound(message):
             return f"has a text, a call or a result that makes no sense in message {number}"
-    return ""
+    records = data.get("records", [])
+    is_sound = isinstance(records, list) and all(map(_is_record, records))
+    return "" if is_sound else "has a record of the journal that makes no sense"
+
+
+def _is_record(record: object) -> bool:
+    return isinstance(record, dict) and all(
+        isinstance(record.get(name), kind)
+        for name, kind in (("kind", str), ("at", int | float), ("data", dict))
+    )
 
 
 def _is_sound(message: Mapping[str, Any]) -> bool:
@@ -110,8 +138,8 @@ def difference(
     recorded = recording.before(place)
     for then, now in zip(recorded, sent, strict=False):
         for what, old, new in _texts(then, now):
-            if not _equal(old, new, recording.cwd, (*VARYING, *may_differ)):
-                return f"{what} differs:\n{_diff(old, new)}"
+            if not is_equal(old, new, recording.cwd, (*VARYING, *may_differ)):
+                return f"{what} differs:\n{diff_of(old, new)}"
     if len(sent) != len(recorded):
         return f"{len(sent)} messages came where {len(recorded)} were recorded"
     return ""
@@ -131,7 +159,8 @@ def _texts(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, s
     return pairs
 
 
-def _equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
+def is_equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
+    """Tell whether *new* is *old*, but for the path of the workspace and what *may_differ*."""
     if old == new:
         return True
     new = Redactor().redact(new)  # as they were removed from the recording
@@ -146,7 +175,8 @@ def _equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
     return re.fullmatch(pattern, new) is not None
 
 
-def _diff(old: str, new: str) -> str:
+def diff_of(old: str, new: str) -> str:
+    """Return the difference of two texts, of at most 40 lines."""
     diff = unified_diff(old.splitlines(), new.splitlines(), "recorded", "now", lineterm="", n=2)
     lines = list(diff)
     more = [f"[{len(lines) - MAX_DIFF_LINES} more lines]"] if len(lines) > MAX_DIFF_LINES else []
@@ -159,6 +189,9 @@ def as_json(recording: Recording) -> str:
         "format": FORMAT,
         "cwd": recording.cwd,
         "profile": recording.profile,
+        "session": recording.session,
+        "mode": recording.mode,
         "messages": list(recording.messages),
+        "records": list(recording.records),
     }
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,188 @@
+"""A journal that is compared with a recorded one, record by record, as a session is replayed."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from attrs import evolve
+from nanocoder_kit_redact import Redactor
+from nanocoder_kit_sessions import MemoryJournal, Record
+from nanocoder_kit_sessions.redaction import without_secrets
+
+from nanocoder_provider_replay.recording import VARYING, Recording, diff_of, is_equal
+
+COMPARED: Final = (
+    *("run.started", "message", "call.started", "call.approved", "call.edited", "call.denied"),
+    *("call.rewritten", "call.finished", "run.finished"),
+)
+"""Kinds of records that happen again; the others say which process opened the session and when,
+what the configuration warns of, and which files were changed."""
+REPEATED_ENDS: Final = frozenset(("done", "approval_needed", "loop"))
+"""Why a run ends by itself; a person, a signal, a limit or a provider that fails is not played."""
+VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
+    "message": (("usage",), ("attachments",), ("results",)),
+    "call.finished": (
+        *(("result", name) for name in ("ran_ms", "duration_ms", "asked_ms", "queued_ms")),
+        *(("result", name) for name in ("stages", "running_beside", "artifact", "attachments")),
+        *(("result", "metadata", name) for name in ("queued_ms", "tmp_dir")),
+    ),
+    "run.finished": (("model",), ("usage",), ("cost",), ("signal",)),
+}
+"""Fields that are those of the recording: durations, tokens, and where long outputs are kept."""
+
+
+class ReplayJournal(MemoryJournal):
+    """The journal of a replay: ids and clock are the recording's, and so is the order.
+
+    *divergence* names the first record that is not the recorded one, with a diff; "" if all are.
+    """
+
+    def __init__(self, recording: Recording, may_differ: Sequence[str]) -> None:
+        super().__init__(recording.session)
+        self.divergence = ""
+        self._recording = recording
+        self._may_differ = (*VARYING, *may_differ)
+        self._expected = list(expected(recording.records))
+        self._places = {key: place for place, (key, _) in enumerate(self._expected)}
+        self._counts = Counter[tuple[str, str]]()
+        self._played = dict[int, Record]()
+        self._others = list[Record]()
+        self._redactor = Redactor()
+        self._at = float(recording.records[0]["at"]) if recording.records else 0.0
+        self.is_over = False
+
+    def append(
+        self, kind: str, data: Mapping[str, Any], *, sync: bool = False, is_use: bool = True
+    ) -> int:
+        """Compare one record and keep it; the time is that of the recorded one."""
+        del is_use  # the clock is the recording's
+        with self._lock:
+            return self._append(kind, data, sync=sync)
+
+    def finish(self) -> None:
+        """Name the first record that did not happen, if nothing else differed before."""
+        for place, (_, record) in enumerate(self._expected):
+            if place not in self._played and not self.is_over:
+                self._diverged(place, f"{_name(record)} did not happen", record, None)
+
+    def compared(self) -> Sequence[Record]:
+        """Return the records that were compared, in the order of the recording."""
+        ordered = [self._played[place] for place in sorted(self._played)] + self._others
+        return [evolve(record, seq=seq) for seq, record in enumerate(ordered, 1)]
+
+    def _keep(self, record: Record, *, sync: bool) -> None:
+        super()._keep(record, sync=sync)
+        if record.kind not in COMPARED or self.is_over:
+            return
+        new = Record.of_line(bytes(without_secrets(record, self._redactor).line())) or record
+        name = new.kind, str(new.data.get("call_id", ""))
+        place = self._places.get((*name, self._counts[name]))
+        self._counts[name] += 1
+        if place is None:
+            self._others.append(new)
+            self._unexpected(new)
+            return
+        recorded = self._expected[place][1]
+        self._at = max(self._at, recorded.at)
+        data = _with_volatile(new.data, recorded)
+        # The same in every byte, also in the order of the fields.
+        data = recorded.data if data == recorded.data else data
+        new = evolve(new, at=recorded.at, data=data)
+        self._played[place] = new
+        if new.kind == "run.finished" and recorded.data.get("stop_reason") not in REPEATED_ENDS:
+            self._played[place], self.is_over = recorded, True  # ended from outside
+            return
+        for path, old, now in _leaves(recorded.data, new.data):
+            if not is_equal(_text(old), _text(now), self._recording.cwd, self._may_differ):
+                self._diverged(place, f"{_name(recorded)} differs in {path}", old, now)
+                return
+
+    def _unexpected(self, new: Record) -> None:
+        recorded = next(
+            (row for row in enumerate(self._expected) if row[0] not in self._played), None
+        )
+        if recorded is None:
+            place, record = len(self._expected), None
+        else:
+            place, (_, record) = recorded
+        if record is not None and record.kind == "run.finished" and not _repeats(record):
+            self.is_over = True  # the recorded session was stopped here
+            return
+        self._diverged(place, f"the recording has no {_name(new)} there", record, new)
+
+    def _diverged(self, place: int, problem: str, old: object, new: object) -> None:
+        where = f"record {place + 1} of {len(self._expected)}"
+        self.divergence = self.divergence or (
+            f"the replay of session {self.id} diverges at {where}: {problem}:\n"
+            + diff_of(_text(old), _text(new))
+        )
+
+
+def expected(
+    records: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[tuple[str, str, int], Record]]:
+    """Yield the records that a replay repeats, each with its kind, call and how often before.
+
+    The steps of a composed call are not among them, as the result of the whole is played, nor are
+    calls that a person typed.
+    """
+    counts, steps = Counter[tuple[str, str]](), set[str]()
+    for row in records:
+        kind, data = row["kind"], row["data"]
+        call = str(data.get("call_id", ""))
+        if data.get("parent") or data.get("typed") is True:
+            steps.add(call)
+        if kind not in COMPARED or call in steps:
+            continue
+        name = kind, call
+        yield (*name, counts[name]), Record(1, kind, float(row["at"]), data, row.get("turn", 0))
+        counts[name] += 1
+
+
+def _repeats(record: Record) -> bool:
+    return record.data.get("stop_reason") in REPEATED_ENDS
+
+
+def _name(record: Record) -> str:
+    call = record.data.get("call_id")
+    tool = record.data.get("tool") or record.data.get("role") or ""
+    return " ".join(filter(None, (record.kind, tool, call and f"({call})")))
+
+
+def _with_volatile(data: Mapping[str, Any], recorded: Record) -> Mapping[str, Any]:
+    """Return *data* with the volatile fields of the recorded one."""
+    for path in VOLATILE.get(recorded.kind, ()):
+        data = _with_field(data, recorded.data, path)
+    return data
+
+
+def _with_field(data: Any, then: Any, path: Sequence[str]) -> Any:
+    if not isinstance(data, dict) or not isinstance(then, dict):
+        return data
+    name, *rest = path
+    if rest:
+        return {**data, name: _with_field(data.get(name), then.get(name), rest)}
+    others = {key: value for key, value in data.items() if key != name}
+    return {**others, name: then[name]} if name in then else others
+
+
+def _leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield each pair of values that is no object on both sides, with its path; errors first."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield path or "its data", old, new
+        return
+    for name in sorted({*old, *new}, key=lambda name: (name != "error", name)):
+        where = f"{path}.{name}" if path else name
+        yield from _leaves(old.get(name), new.get(name), where)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Record):
+        value = {"kind": value.kind, **value.data}
+    if value is None or isinstance(value, str):
+        return value or ""
+    with suppress(TypeError, ValueError):
+        return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+    return repr(value)

@@ -1,0 +1,113 @@
+"""Replay a whole session: without its model, its tools, its clock or the people in it."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+from nanocoder import Config, Host, NanocoderError, UsageError, open_session
+from nanocoder_kit_sessions import Record
+
+from nanocoder_provider_replay.playback import STORE, Playback
+from nanocoder_provider_replay.recording import Recording, as_json, moved, read_recording
+from nanocoder_provider_replay.settings import Settings
+
+PLUGIN: Final = "replayed"
+LISTENING: Final = frozenset(
+    f"nanocoder_{name}" for name in ("settings", "event", "commands", "resources")
+)
+NO_RECORDS: Final = "has no records, by which a whole session is replayed; record it anew"
+
+
+@frozen
+class Replayed:
+    """What a replay came to.
+
+    *divergence* is the first difference, "" if there is none; *records* are those of its journal
+    that are compared, with the clock and ids of the recording.
+    """
+
+    session: str
+    divergence: str
+    records: Sequence[Record]
+
+
+def replay_file(
+    path: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str] | None,
+) -> str:
+    """Replay the recording *path*; see `replay` of this package."""
+    variables = os.environ if environment is None else environment
+    return replayed(read_recording(os.fspath(path)), Path(cwd), variables).divergence
+
+
+def replayed(recording: Recording, cwd: Path, environment: Mapping[str, str]) -> Replayed:
+    """Replay *recording* in *cwd* and return what came of it; raises UsageError, ConfigError."""
+    if not recording.records:
+        raise UsageError(f"the recording {recording.name!r} {NO_RECORDS}")
+    recording = moved(recording, str(cwd.resolve()))
+    with tempfile.TemporaryDirectory(prefix="nanocoder-replay-") as folder:
+        file = Path(folder) / "recording.json"
+        file.write_text(as_json(recording), encoding="utf-8")
+        flags = {"model": f"replay/{file}", "mode": recording.mode or "ask", "store": STORE}
+        host = Host(str(cwd))
+        host.config = Config.load(host.cwd, flags=flags, environment=environment)
+        playback = _with_playback(host, recording)
+        _run(host, playback, recording)
+    journal = playback.journal
+    journal.finish()
+    return Replayed(recording.session, journal.divergence, journal.compared())
+
+
+def prompts_of(recording: Recording) -> Iterator[tuple[str, str | None]]:
+    """Yield the prompt that each run began with, and what a person typed of it."""
+    is_new = False
+    for record in recording.records:
+        data = record["data"]
+        if record["kind"] == "run.started":
+            is_new = True
+        elif is_new and record["kind"] == "message" and data.get("role") == "user":
+            is_new = False
+            yield str(data.get("text", "")), data.get("typed")
+
+
+def _with_playback(host: Host, recording: Recording) -> Playback:
+    """Add the playback to the plugins of *host*, and take out those that only listen.
+
+    A log of what was done, or a dashboard, must not show what is only played.
+    """
+    plugins, config = host.plugins, host.config
+    for name, entry in list(plugins.entries.items()):
+        if "nanocoder_event" in entry.hooks and LISTENING.issuperset(entry.hooks):
+            plugins.remove(name, "only listens, and nothing happens in a replay")
+    settings = plugins.settings("provider-replay") or Settings()
+    playback = Playback(recording, settings.may_differ)
+    plugins.add(playback, PLUGIN)
+    plugins.configure(
+        config.settings,
+        disabled=config.disabled_plugins,
+        owners=config.tool_owner,
+        names=config.tool_rename,
+        hidden=config.disabled_tools,
+        wrapping={*config.plugins_with_settings, PLUGIN},
+        trusted_folder=config.trusted_folder,
+    )
+    return playback
+
+
+def _run(host: Host, playback: Playback, recording: Recording) -> None:
+    """Run every prompt of the recording until one diverges."""
+    with open_session(
+        host.cwd, config=host.config, plugins=host.plugins, approve=playback.approve, warn=host.say
+    ) as session:
+        for prompt, typed in prompts_of(recording):
+            try:
+                for _ in session.run(prompt, typed=typed):
+                    pass
+            except NanocoderError as error:
+                raise UsageError(f"the session cannot be replayed: {error}") from error
+            if playback.journal.divergence or playback.journal.is_over:
+                return
