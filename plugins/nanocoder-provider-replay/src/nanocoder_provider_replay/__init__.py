@@ -19,6 +19,16 @@ SESSION: Final = Argument(
     default="last",
     completes="sessions",
 )
+SESSION_OR_FILE: Final = Argument(
+    "id",
+    "the session's ID or its beginning, or a recording, FILE.json (default: the last one here)",
+    count="?",
+    default="last",
+    completes="sessions",
+)
+TOOLS: Final = Argument(
+    "--tools", "also test the tools, on the files that the session's calls name", kind="flag"
+)
 SMALL: Final = Argument(
     "--small", "the recorded model got its requests in the form for small models", kind="flag"
 )
@@ -59,14 +69,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             "play a session again without its model and tools, and say where it diverges",
             _replay,
             (
-                Argument(
-                    "id",
-                    "the session's ID or its beginning, or a recording, FILE.json"
-                    " (default: the last one here)",
-                    count="?",
-                    default="last",
-                    completes="sessions",
-                ),
+                SESSION_OR_FILE,
                 SMALL,
                 Argument("--journal", "also write the journal of the replay", metavar="FILE"),
                 Argument("--output", "output format", default="text", choices=("text", "json")),
@@ -79,11 +82,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             (
                 SESSION,
                 SMALL,
-                Argument(
-                    "--tools",
-                    "also test the tools, on the files that the session's calls name",
-                    kind="flag",
-                ),
+                TOOLS,
                 Argument(
                     "--into",
                     "where the files are written (default: tests)",
