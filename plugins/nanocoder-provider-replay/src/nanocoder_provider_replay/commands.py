@@ -1,6 +1,5 @@
 """`nanocoder sessions record`, `sessions replay` and `sessions to-test`."""
 
-import os
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +70,7 @@ def replay_session(arguments: Namespace, host: Host) -> int:
     else:
         recording = _recording(arguments, host)[1]
         cwd = Path(recording.cwd) if Path(recording.cwd).is_dir() else host.cwd
-    outcome = replayed(recording, cwd, os.environ)
+    outcome = replayed(recording, cwd)
     if arguments.journal:
         lines = b"".join(bytes(record.line()) for record in outcome.records)
         _write(host.cwd / arguments.journal, lines.decode())

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 from nanocoder import Config, Host, NanocoderError, UsageError, open_session
@@ -40,11 +40,12 @@ def replay_file(
     environment: Mapping[str, str] | None,
 ) -> str:
     """Replay the recording *path*; see `replay` of this package."""
-    variables = os.environ if environment is None else environment
-    return replayed(read_recording(os.fspath(path)), Path(cwd), variables).divergence
+    return replayed(read_recording(os.fspath(path)), Path(cwd), environment).divergence
 
 
-def replayed(recording: Recording, cwd: Path, environment: Mapping[str, str]) -> Replayed:
+def replayed(
+    recording: Recording, cwd: Path, environment: Mapping[str, str] | None = None
+) -> Replayed:
     """Replay *recording* in *cwd* and return what came of it; raises UsageError, ConfigError."""
     if not recording.records:
         raise UsageError(f"the recording {recording.name!r} {NO_RECORDS}")
@@ -54,9 +55,10 @@ def replayed(recording: Recording, cwd: Path, environment: Mapping[str, str]) ->
         file.write_text(as_json(recording), encoding="utf-8")
         flags = {"model": f"replay/{file}", "mode": recording.mode or "ask", "store": STORE}
         host = Host(str(cwd))
-        host.config = Config.load(host.cwd, flags=flags, environment=environment)
+        options: dict[str, Any] = {} if environment is None else {"environment": environment}
+        host.config = Config.load(host.cwd, flags=flags, **options)
         playback = _with_playback(host, recording)
-        _run(host, playback, recording)
+        _run(host, playback, recording, options)
     journal = playback.journal
     journal.finish()
     return Replayed(recording.session, journal.divergence, journal.compared())
@@ -98,10 +100,15 @@ def _with_playback(host: Host, recording: Recording) -> Playback:
     return playback
 
 
-def _run(host: Host, playback: Playback, recording: Recording) -> None:
+def _run(host: Host, playback: Playback, recording: Recording, options: Mapping[str, Any]) -> None:
     """Run every prompt of the recording until one diverges."""
     with open_session(
-        host.cwd, config=host.config, plugins=host.plugins, approve=playback.approve, warn=host.say
+        host.cwd,
+        config=host.config,
+        plugins=host.plugins,
+        approve=playback.approve,
+        warn=host.say,
+        **options,
     ) as session:
         for prompt, typed in prompts_of(recording):
             try:
