@@ -254,8 +254,6 @@ def test_a_resumed_session_restores_each_compaction_that_nobody_restored(tmp_pat
 
 
 def test_what_a_plugin_leaves_out_of_requests_does_not_count_as_used(tmp_path):
-    """Seen after the first request: until then nobody knows what is left out."""
-
     class Fewer:
         @hookimpl
         def nanocoder_before_request(self, request):
@@ -277,6 +275,4 @@ def test_what_a_plugin_leaves_out_of_requests_does_not_count_as_used(tmp_path):
         list(session.run("go"))
         session.set_mode("plan")
         list(session.run("go"))
-    whole, sent, other = counter.sizes
-    assert sent == count_tokens(model.requests[0].system) < whole
-    assert other > sent
+    assert counter.sizes == [count_tokens(request.system) for request in model.requests]

@@ -27,17 +27,21 @@ def offered_tools(
 ) -> list[Tool[..., Any]]:
     """Return the tools that a person accepted, of servers that start as they did then."""
     tools: dict[str, Tool[..., Any]] = {}
+    readable: dict[str, Server] = {}
     every = configured(settings, trusted_folder)
     for server in (*every.servers.values(), *every.waiting.values()):
         record = records.read(server)
-        changed = "" if record.agrees_to(server) else LAUNCH_CHANGED.format(name=server.name)
-        why = every.why if server in every.waiting.values() else changed
+        why = "" if record.agrees_to(server) else LAUNCH_CHANGED.format(name=server.name)
+        if server in every.waiting.values():
+            why = every.why
+        elif not why and (record.resources or record.prompts):
+            readable[server.name] = server
         for definition in record.tools:
             # A tool of somebody else keeps its name, and so does the first of two of ours.
             if definition["name"] not in others:
                 tools.setdefault(definition["name"], tool_of(server, definition, why))
-    if (reader := read_tool(settings, trusted_folder)) is not None and READER not in others:
-        tools.setdefault(READER, reader)
+    if readable and READER not in others:
+        tools.setdefault(READER, read_tool(readable))
     if any(SAMPLER in tool.composed_of for tool in tools.values()) and SAMPLER not in others:
         from nanocoder_mcp.sampling import sampling_tool  # few servers may ask
 
@@ -45,15 +49,8 @@ def offered_tools(
     return list(tools.values())
 
 
-def read_tool(settings: Settings, trusted_folder: Path | None) -> Tool[..., Any] | None:
-    """Return the tool that reads resources and prompts, None where no server has any."""
-    servers = {
-        server.name: server
-        for server in configured(settings, trusted_folder).servers.values()
-        if has_texts(server)
-    }
-    if not servers:
-        return None
+def read_tool(servers: Mapping[str, Server]) -> Tool[..., Any]:
+    """Return the tool that reads resources and prompts of *servers*, by their names."""
 
     def read(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
         prompt, uri = arguments.get("prompt", ""), arguments.get("uri", "")
@@ -85,12 +82,6 @@ def read_tool(settings: Settings, trusted_folder: Path | None) -> Tool[..., Any]
         schema=schema,
     )
     return tool.owned(PLUGIN, __version__)
-
-
-def has_texts(server: Server) -> bool:
-    """Tell whether a person accepted a server that has resources or prompts."""
-    record = records.read(server)
-    return record.agrees_to(server) and bool(record.resources or record.prompts)
 
 
 def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Tool[..., Any]:

@@ -208,8 +208,10 @@ class Run(Shown):
         """Ask the model once; the reply is added to the transcript before its calls run."""
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
-        yield from self.compaction.shorten("")
         request, self.report.turns = runtime.next_request(conversation.messages), turn
+        # What plugins left out of the request takes no room.
+        if (yield from self.compaction.shorten("")):
+            request = runtime.next_request(conversation.messages)
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
         tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
