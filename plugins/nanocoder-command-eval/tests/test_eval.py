@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from check_outputs import check_outputs  # noqa: F401
 from nanocoder_command_eval.comparison import compared, flipped
 from nanocoder_command_eval.figures import pass_at
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from check_outputs import check_outputs  # noqa: F401
 
 pytestmark = pytest.mark.timeout(120)
 

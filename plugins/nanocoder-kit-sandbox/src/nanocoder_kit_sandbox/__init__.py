@@ -1,5 +1,6 @@
 """The base of sandboxes: what programs inside see, what is limited, and what they leave."""
 
+from nanocoder_kit_sandbox.environments import environments_on_path
 from nanocoder_kit_sandbox.hidden import hidden_places, listening_sockets
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
@@ -16,6 +17,7 @@ __all__ = [
     "Settings",
     "Survey",
     "Surveyed",
+    "environments_on_path",
     "hidden_places",
     "limited",
     "listening_sockets",

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.environments import PLACES
 from nanocoder_kit_sandbox.survey import ancestors
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")
-NOT_READ: Final = ("/dev", "/run", "/tmp")  # noqa: S108 - of others
 ROOM: Final = kernel.READ_DIR | kernel.EXECUTE
 
 
@@ -26,7 +26,7 @@ class Protected(NamedTuple):
 
 def rules_of_system(hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
     """Yield the rights to read all of the system but *hidden* paths, and *readable* below them."""
-    yield from _surroundings("/", frozenset((*hidden, *NOT_READ)))
+    yield from _surroundings("/", frozenset((*hidden, *PLACES)))
     for path in readable:
         yield (path, kernel.READ)
     for name in DEVICES:

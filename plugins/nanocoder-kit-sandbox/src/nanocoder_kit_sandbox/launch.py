@@ -70,9 +70,6 @@ def _run(rules: dict[str, Any], argv: list[str], writes: int, reads: int) -> Non
     os.setsid()
     for kind, limit in rules["limits"].items():
         resource.setrlimit(kind, (limit, limit))
-    variables = {**os.environ, **rules["variables"]}
-    environment = {name: value for name, value in variables.items() if value is not None}
-    program = _find(argv[0])
     kernel.restrict(
         rules["inner"],
         -1,
@@ -80,14 +77,37 @@ def _run(rules: dict[str, Any], argv: list[str], writes: int, reads: int) -> Non
         scopes=True,
         version=rules["version"],
     )
+    path = _readable_path()
+    variables = {**os.environ, "PATH": path, **rules["variables"]}
+    environment = {name: value for name, value in variables.items() if value is not None}
+    program = _find(argv[0], path)
     listener = kernel.listen_to_calls(rules["filter"])
     os.write(writes, str(listener).encode())
     os.read(reads, 1)
     os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
-def _find(name: str) -> str:
-    folders = [""] if "/" in name else os.environ.get("PATH", os.defpath).split(":")
+def _readable_path() -> str:
+    """Return PATH without virtual environments that the rules hide.
+
+    The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(":")
+    return ":".join(folder for folder in folders if not _is_hidden_environment(folder))
+
+
+def _is_hidden_environment(folder: str) -> bool:
+    try:
+        os.close(os.open(f"{os.path.dirname(folder.rstrip('/'))}/pyvenv.cfg", os.O_RDONLY))
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _find(name: str, path: str) -> str:
+    folders = [""] if "/" in name else path.split(":")
     paths = [os.path.join(folder, name) for folder in folders]
     return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
 

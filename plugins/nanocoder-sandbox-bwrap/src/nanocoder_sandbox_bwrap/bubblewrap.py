@@ -13,6 +13,7 @@ from nanocoder_kit_sandbox import (
     Mount,
     Settings,
     bridge,
+    environments_on_path,
     hidden_places,
     limited,
     listening_sockets,
@@ -50,7 +51,9 @@ class Bubblewrap:
         self._settings = settings
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
-        self._hidden = [self._inside.hidden(path) for path in hidden_places(session, settings)]
+        places = hidden_places(session, settings)
+        self._hidden = [self._inside.hidden(path) for path in places]
+        self._apart = (*places, self._root, os.path.dirname(self._inside.place.tmp))
         self._filter = self._inside.place.tmp.with_suffix(".filter")
         self._proxy: Proxy | None = None
         self._starting = threading.Lock()
@@ -64,6 +67,8 @@ class Bubblewrap:
             *system(),
             *_repeated("--ro-bind-try", KEPT_IN_RUN),
             *("--bind", str(place.tmp), "/tmp"),  # noqa: S108
+            # Before the workspace: what a command left in its /tmp leads these over nothing of it.
+            *_repeated("--ro-bind-try", environments_on_path(os.environ, self._apart)),
             *("--bind", self._root, self._root),
             *self._writable(),
             *mount_options(mounts),

@@ -1,0 +1,100 @@
+"""Virtual environments on PATH that a sandbox hides: the tests of each sandbox import them all."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from nanocoder_kit_sandbox import Settings, environments_on_path
+from sandboxed_place import SECRET, SYSTEM_PYTHON, inside  # noqa: F401
+
+WHERE = "import sys; print(sys.prefix, flush=True); open(sys.prefix + '/here', 'w')"
+
+
+def make_environment(folder):
+    """Make a virtual environment whose python3 is a link to one of the system."""
+    base = SYSTEM_PYTHON if os.path.exists(SYSTEM_PYTHON) else os.path.realpath(sys.executable)
+    subprocess.run([base, "-I", "-m", "venv", "--without-pip", str(folder)], check=True)
+    assert (folder / "bin/python3").is_symlink()
+    return folder
+
+
+@pytest.fixture
+def below_tmp():
+    """Provide a folder below the real /tmp."""
+    folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def put_on_path(monkeypatch, folder):
+    monkeypatch.setenv("PATH", f"{folder}/bin:{os.environ['PATH']}")
+
+
+def test_an_environment_in_tmp_is_there_to_be_read(inside, below_tmp, monkeypatch):  # noqa: F811
+    environment = make_environment(below_tmp / ".venv")
+    (below_tmp / "beside").write_text(SECRET)
+    put_on_path(monkeypatch, environment)
+    done = inside.run(f'python3 -c "{WHERE}"; cat {below_tmp}/beside')
+    assert done.stdout == f"{environment}\n", done.stderr
+    assert "Error" in done.stderr
+    assert not (environment / "here").exists()
+
+
+@pytest.mark.parametrize("place", ["tmp", "elsewhere"])
+def test_a_hidden_environment_gives_way_to_the_next_python(
+    inside,  # noqa: F811
+    below_tmp,
+    monkeypatch,
+    place,
+):
+    environment = make_environment((below_tmp if place == "tmp" else inside.root) / "env")
+    put_on_path(monkeypatch, environment)
+    settings = Settings(hidden=(str(environment),))
+    done = inside.run('python3 -c "import sys; print(sys.prefix)"', settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() not in {"", str(environment)}
+
+
+def test_an_environment_that_holds_something_secret_stays_hidden(
+    inside,  # noqa: F811
+    below_tmp,
+    monkeypatch,
+):
+    environment = make_environment(below_tmp / "env")
+    (environment / "key").write_text(SECRET)
+    put_on_path(monkeypatch, environment)
+    done = inside.run(f"cat {environment}/key", Settings(hidden=(f"{environment}/key",)))
+    assert SECRET not in done.stdout
+    assert done.returncode
+
+
+@pytest.mark.parametrize(
+    ("besides", "is_shown"),
+    [("", True), ("env/src/ws", False), ("env", False), (".", False), ("env2", True)],
+)
+def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
+    below_tmp, besides, is_shown
+):
+    environment = below_tmp / "env"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").touch()
+    (below_tmp / "plain/bin").mkdir(parents=True)
+    variables = {"PATH": f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:"}
+    apart = [os.path.normpath(below_tmp / besides)] if besides else []
+    assert environments_on_path(variables, apart) == ([str(environment)] if is_shown else [])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
+def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp):
+    for name in ("theirs", "shared"):
+        (below_tmp / name / "bin").mkdir(parents=True)
+        (below_tmp / name / "pyvenv.cfg").touch()
+    os.chown(below_tmp / "theirs", 65_534, 65_534)
+    os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
+    path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
+    assert environments_on_path({"PATH": path}, ()) == []
