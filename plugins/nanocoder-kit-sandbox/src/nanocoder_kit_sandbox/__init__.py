@@ -1,7 +1,10 @@
 """The base of sandboxes: what programs inside see, what is limited, and what they leave."""
 
-from nanocoder_kit_sandbox.environments import environments_on_path
-from nanocoder_kit_sandbox.hidden import hidden_places, listening_sockets
+from nanocoder_kit_sandbox.hidden import (
+    environments_on_path,
+    hidden_places,
+    listening_sockets,
+)
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
 from nanocoder_kit_sandbox.mounts import Access, Mount

@@ -1,7 +1,7 @@
 """What nothing inside can read outside of the workspace: credentials, and what nanocoder keeps."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +29,10 @@ IN_HOME: Final = (
 """Credentials, histories and sockets of other programs, below a person's home."""
 
 
-OWN_PLACES: Final = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108
+EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
+"""What sandboxes show nothing of, or a place of their own instead."""
+OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
+MARK: Final = "pyvenv.cfg"
 
 
 def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
@@ -64,6 +67,45 @@ def listening_sockets(besides: Sequence[str] = ()) -> list[str]:
         for path in paths
         if os.path.exists(path) and not any(_holds(place, path) for place in own)
     )
+
+
+def environments_on_path(variables: Mapping[str, str], besides: Iterable[str]) -> list[str]:
+    """Return the virtual environments in EMPTY_PLACES that PATH names, resolved and sorted.
+
+    Python starts by a link from such an environment, and fails where it cannot read `pyvenv.cfg`:
+    so a sandbox lets the environment be read. One that holds a path of *besides*, or lies below
+    one, is left out: the workspace has rules of its own, and what is secret stays so.
+    """
+    apart = tuple(besides)
+    return sorted(
+        {
+            folder
+            for folder in _folders(variables.get("PATH", ""))
+            if folder.startswith(tuple(f"{place}/" for place in EMPTY_PLACES))
+            and not any(_overlap(folder, path) for path in apart)
+        }
+    )
+
+
+def _folders(path: str) -> Iterator[str]:
+    for entry in path.split(":"):
+        if not entry.startswith("/"):
+            continue
+        folder = os.path.realpath(os.path.dirname(entry.rstrip("/")))
+        if _is_ours(folder) and _is_ours(f"{folder}/{MARK}"):
+            yield folder
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether *path* is this user's or root's: in /tmp everybody can make folders."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_uid in {0, os.getuid()}
+    except (OSError, ValueError):
+        return False
+
+
+def _overlap(path: str, other: str) -> bool:
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
 def _outermost(paths: Iterator[str]) -> Iterator[str]:

@@ -13,8 +13,7 @@ from typing import Any, Final
 from nanocoder import SessionInfo
 
 from nanocoder_kit_sandbox import kernel, launch
-from nanocoder_kit_sandbox.environments import environments_on_path
-from nanocoder_kit_sandbox.hidden import hidden_places
+from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_calls import asked_calls
 from nanocoder_kit_sandbox.landlock_filter import landlock_filter
@@ -104,7 +103,7 @@ class Landlocked:
         workspace = list(rules_of_workspace(self._root, protected))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, os.path.dirname(tmp))
-        shown = environments_on_path(os.environ, hidden)
+        environments = environments_on_path(os.environ, hidden)
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
@@ -117,7 +116,11 @@ class Landlocked:
             "calls": asked_calls(),
             "outer": [(path, kernel.CHANGE) for path in (self._root, *writable)]
             + [(f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES],
-            "inner": [*rules_of_system(hidden, (*KEPT_IN_RUN, *shown)), *workspace, *granted],
+            "inner": [
+                *rules_of_system(hidden, (*KEPT_IN_RUN, *environments)),
+                *workspace,
+                *granted,
+            ],
             "denied": sorted(protected.denied | protected.secret),
             "mixed": mixed_folders(self._root, protected),
             "granted": [*changed, *writable],

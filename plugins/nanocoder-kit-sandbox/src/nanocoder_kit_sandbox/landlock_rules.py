@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.environments import PLACES
+from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.survey import ancestors
 
 Rule = tuple[str, int]
@@ -26,7 +26,7 @@ class Protected(NamedTuple):
 
 def rules_of_system(hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
     """Yield the rights to read all of the system but *hidden* paths, and *readable* below them."""
-    yield from _surroundings("/", frozenset((*hidden, *PLACES)))
+    yield from _surroundings("/", frozenset((*hidden, *EMPTY_PLACES)))
     for path in readable:
         yield (path, kernel.READ)
     for name in DEVICES:
