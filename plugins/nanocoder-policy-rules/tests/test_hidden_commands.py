@@ -301,3 +301,83 @@ def test_other_names_of_other_programs_run(command, judge):
     rules = ["bash(git push *)", "bash(rm -rf)"]
     verdict = judge("bash", {"command": command}, "auto", deny=rules)
     assert str(verdict.decision) == "allow", verdict.reason
+
+
+COPIES = [
+    "cp /usr/bin/cur[l] zz; ./zz https://example.org",
+    "cp /usr/bin/cur? zz",
+    "sudo cp /usr/bin/cur? zz",
+    "mv /bin/c?rl zz",
+    "ln -s /usr/bin/cu* zz",
+    "install -m755 /usr/bin/[a-d]url zz",
+    "tar c /usr/bin/cur? | tar x -C d",
+    "cat /usr/bin/cur? > zz; chmod +x zz; ./zz",
+    "dd if=/usr/bin/cur? of=zz",
+    "cp /usr/*/cur? zz",
+    "cp ../../../usr/bin/cur? zz",
+    "cp /usr/lib/../bin/cur? zz",
+    "cp /proc/self/root/usr/bin/cur? zz",
+    "cd /usr/bin && cp cur? ~/zz",
+    "pushd /usr; cp bin/cur? ~/zz",
+    "d=/usr/bin; cp $d/cur? zz",
+    "ln -s /usr/bin d; cp d/cur? zz",
+    "cp -r /usr/bin d",
+    "ln -s /usr/local/bin",
+    "cp -t d -r /usr/bin",
+    "rsync -a /usr/bin/ d",
+    "ls /usr/bin/cur? | xargs -I{} cp {} zz",
+    "cp $(ls /usr/bin/cur?) zz",
+    "find /usr -name 'cur?' -exec cp {} zz \\;",
+    "python3 -c \"import shutil, glob; shutil.copy(glob.glob('/usr/bin/cur?')[0], 'zz')\"",
+]
+
+
+@pytest.mark.parametrize("command", COPIES)
+def test_what_may_give_a_denied_program_another_name_asks(command, judge):
+    rule = "bash(curl *)"
+    verdict = judge("bash", {"command": command}, "auto", deny=[rule])
+    assert (str(verdict.decision), verdict.rule) == ("ask", rule), verdict.reason
+    assert "needs your approval" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command", ["cp /usr/bin/git zz", "cat /usr/bin/git | tee zz", "ln /usr/bin/gi? zz"]
+)
+def test_a_copy_of_a_program_of_which_a_part_is_denied_asks(command, judge):
+    rule = "bash(git push *)"
+    verdict = judge("bash", {"command": command}, "auto", deny=[rule])
+    assert (str(verdict.decision), verdict.rule) == ("ask", rule)
+    assert "it may give the program another name" in verdict.reason
+
+
+def test_a_program_in_a_folder_on_path_is_known(judge, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("programs")
+    command = {"command": f"cp {folder}/cur? zz"}
+    assert str(judge("bash", command, "auto", deny=["bash(curl *)"]).decision) == "allow"
+    monkeypatch.setenv("PATH", f"{folder}/:/usr/bin")
+    command = {"command": f"cp {folder}/c?rl zz"}
+    assert str(judge("bash", command, "auto", deny=["bash(curl *)"]).decision) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls /usr/bin/c* 2>/dev/null",
+        "ls -l /usr/bin/git; file /usr/bin/cur?",
+        "/usr/bin/git status",
+        "cp tool /usr/local/bin/",
+        "cp tool /usr/local/bin/git",
+        "tar xf a.tgz -C /usr/local/bin",
+        "chmod +x bin/*",
+        "cp bin/* out/",
+        "cp src/c* out/ && rm -f build/*",
+        "cat * | wc -l",
+        "for f in *; do echo ${f%/}; done",
+        "cat /usr/bin/git",
+        "cp ../c* .",
+    ],
+)
+def test_copies_of_other_files_run(command, judge):
+    rules = ["bash(curl *)", "bash(git push *)"]
+    verdict = judge("bash", {"command": command}, "auto", deny=rules)
+    assert str(verdict.decision) == "allow", verdict.reason

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
+from nanocoder_policy_rules.copied_programs import COMPUTED, copied_programs
 from nanocoder_policy_rules.git_words import plain_words
 from nanocoder_policy_rules.reach import Anywhere
 from nanocoder_policy_rules.reading_commands import is_safe
@@ -32,8 +33,7 @@ _CLASS = r"\[[^\[\]\s]{0,64}+(?:\[[:.=]\w{1,16}+[:.=]\][^\[\]\s]{0,64}+){1,8}+\]
 _SUBSTITUTION = r"\$\(|`"
 _ASSIGNMENTS = r"\s*+(?:[A-Za-z_]\w*+\+?=[^\s$`(]*+\s++)*+"
 _SHORT_FLAGS = r"-[A-Za-z]+"
-_COMPUTED: Final = "\0"
-_WILD: Final = frozenset(("*", "?", "[", _COMPUTED))
+_WILD: Final = frozenset(("*", "?", "[", COMPUTED))
 _SIGNS: Final = _WILD | {"$", "`"}
 
 _FEEDS: Final = frozenset(("xargs", "parallel"))  # the program that they run may come before them
@@ -155,12 +155,16 @@ class Text:
             if _is_in_a_row(rule_words, self._all_words):
                 return Match.YES
         maybe = any(_may_become(rule_words, words) for words in self._computed)
-        return Match.MAYBE if maybe else Match.NO
+        return Match.MAYBE if maybe or self.copies(rule_words[0]) else Match.NO
+
+    def copies(self, name: str) -> bool:
+        """Tell whether the command may copy the program *name*, or link to it."""
+        return any(copied == name or _stands_for(copied, name) for copied in self._copied)
 
     @property
     def is_computed(self) -> bool:
-        """Tell whether a part of the command is known only when it runs."""
-        return bool(self._computed)
+        """Tell whether a part of the command, or of a later one, is known only when it runs."""
+        return bool(self._computed or self._copied)
 
     def _can_hold(self, rule_words: Sequence[str]) -> bool:
         names = (want for want in rule_words if want[:1] != "-" and _WILD.isdisjoint(want))
@@ -188,6 +192,14 @@ class Text:
             )
         marked = (_mark_computed(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
         return [words for words in marked if any(not _WILD.isdisjoint(word) for word in words)]
+
+    @cached_property
+    def _copied(self) -> list[str]:
+        """The programs that the command may copy, under whatever name."""
+        if _SIGNS.isdisjoint(self.text) and "bin" not in self.text:
+            return []
+        raw = dict.fromkeys(piece for script in _pieces(self.text) for _, piece in script)
+        return copied_programs(self.text, map(_mark_computed, raw), raw)
 
 
 @remember
@@ -283,8 +295,8 @@ def _mark_computed(piece: str) -> list[str]:
     """Return a command's words without leading assignments; a mark replaces computed parts."""
     command = compile_once(_ASSIGNMENTS).sub("", piece, count=1)
     command = compile_once(_CLASS).sub("?", command)
-    substituted = compile_once(_SUBSTITUTION).sub(f"{_COMPUTED} ", command)
-    return _split(compile_once(_VARIABLE).sub(_COMPUTED, substituted))
+    substituted = compile_once(_SUBSTITUTION).sub(f"{COMPUTED} ", command)
+    return _split(compile_once(_VARIABLE).sub(COMPUTED, substituted))
 
 
 def _occurs(rule_words: Sequence[str], segment: Segment) -> bool:
@@ -366,7 +378,7 @@ def _may_become(rule_words: Sequence[str], words: Sequence[str]) -> bool:
                 return True
             if others and (_is_word(following, second) or _stands_for(following, second)):
                 return True
-        if before and _COMPUTED in word and _follows(before, word, rule_words):
+        if before and COMPUTED in word and _follows(before, word, rule_words):
             return True
     starts = words[:1] if words and _stands_for(words[0], first) else ()
     return bool(starts and others) and _occurs(rule_words, Segment([first, *words[1:]]))
@@ -381,5 +393,5 @@ def _follows(before: str, word: str, rule_words: Sequence[str]) -> bool:
 @lru_cache(maxsize=4_096)
 def _stands_for(word: str, want: str) -> bool:
     """Tell whether a word with wildcards or a computed part could be *want*."""
-    pattern = word.rpartition("/")[2].replace(_COMPUTED, "*")
+    pattern = word.rpartition("/")[2].replace(COMPUTED, "*")
     return not _WILD.isdisjoint(pattern) and fnmatchcase(want, pattern)

@@ -113,10 +113,10 @@ def _ask_when_unsure(case: Case) -> Verdict | None:
     for book, kind in ((case.settings.denying, "deny"), (case.settings.asking, "ask")):
         for rule in book.forbidding(case):
             if fitting.forbids(rule, case) is Match.MAYBE:
-                reason = (
-                    f"the rule {rule.text!r} may be about it: a part of the command is computed"
-                    " only when it runs, so it needs your approval"
-                )
+                why = "a part of the command is computed only when it runs"
+                if rule.words and case.text.copies(rule.words[0]):
+                    why = "it may give the program another name"
+                reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
                 return _verdict(rule, case, Decision.ASK, reason, kind)
     return None
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from nanocoder import fold_name, named_paths
 from nanocoder_kit_glob.expressions import glob_expression
 
+from nanocoder_policy_rules.shell import compile_once
+
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
@@ -30,6 +32,7 @@ _DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
 _GIT: Final = (".git", "git~1")
 # A file that is put here, or in git's directory itself, may bring hooks along.
 _STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
+_OTHER_ROOT = r"/proc/[^/]+/(?:root|cwd)(?=/)"
 LOOSENING: Final = (
     *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
     *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock", "sync")),
@@ -49,6 +52,15 @@ def globs(pattern: str) -> tuple[str, ...]:
     fixed = next((at for at, name in enumerate(names) if not {*"*?"}.isdisjoint(name)), len(names))
     real = _real("/".join(names[:fixed]) or "/").rstrip("/")
     return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
+
+
+def from_root(path: str) -> str:
+    """Return a path as one from the root, by its letters; `..` at its beginning leaves all folders.
+
+    A folder `/proc/PID/root` is the root, too.
+    """
+    normal = os.path.normpath(compile_once(_OTHER_ROOT).sub("", path))
+    return "/" + normal.rpartition("../")[2].lstrip("/")
 
 
 def _real(path: str) -> str:
