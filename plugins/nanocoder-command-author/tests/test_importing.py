@@ -11,6 +11,8 @@ from nanocoder_command_author.check import done_at_import
 from nanocoder_command_author.importing import deeds_at_import
 from nanocoder_kit_capabilities import Package
 
+ENDED = "acme-run: its import ended the process, or the report of what it does"
+
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
@@ -131,7 +133,76 @@ def test_an_import_without_end_is_cut_off_with_all_it_has_started(install, tmp_p
 
 def test_an_import_that_ends_the_process_is_named(install):
     package = install("import os\nos._exit(0)\n", [])
-    assert done_at_import(package).undeclared == ["acme-run: its import ended the process"]
+    assert done_at_import(package).undeclared == [ENDED]
+
+
+LATER = "in a thread or at the end of the process starts true at import (exec)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import atexit, os\natexit.register(os.system, 'true')\n",
+        "import threading, os\nthreading.Thread(target=os.system, args=['true']).start()\n",
+        "import weakref, os\nweakref.finalize(os, os.system, 'true')\n",
+    ],
+    ids=["atexit", "thread", "finalizer"],
+)
+def test_a_deed_without_any_code_of_the_plugin_is_named(install, source):
+    assert LATER in [str(each) for each in deeds_at_import(install(source))]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "exec(compile(text, json.__file__, 'exec'))\n",
+        "exec(text)\nf.__code__ = f.__code__.replace(co_filename=json.__file__)\n",
+    ],
+    ids=["compiled", "replaced"],
+)
+def test_code_that_says_it_is_of_another_file_is_named_where_it_was_made(install, make):
+    """The deed happens when the next module is imported, with no code of the plugin behind it."""
+    text = "def f(*_): open('x', 'w')"
+    source = f"import sys, json\ntext = {text!r}\n{make}"
+    source += "sys.meta_path.insert(0, type('T', (), {'find_spec': staticmethod(f)}))\n"
+    deeds = [str(each) for each in deeds_at_import(install(source, also=""))]
+    [deed] = [each for each in deeds if "changes x" in each]
+    assert deed.startswith("acme_run/__init__.py:")
+
+
+def test_a_c_function_that_is_called_without_loading_a_library_is_named(install):
+    source = "import ctypes\nctypes.pythonapi.system(b'true')\n"
+    [deed] = deeds_at_import(install(source))
+    assert str(deed) == "acme_run/__init__.py:2 calls system of a library at import (exec)"
+
+
+FORGE = """
+import os
+for number in range(3, 20):
+    try:
+        os.write(number, b'"end"\\n')
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (FORGE, "its import wrote to the report of what it does"),
+        (
+            f"import atexit\natexit.register(exec, {FORGE!r}, {{}})\n",
+            "its import wrote to the report",
+        ),
+        ("import atexit\natexit._clear()\n", "its import ended the process, or the report"),
+        ("import os\nos.closerange(3, 20)\n", "its import ended the process, or the report"),
+    ],
+    ids=["forged", "forged at the end", "cleared", "closed"],
+)
+def test_a_report_that_the_plugin_writes_or_ends_is_no_report(install, source, problem):
+    *_, last = deeds_at_import(install(source))
+    assert str(last).startswith(problem)
 
 
 def test_the_process_has_no_keys_and_works_in_an_empty_folder(install, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -39,30 +40,34 @@ def deeds_at_import(package: Package, timeout_s: float = IMPORT_S) -> list[Deed]
 
     The process has no keys, and works in an empty folder; nothing is prevented.
     """
+    nonce = secrets.token_hex(16).encode()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as report:
-        problem = _watch(package, Path(folder), report, timeout_s)
+        problem = _watch(package, Path(folder), report, nonce, timeout_s)
         report.seek(0)
         lines = report.read(MAX_REPORT_BYTES).splitlines()
-    deeds = list(_deeds(lines))
-    if not problem and json.dumps(END).encode() not in lines:
-        problem = "its import ended the process"
+    reported = [line.removeprefix(nonce) for line in lines if line.startswith(nonce)]
+    deeds = list(_deeds(reported))
+    if not problem and len(reported) < len(lines):
+        problem = "its import wrote to the report of what it does"
+    if not problem and json.dumps(END).encode() not in reported:
+        problem = "its import ended the process, or the report of what it does"
     return [*deeds, Deed("", problem)] if problem else deeds
 
 
-def _watch(package: Package, folder: Path, report: BinaryIO, timeout_s: float) -> str:
+def _watch(package: Package, folder: Path, report: BinaryIO, nonce: bytes, timeout_s: float) -> str:
     """Let a process write *report*, and return what is wrong with the process, "" for nothing."""
     command = [sys.executable, "-P", "-c", CODE, *package.plugins]
     process = subprocess.Popen(
         command,
         cwd=folder,
         env=environment(os.environ, workspace=folder),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=report,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        process.wait(timeout_s)
+        process.communicate(nonce, timeout_s)
     except subprocess.TimeoutExpired:
         return f"its import took more than {timeout_s:g} s"
     finally:
@@ -74,6 +79,7 @@ def _watch(package: Package, folder: Path, report: BinaryIO, timeout_s: float) -
 
 def _deeds(lines: list[bytes]) -> Iterator[Deed]:
     for line in lines:
-        with suppress(ValueError, TypeError):  # a plugin may write there, too
+        with suppress(ValueError, TypeError):  # the line at the end
             capability, file, number, text = json.loads(line)
-            yield Deed(str(capability), f"{file}:{number} {one_line(text, TEXT_CHARS)} at import")
+            place = f"{file}:{number}" if number else file
+            yield Deed(str(capability), f"{place} {one_line(text, TEXT_CHARS)} at import")

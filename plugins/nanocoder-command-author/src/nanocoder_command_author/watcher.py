@@ -1,5 +1,6 @@
 """Import plugins and write down what their code does meanwhile; runs in a process of its own."""
 
+import atexit
 import inspect
 import json
 import os
@@ -25,26 +26,37 @@ _WRITE_FLAGS: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_A
 
 Place = tuple[str, int, bool]
 """A file, a line of it, and whether an import of another module lies behind it."""
+LATER: Final[Place] = ("in a thread or at the end of the process", 0, True)
 
 
 def main(plugins: list[str]) -> None:
-    """Import the modules of *plugins*, and write a line of JSON for each deed, `END` at last."""
-    report = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no report
+    """Import the modules of *plugins*, and write a line for each deed, the last one at the end.
+
+    Each line is JSON behind a word that standard input had, which only the starter knows.
+    """
     sys.dont_write_bytecode = True
     modules = [point.module for name in plugins for point in _points(name)]
-    folders = tuple(filter(None, map(_folder_of, modules)))
-
-    def write(line: object) -> None:
-        os.write(report, json.dumps(line).encode() + b"\n")
-
-    sys.addaudithook(_hook(folders, write))
+    _watch(modules)
     for module in modules:
         _import_all(module)
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(THREADS_S)
-    write(END)
+
+
+def _watch(modules: list[str]) -> None:
+    """Report from here on. What writes is in no variable of a frame that a plugin can look at."""
+    nonce = sys.stdin.buffer.read()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    report = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no report
+    folders = tuple(filter(None, map(_folder_of, modules)))
+
+    def write(line: object) -> None:
+        os.write(report, nonce + json.dumps(line).encode() + b"\n")
+
+    atexit.register(write, END)  # the first that is registered runs after all others
+    sys.addaudithook(_hook(folders, write))
 
 
 def _points(name: str) -> Iterator[Any]:
@@ -72,17 +84,21 @@ def _import_all(name: str) -> None:
 
 def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable[..., None]:
     reported: set[tuple[str, str, int]] = set()
+    code_of_plugin = dict[str, Place]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in NAMES_OF_CODE:
+            _note_code(NAMES_OF_CODE[event](arguments), folders, code_of_plugin)
+            return
         if (deed := DEEDS.get(event)) is None:
             return
-        place = _place(inspect.currentframe(), folders)
+        place = _place(inspect.currentframe(), folders, code_of_plugin)
         if place is None:
             return
         file, line, is_import = place
         capability, text = deed(arguments)
         # A library that a plugin imports reads its own files, and may load compiled code.
-        is_its_own = is_import and (capability == "fs.read" or event == "ctypes.dlopen")
+        is_its_own = is_import and (capability == "fs.read" or event.startswith("ctypes."))
         if not capability or is_its_own or (capability, file, line) in reported:
             return
         reported.add((capability, file, line))
@@ -91,17 +107,32 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
     return hook
 
 
-def _place(frame: FrameType | None, folders: tuple[str, ...]) -> Place | None:
-    """Return where in the plugin's code a deed comes from, None for one of others."""
-    is_import = False
+def _note_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Place]) -> None:
+    """Take note of where a plugin makes code that says it is of the file *name*."""
+    place = _place(inspect.currentframe(), folders, code_of_plugin)
+    if place is not None and not place[2] and not any(_is_below(name, each) for each in folders):
+        code_of_plugin.setdefault(name, place)
+
+
+def _place(
+    frame: FrameType | None, folders: tuple[str, ...], code_of_plugin: Mapping[str, Place]
+) -> Place | None:
+    """Return where in the plugin's code a deed comes from, None for one of others.
+
+    Without a frame of the plugin it is where the plugin made the code that acts. What no import is
+    behind acts in a thread, for a signal or at the end, because of what was imported.
+    """
+    is_import, made_at, is_later = False, None, True
     while frame is not None:
         file = frame.f_code.co_filename
         is_import = is_import or file.startswith(_IMPORTING)
         folder = next((each for each in folders if _is_below(file, each)), None)
         if folder is not None and file != __file__:
             return os.path.relpath(file, Path(folder).parent), frame.f_lineno, is_import
+        made_at = made_at or code_of_plugin.get(file)
+        is_later = is_later and frame.f_code is not _import_all.__code__
         frame = frame.f_back
-    return None
+    return made_at or (LATER if is_later and folders else None)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -116,6 +147,10 @@ def _start(arguments: tuple[Any, ...]) -> tuple[str, str]:
 
 def _load(arguments: tuple[Any, ...]) -> tuple[str, str]:
     return "exec", f"loads the library {_text(arguments[0])}"
+
+
+def _call(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    return "exec", f"calls {_text(arguments[-1])} of a library"
 
 
 def _reach(arguments: tuple[Any, ...]) -> tuple[str, str]:
@@ -172,6 +207,13 @@ DEEDS: Final[Mapping[str, Callable[[tuple[Any, ...]], tuple[str, str]]]] = {
     **dict.fromkeys(_CHANGES, _change),
     **dict.fromkeys(("os.listdir", "os.scandir"), _list),
     "ctypes.dlopen": _load,
+    "ctypes.dlsym": _call,
     "open": _open,
 }
 """A function for each event of Python: the capability that it needs ("" for none), and a text."""
+NAMES_OF_CODE: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
+    "compile": lambda arguments: _text(arguments[1]),
+    "exec": lambda arguments: arguments[0].co_filename,
+    "code.__new__": lambda arguments: _text(arguments[1]),
+}
+"""What makes or runs code, and which file that code says it is of."""
