@@ -78,23 +78,24 @@ def test_an_environment_that_holds_something_secret_stays_hidden(
     [("", True), ("env/src/ws", False), ("env", False), (".", False), ("env2", True)],
 )
 def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
-    below_tmp, besides, is_shown
+    below_tmp, besides, is_shown, monkeypatch
 ):
     environment = below_tmp / "env"
     (environment / "bin").mkdir(parents=True)
     (environment / "pyvenv.cfg").touch()
     (below_tmp / "plain/bin").mkdir(parents=True)
-    variables = {"PATH": f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:"}
+    monkeypatch.setenv("PATH", f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:")
     apart = [os.path.normpath(below_tmp / besides)] if besides else []
-    assert environments_on_path(variables, apart) == ([str(environment)] if is_shown else [])
+    assert environments_on_path(apart) == ([str(environment)] if is_shown else [])
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
-def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp):
+def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, monkeypatch):
     for name in ("theirs", "shared"):
         (below_tmp / name / "bin").mkdir(parents=True)
         (below_tmp / name / "pyvenv.cfg").touch()
     os.chown(below_tmp / "theirs", 65_534, 65_534)
     os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
     path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
-    assert environments_on_path({"PATH": path}, ()) == []
+    monkeypatch.setenv("PATH", path)
+    assert environments_on_path(()) == []

@@ -45,7 +45,7 @@ def main(plugins: list[str]) -> None:
 
 
 def _watch(modules: list[str]) -> None:
-    """Report from here on. What writes is in no variable of a frame that a plugin can look at."""
+    """Report from here on; no frame that a plugin can look at has what writes the report."""
     nonce = sys.stdin.buffer.read()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     report = os.dup(sys.stdout.fileno())
@@ -119,8 +119,8 @@ def _place(
 ) -> Place | None:
     """Return where in the plugin's code a deed comes from, None for one of others.
 
-    Without a frame of the plugin it is where the plugin made the code that acts. What no import is
-    behind acts in a thread, for a signal or at the end, because of what was imported.
+    Without a frame of the plugin it is where the plugin made the code that acts. A deed
+    outside of an import comes from a thread, a signal or the end, because of the plugin.
     """
     is_import, made_at, is_later = False, None, True
     while frame is not None:
@@ -216,4 +216,4 @@ NAMES_OF_CODE: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
     "exec": lambda arguments: arguments[0].co_filename,
     "code.__new__": lambda arguments: _text(arguments[1]),
 }
-"""What makes or runs code, and which file that code says it is of."""
+"""The events that make or run code; each function returns the file that the code claims."""

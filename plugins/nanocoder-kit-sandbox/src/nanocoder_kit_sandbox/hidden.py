@@ -1,7 +1,7 @@
 """What nothing inside can read outside of the workspace: credentials, and what nanocoder keeps."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,7 +69,7 @@ def listening_sockets(besides: Sequence[str] = ()) -> list[str]:
     )
 
 
-def environments_on_path(variables: Mapping[str, str], besides: Iterable[str]) -> list[str]:
+def environments_on_path(besides: Iterable[str]) -> list[str]:
     """Return the virtual environments in EMPTY_PLACES that PATH names, resolved and sorted.
 
     Python starts by a link from such an environment, and fails where it cannot read `pyvenv.cfg`:
@@ -80,7 +80,7 @@ def environments_on_path(variables: Mapping[str, str], besides: Iterable[str]) -
     return sorted(
         {
             folder
-            for folder in _folders(variables.get("PATH", ""))
+            for folder in _folders(os.environ.get("PATH", ""))
             if folder.startswith(tuple(f"{place}/" for place in EMPTY_PLACES))
             and not any(_overlap(folder, path) for path in apart)
         }

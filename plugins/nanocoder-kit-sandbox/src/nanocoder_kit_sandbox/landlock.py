@@ -103,7 +103,7 @@ class Landlocked:
         workspace = list(rules_of_workspace(self._root, protected))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, os.path.dirname(tmp))
-        environments = environments_on_path(os.environ, hidden)
+        environments = environments_on_path(hidden)
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {

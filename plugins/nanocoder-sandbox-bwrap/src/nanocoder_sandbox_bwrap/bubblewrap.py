@@ -68,7 +68,7 @@ class Bubblewrap:
             *_repeated("--ro-bind-try", KEPT_IN_RUN),
             *("--bind", str(place.tmp), "/tmp"),  # noqa: S108
             # Before the workspace: what a command left in its /tmp leads these over nothing of it.
-            *_repeated("--ro-bind-try", environments_on_path(os.environ, self._apart)),
+            *_repeated("--ro-bind-try", environments_on_path(self._apart)),
             *("--bind", self._root, self._root),
             *self._writable(),
             *mount_options(mounts),
