@@ -362,3 +362,45 @@ def test_a_leftover_that_cannot_be_removed_stops_no_batch(tmp_path, monkeypatch,
 
 def refuse(*_, **__):
     raise PermissionError(13, "Permission denied")
+
+
+def suite_of(folder, text):
+    (folder / "task.toml").write_text(f'prompt = "x"\ncheck = "pass"\n{text}')
+    return read_folder(folder)
+
+
+def test_a_task_begins_with_its_folders_and_permissions(tmp_path):
+    text = 'folders = ["a/b", "c"]\n[files]\n"a/x.sh" = "y"\n[modes]\n"a/x.sh" = 0o750\n'
+    (task,) = suite_of(tmp_path, text)
+    task.lay_out(tmp_path / "new")
+    paths = sorted(
+        str(path.relative_to(tmp_path / "new")) for path in (tmp_path / "new").rglob("*")
+    )
+    assert paths == ["a", "a/b", "a/x.sh", "c"]
+    assert (tmp_path / "new/a/x.sh").stat().st_mode & 0o777 == 0o750
+    digests = {task.digest}
+    for other in (
+        text.replace("0o750", "0o700"),
+        text.replace('"c"', '"d"'),
+        text.replace('"y"', '"z"'),
+    ):
+        digests |= {other.digest for other in suite_of(tmp_path, other)}
+    assert len(digests) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('folders = "a"', "folders: expected a list of paths"),
+        ('folders = ["../a"]', "folders: '../a' is not a path below"),
+        ("folders = [3]", "folders: 3 is not a path below"),
+        ("modes = 3", "modes: expected a table"),
+        ('modes = { "a" = 0o644 }', "modes: 'a' is none of the files"),
+        ('files = { "a" = "" }\nmodes = { "a" = 0o200 }', "permissions such as 0o644 are needed"),
+        ('files = { "a" = "" }\nmodes = { "a" = 0o4755 }', "permissions such as 0o644 are needed"),
+        ('files = { "a" = "" }\nmodes = { "a" = true }', "permissions such as 0o644 are needed"),
+    ],
+)
+def test_wrong_folders_and_permissions_are_refused(tmp_path, text, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        suite_of(tmp_path, text)

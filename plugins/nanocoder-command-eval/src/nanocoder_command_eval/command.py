@@ -1,6 +1,5 @@
 """`nanocoder eval`: a suite becomes a batch, its results become figures, criteria an exit code."""
 
-import hashlib
 import json
 import math
 from argparse import Namespace
@@ -22,7 +21,6 @@ from nanocoder_command_eval.page import figures_page
 from nanocoder_command_eval.quiet import Quiet
 
 COMPARE: Final = "compare"
-DIGEST_CHARS: Final = 16
 TASKS: Final = "tasks.txt"
 """No name of ours: a program that reads results as lines of JSON must find each task once."""
 
@@ -97,7 +95,8 @@ def find_suite(name: str, host: Host) -> list[SuiteTask]:
         hint = did_you_mean(name, have, ".")
         listed = ", ".join(have) or "none"
         raise UsageError(f"there is no suite or folder {name!r}{hint} Installed suites: {listed}")
-    tasks: list[SuiteTask] = offered[1].open(None, None)
+    plugin, suite = offered
+    tasks: list[SuiteTask] = suite.open(None, host.plugins.settings(plugin))
     return tasks
 
 
@@ -107,7 +106,7 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
         raise UsageError(f"--runs: expected a number of at least 1, got {runs}")
     lines = []
     for task in tasks:
-        below = ("sources", _digest(task), task.name)
+        below = ("sources", task.digest, task.name)
         with own_folder(folder, below):
             source = folder.joinpath(*below)
             task.lay_out(source)
@@ -125,12 +124,6 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
     options = {"workers": arguments.workers or 0, "scheduler": arguments.scheduler}
     jobs = read_tasks(str(folder / TASKS), defaults)
     return Batch(host, jobs, folder, arguments.runner, options, force=arguments.force)
-
-
-def _digest(task: SuiteTask) -> str:
-    """Return a name for the files of a task: with other files it is another task."""
-    text = json.dumps(dict(task.files), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARS]
 
 
 def _write(folder: Path, data: dict[str, Any]) -> None:

@@ -106,6 +106,20 @@ def write_own(folder: Path, path: str, pieces: Iterable[bytes], *, sync: bool = 
         raise UsageError(f"{place} cannot be written: {error.strerror}") from error
 
 
+def set_mode(folder: Path, path: str, mode: int) -> None:
+    """Give the file *path* below *folder* the permissions *mode*; raises as `write_own` does."""
+    place = folder / path
+    try:
+        with own_folder(folder, path.split("/")[:-1]) as directory:
+            descriptor = open_own(place, os.O_RDONLY, directory=directory)
+            try:
+                os.fchmod(descriptor, mode)
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        raise UsageError(f"{place} cannot be changed: {error.strerror}") from error
+
+
 def _replace(place: Path, pieces: Iterable[bytes], directory: int, *, sync: bool) -> None:
     name = place.name
     with suppress(FileNotFoundError):

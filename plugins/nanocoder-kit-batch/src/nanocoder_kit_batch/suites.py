@@ -4,20 +4,25 @@ A suite is a folder with one TOML file for each task, or a plugin's resource `su
 returns a list of `SuiteTask`.
 """
 
+import hashlib
+import json
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import field, frozen
 from nanocoder import UsageError, did_you_mean
 
-from nanocoder_kit_batch.own_files import is_below, own_folder, write_own
+from nanocoder_kit_batch.own_files import is_below, own_folder, set_mode, write_own
 
 RESOURCE: Final = "suite-"
+DIGEST_CHARS: Final = 16
 UNTOUCHED: Final = ("read", "run")
 """Kinds of tasks that are questions: every file has to stay as it was."""
+READABLE: Final = 0o400
+MOST_MODE: Final = 0o777
 PREAMBLE: Final = """
 import json, os, pathlib, re, subprocess, sys
 
@@ -46,7 +51,8 @@ def script(path):
 class SuiteTask:
     """One task: *files* by path, *check* in Python, which fails in the untouched folder.
 
-    *kind* groups tasks in tables. *answer* and *solution* are what would pass the check.
+    *kind* groups tasks in tables. *folders* are there besides those of files; *modes* are
+    permissions by path, else a file has 0600. *answer* and *solution* would pass the check.
     """
 
     name: str
@@ -57,13 +63,26 @@ class SuiteTask:
     half: str = ""
     answer: str = ""
     solution: Mapping[str, str] = field(factory=dict)
+    folders: Sequence[str] = ()
+    modes: Mapping[str, int] = field(factory=dict)
 
     def lay_out(self, folder: Path) -> None:
-        """Write the files with which the task begins."""
-        with own_folder(folder):
-            pass
+        """Make the files and folders with which the task begins."""
+        for path in ("", *self.folders):
+            with own_folder(folder, filter(None, path.split("/"))):
+                pass
         for name, text in self.files.items():
             write_own(folder, name, [text.encode()])
+        for name, mode in self.modes.items():
+            set_mode(folder, name, mode)
+
+    @property
+    def digest(self) -> str:
+        """A name for what the task begins with: with other files it is another task."""
+        text = json.dumps(dict(self.files), sort_keys=True)
+        if self.folders or self.modes:
+            text += json.dumps([*self.folders, dict(self.modes)], sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARS]
 
     @property
     def command(self) -> str:
@@ -98,6 +117,8 @@ def _task(name: str, values: Mapping[str, Any]) -> SuiteTask:
             raise ValueError(f"{key}: a text is needed")
     for key in ("files", "solution"):
         _check_files(key, values.get(key, {}))
+    _check_folders(values.get("folders", []))
+    _check_modes(values.get("modes", {}), values.get("files", {}))
     return SuiteTask(name, **values)
 
 
@@ -109,3 +130,21 @@ def _check_files(key: str, files: Any) -> None:
             raise ValueError(f"{key}: {path!r} is not a path below the folder of the task")
         if not isinstance(text, str):
             raise TypeError(f"{key}: {path!r}: a text is needed")
+
+
+def _check_folders(folders: Any) -> None:
+    if not isinstance(folders, list):
+        raise TypeError("folders: expected a list of paths")
+    for path in folders:
+        if not isinstance(path, str) or not is_below(path):
+            raise ValueError(f"folders: {path!r} is not a path below the folder of the task")
+
+
+def _check_modes(modes: Any, files: Mapping[str, str]) -> None:
+    if not isinstance(modes, dict):
+        raise TypeError("modes: expected a table of paths and permissions")
+    for path, mode in modes.items():
+        if path not in files:
+            raise ValueError(f"modes: {path!r} is none of the files")
+        if type(mode) is not int or not READABLE <= mode <= MOST_MODE:
+            raise ValueError(f"modes: {path!r}: permissions such as 0o644 are needed")
