@@ -3,6 +3,7 @@
 import ast
 import json
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import nanocoder_eval_repair as plugin
@@ -38,6 +39,14 @@ def test_a_sample_of_faults_fails_the_tests_and_their_undoing_passes(tmp_path):
     with ThreadPoolExecutor(2) as threads:
         judged = dict(zip((task.name for task in sample), threads.map(judge, sample), strict=True))
     assert judged == {task.name: (False, True) for task in sample}
+
+
+def test_fifty_failing_tests_are_not_taken_for_none(tmp_path):
+    (task,) = [task for task in tasks(count=10_000) if task.name == "cachetools-cache-30-540b"]
+    assert not passes(task, tmp_path, {})
+    words = [sys.executable, "-B", "run_tests.py"]
+    shown = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert shown.endswith("50 of 306 tests fail\n")
 
 
 def test_the_same_seed_gives_the_same_tasks_and_another_gives_others():

@@ -42,7 +42,7 @@ CHECK: Final = """
 import hashlib
 for path, digest in {digests!r}.items():
     assert hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() == digest, path
-assert script({runner!r}).endswith({passed!r})
+assert script({runner!r}).splitlines()[-1] == {passed!r}
 """
 
 
