@@ -126,5 +126,4 @@ from nanocoder.values import ToolCall as ToolCall
 from nanocoder.values import ToolResult as ToolResult
 from nanocoder.values import Usage as Usage
 from nanocoder.values import Verdict as Verdict
-
-__version__: str
+from nanocoder.version import __version__ as __version__

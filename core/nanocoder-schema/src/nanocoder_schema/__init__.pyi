@@ -1,5 +1,3 @@
-from collections.abc import Callable, Mapping
-
 from nanocoder_schema.bounds import Param as Param
 from nanocoder_schema.clipping import REPETITION_CHARS as REPETITION_CHARS
 from nanocoder_schema.clipping import OutputLimit as OutputLimit
@@ -9,6 +7,7 @@ from nanocoder_schema.clipping import clip_output as clip_output
 from nanocoder_schema.clipping import count_tokens as count_tokens
 from nanocoder_schema.clipping import repeats_itself as repeats_itself
 from nanocoder_schema.clipping import without_password as without_password
+from nanocoder_schema.doors import front_door as front_door
 from nanocoder_schema.errors import BadArguments as BadArguments
 from nanocoder_schema.errors import ConfigError as ConfigError
 from nanocoder_schema.errors import NanocoderError as NanocoderError
@@ -39,7 +38,3 @@ from nanocoder_schema.value import field_types as field_types
 from nanocoder_schema.value import lazy_define as lazy_define
 from nanocoder_schema.value import lazy_frozen as lazy_frozen
 from nanocoder_schema.value import wrong_field as wrong_field
-
-def front_door(
-    package: str, names_of: Mapping[str, str]
-) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]: ...

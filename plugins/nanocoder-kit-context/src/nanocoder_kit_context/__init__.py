@@ -6,12 +6,4 @@ need more.
 
 from nanocoder_schema import front_door
 
-# Where each name lives; types are in __init__.pyi.
-_NAMES = {
-    "nanocoder_kit_context.earlier": "restore",
-    "nanocoder_kit_context.parts": "add_note first_kept latest_request",
-    "nanocoder_kit_context.report": "aligned window_rows",
-    "nanocoder_kit_context.room": "ASSUMED_WINDOW ROOM Room",
-    "nanocoder_kit_context.sources": "FILE_MARK Source prompt_files sources_of",
-}
-__all__, __getattr__, __dir__ = front_door(__name__, _NAMES)
+__all__, __getattr__, __dir__ = front_door(__name__)
