@@ -487,6 +487,8 @@ def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     assert "row 250" not in talk.text
     talk.type("y").see("Done. /redo reverts this.")
     assert not (workspace / "n.py").exists()
+    talk.type("/redo").see("create n.py (300 lines)").see("Restore these files?")
+    assert "row 250" not in talk.text
 
 
 @pytest.mark.finding("D16")

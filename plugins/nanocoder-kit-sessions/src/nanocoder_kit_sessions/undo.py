@@ -309,8 +309,7 @@ class _Undo:
             raise PersonError(f"{plan.refusal()}{FORCED if can_force else ''}")
         if diff := plan.diff():
             self.say(diff)
-        for line in plan.lines() or ["every file is already as it was before"]:
-            self.say(line)
+        self.say("\n".join(plan.lines() or ["every file is already as it was before"]))
         piece = selection.piece
         if piece.commands:
             others = OTHERS if _has_files_of_commands(plan.changes, selection.changes) else ""

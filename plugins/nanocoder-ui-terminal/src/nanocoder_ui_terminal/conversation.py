@@ -37,8 +37,9 @@ from nanocoder_ui_terminal.table import table_lines
 from nanocoder_ui_terminal.terminal import Terminal
 from nanocoder_ui_terminal.text_lines import (
     highlight_lines,
+    is_diff,
     message_lines,
-    shorten_removals,
+    shorten_whole_files,
     use_chat_commands,
 )
 
@@ -110,8 +111,12 @@ class Conversation:
                 self.say(line, "yellow")
 
     def show_change(self, text: str) -> None:
-        """Show a message, as a diff if it is one; a removed file is shown as one line."""
-        self.show_lines(highlight_lines(shorten_removals(text), self.terminal.width, self.terminal))
+        """Show a message, as a diff if it is one; whole files are shown as one line each."""
+        width = self.terminal.width
+        if is_diff(text):
+            self.show_lines(highlight_lines(shorten_whole_files(text), width, self.terminal))
+        else:
+            self.show_lines(message_lines(text, width))
 
     def show_table(self, rows: Sequence[Sequence[str]]) -> None:
         """Show rows in aligned columns."""

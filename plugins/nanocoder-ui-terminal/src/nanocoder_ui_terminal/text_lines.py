@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from nanocoder import for_terminal
+from nanocoder import counted, for_terminal
 
 from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 
@@ -19,6 +19,8 @@ JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
 """A value beside a call's first argument is shown when it is no longer than this."""
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
+SHORT_FILE_LINES: Final = 12
+"""A new file with so many lines of a diff is shown in full by an undo."""
 MAX_NESTED: Final = 4
 MAX_PARTS: Final = 20
 """Only so many parts of a long list are read, since it is shown on one line."""
@@ -87,26 +89,35 @@ def highlight_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str
             yield terminal.paint(part, *styles) if styles else part
 
 
-def shorten_removals(diff: str) -> str:
-    """Return *diff* with one line for each removed file, in place of its content."""
+def shorten_whole_files(diff: str) -> str:
+    """Return *diff* with one line for each file that is deleted or created, in place of its content.
+
+    A new file keeps its lines if there are few.
+    """
     lines = diff.split("\n")
     starts = [place for place in range(len(lines) - 1) if _is_header(lines, place)]
     result = lines[: starts[0]] if starts else lines
     for start, end in pairwise([*starts, len(lines)]):
-        part = lines[start:end]
-        if part[1] == "+++ /dev/null":
-            count = sum(line.startswith("-") for line in part[2:])
-            part = [_removal_line(part[0].removeprefix("--- ").removeprefix("a/"), count)]
-        result = [*result, *part]
+        result = [*result, *_shortened(lines[start:end])]
     return "\n".join(result)
+
+
+def _shortened(part: Sequence[str]) -> Sequence[str]:
+    old, new = part[0].removeprefix("--- "), part[1].removeprefix("+++ ")
+    if new == "/dev/null":
+        return [_whole_file_line("delete", old.removeprefix("a/"), part, "-")]
+    if old == "/dev/null" and len(part) > SHORT_FILE_LINES:
+        return [_whole_file_line("create", new.removeprefix("b/"), part, "+")]
+    return part
 
 
 def _is_header(lines: Sequence[str], place: int) -> bool:
     return lines[place].startswith("--- ") and lines[place + 1].startswith("+++ ")
 
 
-def _removal_line(path: str, count: int) -> str:
-    return f"delete {path} ({count:,} line{'' if count == 1 else 's'})"
+def _whole_file_line(verb: str, path: str, part: Sequence[str], sign: str) -> str:
+    count = sum(line.startswith(sign) for line in part[2:])
+    return f"{verb} {path} ({counted(count, 'line')})"
 
 
 def clip_middle(lines: Sequence[str], limit: int, note: str) -> list[str]:
