@@ -5,7 +5,7 @@ from typing import Annotated
 
 import nanocoder
 import pytest
-from nanocoder import Effect, Finished, StopReason, tool
+from nanocoder import Effect, Finished, StopReason, Usage, tool
 from nanocoder_testing import Scripted, opened
 
 
@@ -66,6 +66,17 @@ def test_a_run_that_would_have_ended_goes_on_with_what_was_typed(tmp_path):
         ]
 
 
+@pytest.mark.contract("F9")
+def test_what_was_typed_is_not_sent_once_the_budget_is_used_up(tmp_path, home):
+    answer = Finished("Done.", usage=Usage(input_tokens=90, output_tokens=20))
+    with limited(tmp_path, home, "max_tokens = 100", [answer, "never"]) as (session, model):
+        for event in session.run("go"):
+            if event.kind == "request.started":
+                session.steer("and more")
+        assert session.report.stop_reason is StopReason.BUDGET
+        assert len(model.requests) == 1
+
+
 def test_words_without_a_run_are_not_sent(tmp_path):
     with opened(tmp_path, ["Done.", "Again."], plugins=TOOLS) as (session, model):
         session.steer("too early")
@@ -80,10 +91,10 @@ def test_words_without_a_run_are_not_sent(tmp_path):
         ]
 
 
-def limited(tmp_path, home, seconds, turns, **options):
+def limited(tmp_path, home, limit, turns, **options):
     config = home / ".config/nanocoder/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text(f"max_seconds = {seconds}\n")
+    config.write_text(f"{limit}\n")
     environment = {"HOME": str(home)}
     return opened(tmp_path, turns, plugins=TOOLS, environment=environment, **options)
 
@@ -91,7 +102,7 @@ def limited(tmp_path, home, seconds, turns, **options):
 @pytest.mark.contract("F9")
 def test_the_wall_clock_stops_a_running_call_and_its_result_is_kept(tmp_path, home):
     turns = [[("look", {})], [("wait", {})], "never"]
-    with limited(tmp_path, home, 2, turns) as (session, _):
+    with limited(tmp_path, home, "max_seconds = 2", turns) as (session, _):
         began = time.monotonic()
         events = list(session.run("go"))
         assert time.monotonic() - began < 5
@@ -116,7 +127,7 @@ def test_the_wall_clock_stops_a_request_and_the_next_run_has_its_own(tmp_path, h
                 cancel.check()
             yield Finished("Done.")
 
-    with limited(tmp_path, home, 0.3, (), model=Slow([])) as (session, _):
+    with limited(tmp_path, home, "max_seconds = 0.3", (), model=Slow([])) as (session, _):
         list(session.run("go"))
         assert session.report.stop_reason is StopReason.BUDGET
         list(session.run("again"))
@@ -124,7 +135,7 @@ def test_the_wall_clock_stops_a_request_and_the_next_run_has_its_own(tmp_path, h
 
 
 def test_an_interrupt_before_the_time_is_over_is_an_interrupt(tmp_path, home):
-    with limited(tmp_path, home, 20, [[("wait", {})]]) as (session, _):
+    with limited(tmp_path, home, "max_seconds = 20", [[("wait", {})]]) as (session, _):
         for event in session.run("go"):
             if event.kind == "call.started":
                 session.interrupt(signal=2)

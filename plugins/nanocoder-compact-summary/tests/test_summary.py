@@ -47,6 +47,7 @@ def test_a_wish_of_the_person_reaches_the_model(tmp_path):
 
 @pytest.mark.contract("G5")
 @pytest.mark.parametrize("failure", [ProviderError("broken", kind="overloaded"), " \n"])
+@pytest.mark.contract("G6")
 def test_without_a_summary_the_next_plugin_is_asked(tmp_path, failure):
     model = Scripted(["a", "b", "c", failure], context=9_000)
     options = {

@@ -63,6 +63,7 @@ def test_a_server_that_asks_for_no_pause_gets_our_own(retry, pauses):
 
 @pytest.mark.finding("B14")
 @pytest.mark.finding("D11")
+@pytest.mark.contract("F13")
 def test_each_repetition_is_told_before_its_pause(retry):
     attempts = Attempts(error("rate_limit", status=429, retry_after_s=40), error())
     first, second, answer = retry.run(attempts, Cancel())

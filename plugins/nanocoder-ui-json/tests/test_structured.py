@@ -190,6 +190,17 @@ def test_each_form_says_what_limited_a_run(run, form, more, turns, reason, code,
     assert says in told
 
 
+@pytest.mark.contract("F9")
+def test_a_wrong_answer_that_used_up_the_budget_is_not_asked_for_again(run):
+    used = {"text": WRONG, "usage": {"input_tokens": 90, "output_tokens": 20}}
+    more = ["--schema", json.dumps(SCHEMA), "--max-tokens", "100"]
+    code, out, _ = outcome(run("json", used, {"text": GOOD}, more=more))
+    report = json.loads(out)
+    assert (code, report["stop_reason"], report["turns"]) == (5, "budget", 1)
+    assert report["answer"] is None
+    assert "limit of 100 tokens" in report["error"]["message"]
+
+
 def test_an_empty_schema_is_no_run_without_a_check(run):
     code, out, err = outcome(run("text", {"text": "never asked"}, more=["--schema", ""]))
     assert (code, out) == (2, "")

@@ -112,6 +112,7 @@ def test_the_tokens_shown_are_those_of_the_conversation_and_no_sum(chat):
 
 @pytest.mark.finding("B14")
 @pytest.mark.finding("D11")
+@pytest.mark.contract("F13")
 def test_a_retry_is_a_line_on_the_screen(start, serve_busy):
     env = {"OPENAI_BASE_URL": serve_busy, "NANOCODER_MODEL": "openai/m"}
     talk = start(["--mode", "ask"], HI, env=env).see("Ctrl-D leaves").type("hi")

@@ -111,7 +111,9 @@ class Run(Shown):
                 ended = yield from self._answer(calls)
             elif calls:
                 yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
-            if ended is not None and not (self.steering and ended is StopReason.DONE):
+            if ended is StopReason.DONE and self.steering:
+                ended = self._limited()
+            if ended is not None:
                 return ended
         return (yield from self._last_turn())
 
@@ -159,6 +161,9 @@ class Run(Shown):
         yield conversation.add_results(rendered, recorded)
         if self.cancel.is_set():
             return StopReason.INTERRUPTED
+        return self._limited()
+
+    def _limited(self) -> Ending:
         limit = self.runtime.spent_limit()
         return self.report.stopped(StopReason.BUDGET, limit) if limit else None
 
