@@ -90,7 +90,7 @@ def highlight_lines(text: str, columns: int, terminal: Terminal) -> Iterator[str
 
 
 def shorten_whole_files(diff: str) -> str:
-    """Return *diff* with one line for each file that is deleted or created, in place of its content.
+    """Return *diff* with one line in place of each deleted or created file.
 
     A new file keeps its lines if there are few.
     """
