@@ -77,6 +77,35 @@ def test_a_file_that_changes_is_read_again(repository):
     assert "the old way" not in second
 
 
+@pytest.mark.contract("H1")
+def test_a_file_that_comes_or_goes_during_the_session_counts_from_then_on(repository):
+    plugins, file = {"context-files": plugin}, repository / "AGENTS.md"
+    with opened(repository, ["a", "b", "c", "d"], plugins=plugins) as (session, model):
+        list(session.run("write an AGENTS.md"))
+        file.write_text("the new way")
+        list(session.run("go on"))
+        list(session.run("go on"))
+        with opened(repository, ["x"], plugins=plugins) as (fresh, other):
+            list(fresh.run("go"))
+            at_start = other.requests[0].system
+        file.unlink()
+        list(session.run("go on"))
+    without, *with_file, again = [request.system for request in model.requests]
+    assert with_file == [at_start, at_start]
+    assert "the new way" in at_start
+    assert again == without
+
+
+@pytest.mark.contract("H1")
+def test_a_file_that_goes_leaves_nothing_in_the_prompt(repository):
+    (repository / "AGENTS.md").write_text("the old way")
+    with opened(repository, ["a", "b"], plugins={"context-files": plugin}) as (session, model):
+        list(session.run("go"))
+        (repository / "AGENTS.md").unlink()
+        list(session.run("go on"))
+    assert model.requests[1].system == system_of(repository)
+
+
 def test_a_link_that_leads_out_of_its_folder_is_not_followed(repository, tmp_path):
     (tmp_path / "secret").write_text("the secret")
     (repository / "AGENTS.md").symlink_to(tmp_path / "secret")

@@ -40,14 +40,16 @@ def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
 def nanocoder_before_request(
     request: Request, session: SessionInfo, settings: Any
 ) -> Request | None:
-    """Put the files into the prompt as they are now, if they changed since it was made."""
-    now, start = _text(session, settings), request.system.find(HEAD)
-    if start < 0 or not now:
+    """Put the files into the prompt as they are now, also those that came meanwhile."""
+    now, system = _text(session, settings), request.system
+    start = system.find(HEAD)
+    if start < 0:
+        return evolve(request, system=f"{system}\n\n{now}") if now else None
+    end = system.find(END, start)
+    if end < 0 or system[start : end + len(END)] == now:
         return None
-    end = request.system.find(END, start)
-    if end < 0 or request.system[start : end + len(END)] == now:
-        return None
-    return evolve(request, system=request.system[:start] + now + request.system[end + len(END) :])
+    before = system[:start] if now else system[:start].rstrip("\n")
+    return evolve(request, system=f"{before}{now}{system[end + len(END) :]}")
 
 
 HEAD = "Instructions from files, the nearest last; where they disagree, the last counts."

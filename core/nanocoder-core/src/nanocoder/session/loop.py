@@ -163,7 +163,7 @@ class Run(Shown):
             return StopReason.INTERRUPTED
         return self._limited()
 
-    def _limited(self) -> Ending:
+    def _limited(self) -> StopReason | None:
         limit = self.runtime.spent_limit()
         return self.report.stopped(StopReason.BUDGET, limit) if limit else None
 
