@@ -111,10 +111,10 @@ class Run(Shown):
                 ended = yield from self._answer(calls)
             elif calls:
                 yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
-            if ended is StopReason.DONE and self.steering:
-                ended = self._limited()
-            if ended is not None:
+            if ended is not None and not (self.steering and ended is StopReason.DONE):
                 return ended
+            if limit := self.runtime.spent_limit():
+                return self.report.stopped(StopReason.BUDGET, limit)
         return (yield from self._last_turn())
 
     def _ending(self, reply: Reply) -> StopReason | None:
@@ -159,13 +159,7 @@ class Run(Shown):
         rendered = tool_list.rendered(model_calls, results)
         recorded = [call.id for call in calls[:may]] if tool_list.dialect is None else ()
         yield conversation.add_results(rendered, recorded)
-        if self.cancel.is_set():
-            return StopReason.INTERRUPTED
-        return self._limited()
-
-    def _limited(self) -> StopReason | None:
-        limit = self.runtime.spent_limit()
-        return self.report.stopped(StopReason.BUDGET, limit) if limit else None
+        return StopReason.INTERRUPTED if self.cancel.is_set() else None
 
     def _affordable(self, calls: int) -> tuple[int, str]:
         """Return how many of *calls* calls may run now, and why the others may not.
