@@ -128,6 +128,22 @@ def _reading() -> list[Command[Host]]:
             ),
         ),
         Command(
+            "sessions incident",
+            "print a note about an incident, filled from a session",
+            _lazy("incident", "incident"),
+            (
+                SESSION,
+                Argument("--owner", "who sees to it", metavar="NAME", default=""),
+                Argument(
+                    "--expected-end",
+                    "when it is expected to end, such as 2030-01-05T18:00Z",
+                    metavar="TIME",
+                    default="",
+                ),
+                DIRECTORY,
+            ),
+        ),
+        Command(
             "sessions resume",
             "continue a session in a conversation",
             _lazy("changing", "resume"),
