@@ -42,6 +42,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         _search(),
         _tag(),
         *_reading(),
+        _incident(),
         _approve(),
         *_changing(),
         _undo(),
@@ -128,22 +129,6 @@ def _reading() -> list[Command[Host]]:
             ),
         ),
         Command(
-            "sessions incident",
-            "print a note about an incident, filled from a session",
-            _lazy("incident", "incident"),
-            (
-                SESSION,
-                Argument("--owner", "who sees to it", metavar="NAME", default=""),
-                Argument(
-                    "--expected-end",
-                    "when it is expected to end, such as 2030-01-05T18:00Z",
-                    metavar="TIME",
-                    default="",
-                ),
-                DIRECTORY,
-            ),
-        ),
-        Command(
             "sessions resume",
             "continue a session in a conversation",
             _lazy("changing", "resume"),
@@ -161,6 +146,25 @@ def _reading() -> list[Command[Host]]:
             ),
         ),
     ]
+
+
+def _incident() -> Command[Host]:
+    return Command(
+        "sessions incident",
+        "print a note about an incident, filled from a session",
+        _lazy("incident", "incident"),
+        (
+            SESSION,
+            Argument("--owner", "who sees to it", metavar="NAME", default=""),
+            Argument(
+                "--expected-end",
+                "when it is expected to end, such as 2030-01-05T18:00Z",
+                metavar="TIME",
+                default="",
+            ),
+            DIRECTORY,
+        ),
+    )
 
 
 def _approve() -> Command[Host]:

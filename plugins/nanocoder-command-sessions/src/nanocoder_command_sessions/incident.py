@@ -119,9 +119,9 @@ def _files(records: Sequence[Record]) -> list[str]:
             path = str(record.data.get("path", ""))
             before.setdefault(path, _digest(record.data.get("before")))
             after[path] = _digest(record.data.get("after"))
-    left = dict.fromkeys(sorted(before), "as the session left it")
-    left |= {path: "put back" for path in before if after[path] == before[path]}
-    return [f"- {_code(path)}: {state}" for path, state in left.items()]
+    states = dict.fromkeys(sorted(before), "as the session left it")
+    states |= {path: "put back" for path in before if after[path] == before[path]}
+    return [f"- {_code(path)}: {state}" for path, state in states.items()]
 
 
 def _digest(state: Any) -> Any:
