@@ -166,6 +166,53 @@ def test_people_answer_as_they_did(tmp_path):
     assert list(other.iterdir()) == []
 
 
+EDIT = {"path": "hello.py", "old_string": "hello", "new_string": "bye"}
+
+
+def day(folder, environment):
+    """Work as a person does: mention a file, run a command, approve an edit, type meanwhile."""
+    turns = [
+        {"text": "It prints hello."},
+        {"calls": [{"name": "bash", "arguments": {"command": "ls", "why": "to look"}}]},
+        {"calls": [{"name": "edit_file", "arguments": EDIT, "id": "call-1"}]},
+        {"text": "It prints bye."},
+        {"text": "And now I am done."},
+    ]
+    (folder / "turns.json").write_text(json.dumps({"turns": turns}))
+
+    def approve(request):
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    options = {"mode": "ask", "approve": approve, "environment": environment}
+    model = f"scripted/{folder / 'turns.json'}"
+    with open_session(folder, model=model, **options) as session:
+        list(session.call("read_file", {"path": "hello.py", "limit": 1}))
+        list(session.run("what is in @hello.py:1\n\nFile hello.py, line 1: …", typed="what is it"))
+        list(session.call("bash", {"command": "echo mine; date +%N"}, typed=True))
+        for event in session.run("change it"):
+            if event.kind == "message" and event.data.get("text") == "It prints bye.":
+                session.steer("and then")
+        assert session.report.text == "And now I am done."
+        return session.id
+
+
+@pytest.mark.contract("NT-96")
+@pytest.mark.contract("W7")
+@pytest.mark.parametrize("more", [(), ("--tools",)])
+def test_a_day_with_a_person_becomes_a_test_that_passes(nanocoder, more):
+    (nanocoder.cwd / "hello.py").write_text("print('hello')\n")
+    session = day(nanocoder.cwd, {"HOME": str(nanocoder.home)})
+    done = nanocoder("sessions", "to-test", session, *more)
+    assert done.returncode == 0, done.stderr
+    test = Path(done.stdout.strip())
+    if more:  # the file as it was before the session changed it
+        (test.parent / test.stem.removeprefix("test_") / "hello.py").write_text("print('hello')\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    played = subprocess.run(command, cwd=nanocoder.cwd, capture_output=True, text=True, check=False)
+    assert played.returncode == 0, played.stdout
+    assert f"{1 + len(more)} passed" in played.stdout
+
+
 def test_a_recording_without_records_says_what_to_do(nanocoder):
     text = '{"format": 1, "cwd": "", "profile": "full", "messages": []}'
     (nanocoder.cwd / "run.json").write_text(text)

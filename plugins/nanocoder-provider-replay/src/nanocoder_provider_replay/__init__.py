@@ -10,7 +10,7 @@ from nanocoder import Argument, Command, Host, Provider, ProviderSpec, hookimpl
 
 from nanocoder_provider_replay.settings import Settings
 
-__all__ = ["Settings", "replay"]
+__all__ = ["Settings", "replay", "replay_with_tools"]
 
 SESSION: Final = Argument(
     "id",
@@ -115,6 +115,22 @@ def replay(
     from nanocoder_provider_replay.replaying import replay_file  # few sessions are replayed
 
     return replay_file(path, cwd, environment)
+
+
+def replay_with_tools(
+    path: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Replay the recording *path* in the directory *cwd*, where the tools of today run.
+
+    Only the model's replies and the answers of people are the recorded ones. Returns what the
+    session did otherwise, or "". Raises: UsageError, ConfigError, ProviderError.
+    """
+    from nanocoder_provider_replay.replaying import replay_tools  # few sessions are replayed
+
+    return replay_tools(path, cwd, environment)
 
 
 def _record(arguments: Namespace, host: Host) -> int:

@@ -33,25 +33,16 @@ def test_{name}(tmp_path):
 '''
 TOOLS_TEST: Final = '''
 
-PROMPTS = {prompts}
-
-
 def test_{name}_with_its_tools(tmp_path):
     """The tools of today do with the recorded files what they did with them then."""
-    shutil.copytree(HERE / "{name}", tmp_path, dirs_exist_ok=True)
-    model = f"replay/{{HERE / '{name}.json'}}"
-    environment = {{"HOME": str(tmp_path.parent / "home")}}
-    options = {{"mode": {mode!r}, "persist": False, "environment": environment}}
-    with open_session(tmp_path, model=model, **options) as session:
-        for prompt in PROMPTS:
-            for _ in session.run(prompt):
-                pass
-            assert session.report.stop_reason == "done", session.report.data()["error"]
+    environment = {{"HOME": str(tmp_path / "home")}}
+    cwd = tmp_path / "workspace"
+    shutil.copytree(HERE / "{name}", cwd)
+    problem = replay_with_tools(HERE / "{name}.json", cwd, environment=environment)
+    assert not problem, problem
 '''
 IMPORTS: Final = "from pathlib import Path\n\nfrom nanocoder_provider_replay import replay"
-TOOLS_IMPORTS: Final = f"import shutil\n{IMPORTS}".replace(
-    "\n\nfrom", "\n\nfrom nanocoder import open_session\nfrom"
-)
+TOOLS_IMPORTS: Final = f"import shutil\n{IMPORTS}, replay_with_tools"
 
 
 def record(arguments: Namespace, host: Host) -> int:
@@ -99,8 +90,7 @@ def to_test(arguments: Namespace, host: Host) -> int:
     imports = TOOLS_IMPORTS if arguments.tools else IMPORTS
     test = TEST.format(session_id=session_id, name=name, imports=imports)
     if arguments.tools:
-        prompts = _as_list(_prompts(recording))
-        test += TOOLS_TEST.format(name=name, mode=recording.mode, prompts=prompts)
+        test += TOOLS_TEST.format(name=name)
     files = dict(_named_files(recording, Path(recording.cwd))) if arguments.tools else {}
     _write(folder / f"{name}.json", as_json(recording))
     _write(folder / f"test_{name}.py", test)
@@ -139,14 +129,6 @@ def _event(record: Record) -> dict[str, Any]:
     }
 
 
-def _prompts(recording: Recording) -> list[str]:
-    return [
-        message.get("typed", message["text"])
-        for message in recording.messages
-        if message["role"] == "user" and message.get("typed", message["text"])
-    ]
-
-
 def _repeatable(records: Iterable[Record]) -> Iterator[Record]:
     """Leave out what a replay does not repeat: compactions, and the notes of undo and rewind.
 
@@ -164,10 +146,6 @@ def _repeatable(records: Iterable[Record]) -> Iterator[Record]:
 def _without_secrets(message: Mapping[str, Any]) -> dict[str, Any]:
     redactor = Redactor()
     return {name: redact_value(message[name], redactor) for name in KEPT if name in message}
-
-
-def _as_list(prompts: list[str]) -> str:
-    return "[\n" + "".join(f"    {prompt!r},\n" for prompt in prompts) + "]"
 
 
 def _named_files(recording: Recording, root: Path) -> Iterator[tuple[str, str]]:

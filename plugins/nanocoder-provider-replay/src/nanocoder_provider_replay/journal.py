@@ -11,7 +11,7 @@ from nanocoder_kit_redact import Redactor
 from nanocoder_kit_sessions import MemoryJournal, Record
 from nanocoder_kit_sessions.redaction import without_secrets
 
-from nanocoder_provider_replay.recording import VARYING, Recording, diff_of, is_equal
+from nanocoder_provider_replay.recording import VARYING, Recording, diff_of, is_equal, of_runs
 
 COMPARED: Final = (
     *("run.started", "message", "call.started", "call.approved", "call.edited", "call.denied"),
@@ -126,13 +126,13 @@ def expected(
     """Yield the records that a replay repeats, each with its kind, call and how often before.
 
     The steps of a composed call are not among them, as the result of the whole is played, nor are
-    calls that a person typed.
+    calls between runs.
     """
     counts, steps = Counter[tuple[str, str]](), set[str]()
-    for row in records:
+    for row in of_runs(records):
         kind, data = row["kind"], row["data"]
         call = str(data.get("call_id", ""))
-        if data.get("parent") or data.get("typed") is True:
+        if data.get("parent"):
             steps.add(call)
         if kind not in COMPARED or call in steps:
             continue

@@ -20,8 +20,10 @@ from nanocoder import (
 )
 
 from nanocoder_provider_replay.journal import ReplayJournal
-from nanocoder_provider_replay.recording import Recording
+from nanocoder_provider_replay.recording import Recording, of_runs
 
+PLUGIN: Final = "replayed"
+"""The name that the playback has among the plugins, and that every tool belongs to."""
 STORE: Final = "replay"
 RESULT_FIELDS: Final = ("title", "output", "data", "metadata", "artifact")
 REFUSED: Final = "denied by the user"
@@ -32,11 +34,11 @@ FIRST: Final = -1
 class Playback:
     """The hooks of one replay, to be added to the installed plugins."""
 
-    def __init__(self, recording: Recording, may_differ: Sequence[str]) -> None:
+    def __init__(self, recording: Recording, may_differ: Sequence[str] = ()) -> None:
         self.journal = ReplayJournal(recording, may_differ)
         self._results = dict[str, list[ToolResult]]()  # models repeat ids
         self._answers = dict[str, list[Mapping[str, Any]]]()
-        for record in recording.records:
+        for record in of_runs(recording.records):
             self._take(record["kind"], record["data"])
 
     @hookimpl
@@ -85,9 +87,10 @@ class Playback:
 
         def load() -> Tool[..., Any]:
             # Nothing is changed, so nothing can be restored.
-            return evolve(tool.real(), handler=play, transactional=False, load=None)
+            return evolve(tool.real(), handler=play, plugin=PLUGIN, transactional=False, load=None)
 
-        return evolve(tool, load=load)
+        # The plugin of a tool is asked for a preview in any case, and the files are others today.
+        return evolve(tool, plugin=PLUGIN, load=load)
 
 
 class ReplaySessions:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -88,6 +88,20 @@ def moved(recording: Recording, cwd: str) -> Recording:
     text = re.sub(re.escape(then) + r"(?![\w.-])", lambda _: now, as_json(recording))
     data = parse_json(text)
     return evolve(recording, cwd=cwd, messages=data["messages"], records=data["records"])
+
+
+def of_runs(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield *records* without the calls between runs: a person's own commands, and mentioned files.
+
+    What they returned is in the prompt after them. Their ids are also those of calls of the model.
+    """
+    is_running = False
+    for record in records:
+        kind = record["kind"]
+        if kind in {"run.started", "run.finished", "session.resumed"}:
+            is_running = kind == "run.started"
+        if is_running or not kind.startswith("call."):
+            yield record
 
 
 def _problem(data: Mapping[str, Any]) -> str:

@@ -2,19 +2,19 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
-from nanocoder import Config, Host, NanocoderError, UsageError, open_session
+from attrs import define, field, frozen
+from nanocoder import Config, Host, NanocoderError, Session, UsageError, open_session
 from nanocoder_kit_sessions import Record
 
-from nanocoder_provider_replay.playback import STORE, Playback
+from nanocoder_provider_replay.journal import REPEATED_ENDS
+from nanocoder_provider_replay.playback import PLUGIN, STORE, Playback
 from nanocoder_provider_replay.recording import Recording, as_json, moved, read_recording
 from nanocoder_provider_replay.settings import Settings
 
-PLUGIN: Final = "replayed"
 LISTENING: Final = frozenset(
     f"nanocoder_{name}" for name in ("settings", "event", "commands", "resources")
 )
@@ -64,16 +64,76 @@ def replayed(
     return Replayed(recording.session, journal.divergence, journal.compared())
 
 
-def prompts_of(recording: Recording) -> Iterator[tuple[str, str | None]]:
-    """Yield the prompt that each run began with, and what a person typed of it."""
+def replay_tools(
+    path: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str] | None,
+) -> str:
+    """Replay the recording *path* with the tools; see `replay_with_tools` of this package."""
+    recording = read_recording(os.fspath(path))
+    options: dict[str, Any] = {} if environment is None else {"environment": environment}
+    options |= {"mode": recording.mode or "ask", "approve": Playback(recording).approve}
+    model = f"replay/{Path(path).resolve()}"
+    with open_session(cwd, model=model, persist=False, **options) as session:
+        for run in runs_of(recording):
+            if run.end not in REPEATED_ENDS:
+                break  # it was ended from outside
+            _play(session, run)
+            report = session.report
+            if report.stop_reason not in REPEATED_ENDS:
+                problem = report.error["message"] if report.error else report.stop_reason
+                return f"the run of {run.typed or run.prompt!r} ended otherwise: {problem}"
+    return ""
+
+
+@define
+class RecordedRun:
+    """One run: its prompt, what a person typed of it, and what was typed while the model worked.
+
+    *steered* has the lines by the number of replies that were there before; *end* is why it ended.
+    """
+
+    prompt: str
+    typed: str | None
+    replies: int = 0
+    steered: dict[int, list[str]] = field(factory=dict)
+    end: str = ""
+
+    def add(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Add what a record of the run says."""
+        if kind == "message" and data.get("role") == "assistant":
+            self.replies += 1
+        elif kind == "run.steered":
+            self.steered.setdefault(self.replies, []).append(str(data.get("prompt", "")))
+        elif kind == "run.finished":
+            self.end = str(data.get("stop_reason", ""))
+
+
+def runs_of(recording: Recording) -> Sequence[RecordedRun]:
+    """Return the runs of *recording* in their order."""
+    runs: list[RecordedRun] = []
     is_new = False
     for record in recording.records:
-        data = record["data"]
-        if record["kind"] == "run.started":
+        kind, data = record["kind"], record["data"]
+        if kind == "run.started":
             is_new = True
-        elif is_new and record["kind"] == "message" and data.get("role") == "user":
+        elif is_new and kind == "message" and data.get("role") == "user":
             is_new = False
-            yield str(data.get("text", "")), data.get("typed")
+            runs.append(RecordedRun(str(data.get("text", "")), data.get("typed")))
+        elif runs:
+            runs[-1].add(kind, data)
+    return runs
+
+
+def _play(session: Session, run: RecordedRun) -> None:
+    """Run the prompt, and type what was typed when it was."""
+    replies = 0
+    for event in session.run(run.prompt, typed=run.typed):
+        is_reply = event.kind == "message" and event.data["role"] == "assistant"
+        replies += is_reply
+        if is_reply or event.kind == "run.started":
+            for line in run.steered.get(replies, ()):
+                session.steer(line)
 
 
 def _with_playback(host: Host, recording: Recording) -> Playback:
@@ -110,10 +170,9 @@ def _run(host: Host, playback: Playback, recording: Recording, options: Mapping[
         warn=host.say,
         **options,
     ) as session:
-        for prompt, typed in prompts_of(recording):
+        for run in runs_of(recording):
             try:
-                for _ in session.run(prompt, typed=typed):
-                    pass
+                _play(session, run)
             except NanocoderError as error:
                 raise UsageError(f"the session cannot be replayed: {error}") from error
             if playback.journal.divergence or playback.journal.is_over:
