@@ -93,7 +93,7 @@ def moved(recording: Recording, cwd: str) -> Recording:
 def of_runs(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield *records* without the calls between runs: a person's own commands, and mentioned files.
 
-    What they returned is in the prompt after them. Their ids are also those of calls of the model.
+    The prompt after them has their results. Their ids may also be those of calls of the model.
     """
     is_running = False
     for record in records:
