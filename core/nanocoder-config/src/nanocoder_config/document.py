@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder_files import open_private
-from nanocoder_schema import ConfigError, Shown, lazy_frozen
+from nanocoder_schema import ConfigError, value
 
 from nanocoder_config.places import state_dir
 
@@ -38,8 +38,8 @@ class UnreadableError(ConfigError):
         super().__init__(f"{path}: {problem}")
 
 
-@lazy_frozen
-class Statement(Shown):
+@value(eq=False)
+class Statement:
     """A setting, or the header of a table: its lines, its text, its key, and its comments."""
 
     first: int

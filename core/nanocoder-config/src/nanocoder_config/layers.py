@@ -27,15 +27,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import Attribute, field, fields
-from nanocoder_schema import (
-    ConfigError,
-    PersonError,
-    Shown,
-    UsageError,
-    Value,
-    did_you_mean,
-    lazy_frozen,
-)
+from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean, value
 
 from nanocoder_config.document import ConfigFile
 
@@ -48,8 +40,8 @@ Key = tuple[str | int, ...]
 LayerName = Literal["default", "managed", "user", "project", "environment", "flag"]
 
 
-@lazy_frozen
-class Origin(Value):
+@value
+class Origin:
     """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
 
     layer: LayerName
@@ -67,8 +59,8 @@ class Origin(Value):
 Managed = tuple[Any, Origin]
 
 
-@lazy_frozen
-class Layer(Shown):
+@value(eq=False)
+class Layer:
     """One source of values: *data* is nested like the file, *document* is set for files."""
 
     name: LayerName
@@ -104,8 +96,8 @@ class Layer(Shown):
         return ConfigError(f"{self.origin(key)}: {names}: {problem}")
 
 
-@lazy_frozen
-class Resolved(Shown):
+@value(eq=False)
+class Resolved:
     """The values that layers set, without defaults, their origins, and what was ignored.
 
     *managed* holds what the managed layer set, which no other layer loosens.
@@ -134,14 +126,14 @@ def resolve(
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
         if not path[1:] and (problem := layer.misshapen(path)):
             _refuse(layer, path, problem, resolved)
-        for key, value in layer.table(path).items():
-            if key in inner or (path == ("plugins",) and isinstance(value, dict)):
+        for key, entry in layer.table(path).items():
+            if key in inner or (path == ("plugins",) and isinstance(entry, dict)):
                 continue
             if key not in attributes:
                 problem = f"unknown key{hint(key, [*attributes, *inner])}"
                 _refuse(layer, (*path, key), problem, resolved)
             else:
-                _take(layer, (*path, key), attributes[key], value, resolved, check)
+                _take(layer, (*path, key), attributes[key], entry, resolved, check)
     return resolved
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from attrs import field
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -16,8 +16,8 @@ def _texts(values: str | Iterable[str]) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values)
 
 
-@lazy_frozen
-class Argument(Value):
+@value
+class Argument:
     """One argument of a command.
 
     *names* are the spellings of an option ("-c", "--continue"), or the one name of an argument
@@ -40,8 +40,8 @@ class Argument(Value):
     completes: str = ""
 
 
-@lazy_frozen
-class Command(Value, Generic[HostT]):
+@value
+class Command(Generic[HostT]):
     """A command of the command line: `nanocoder NAME …`.
 
     A name of two words is an action of a group: "plugins new". *run* gets the values of

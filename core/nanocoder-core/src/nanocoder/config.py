@@ -9,13 +9,13 @@ from typing import Any, Final, Literal
 
 from attrs import Factory
 from nanocoder_config import LayeredConfig, setting
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 from nanocoder.values import Mode
 
 
-@lazy_frozen
-class CoreSettings(Value):
+@value
+class CoreSettings:
     """The top-level keys of config.toml."""
 
     model: str = setting("", "The model, as provider/model; empty: the first usable provider.")
@@ -91,16 +91,16 @@ class CoreSettings(Value):
     )
 
 
-@lazy_frozen
-class PluginsTable(Value):
+@value
+class PluginsTable:
     """The keys of `[plugins]` that are not a plugin's table."""
 
     disable: tuple[str, ...] = setting((), "Plugins that are not loaded.")
     strict: bool = setting(False, "Load only what the lock file names.", tighten="true")
 
 
-@lazy_frozen
-class ToolsTable(Value):
+@value
+class ToolsTable:
     """The keys of `[tools]`."""
 
     disable: tuple[str, ...] = setting((), "Tools that are not offered.", tighten="union")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from attrs import field
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 from nanocoder.values import EMPTY, IN_MANIFEST, Message, ToolCall, Usage
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Profile = Literal["full", "small"]
 
 
-@lazy_frozen
-class ToolDefinition(Value):
+@value
+class ToolDefinition:
     """A tool as a model reads it: *parameters* is a JSON Schema object without its bounds.
 
     *plugin* offers the tool, and *always_listed* is the tool's own wish; both are empty for a
@@ -32,8 +32,8 @@ class ToolDefinition(Value):
     always_listed: bool = False
 
 
-@lazy_frozen
-class Request(Value):
+@value
+class Request:
     """One request.
 
     *messages* only ever grows within a session and its members are compared by identity.
@@ -54,8 +54,8 @@ class Request(Value):
     answer_schema: Mapping[str, Any] | None = None
 
 
-@lazy_frozen
-class Window(Value):
+@value
+class Window:
     """The model's window, into which *request* has to fit with the reply.
 
     *tokens* is its size, 0 when unknown; *usage* is what the model counted of the request before.
@@ -66,8 +66,8 @@ class Window(Value):
     usage: Usage
 
 
-@lazy_frozen
-class TextDelta(Value):
+@value
+class TextDelta:
     """A piece of the answer.
 
     Pieces that arrive together should be joined: one delta for one network read.
@@ -76,15 +76,15 @@ class TextDelta(Value):
     text: str
 
 
-@lazy_frozen
-class ThinkingDelta(Value):
+@value
+class ThinkingDelta:
     """A piece of the model's reasoning, shown but never sent back as text."""
 
     text: str
 
 
-@lazy_frozen
-class Notice(Value):
+@value
+class Notice:
     """Something that the person should know of this request, such as what had to be left out.
 
     Shown at once, beside the answer; the model never reads it.
@@ -93,8 +93,8 @@ class Notice(Value):
     text: str
 
 
-@lazy_frozen
-class Retrying(Value):
+@value
+class Retrying:
     """The request failed and is about to be repeated: try number *attempt* of *of*.
 
     *reason* says what failed, for a person; *status* is the HTTP status when there was one,
@@ -111,8 +111,8 @@ class Retrying(Value):
 Piece = TextDelta | ThinkingDelta | Notice | Retrying
 
 
-@lazy_frozen
-class Finished(Value):
+@value
+class Finished:
     """The protocol's own end of the reply.
 
     A stream that ends without one was cut, and its calls must not run.
@@ -130,8 +130,8 @@ class Finished(Value):
     refusal: str = ""
 
 
-@lazy_frozen
-class ModelInfo(Value):
+@value
+class ModelInfo:
     """A model that a provider knows of. *context* is in tokens, 0 when unknown.
 
     The prices are in US dollars for a million tokens, None when unknown; *abilities* are words such
@@ -184,8 +184,8 @@ class Provider(Protocol):
         ...
 
 
-@lazy_frozen
-class ProviderSpec(Value):
+@value
+class ProviderSpec:
     """What a plugin offers in `nanocoder_providers`.
 
     *name* is what stands before the slash of `--model name/model`.

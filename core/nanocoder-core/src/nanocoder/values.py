@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from attrs import field, fields
-from nanocoder_schema import Shown, Value, lazy_frozen
+from nanocoder_schema import value
 
 EMPTY: Mapping[str, Any] = {}
 IN_MANIFEST: Final[Mapping[str, bool]] = {"in_manifest": True}
@@ -88,8 +88,8 @@ class StopReason(enum.StrEnum):
     FAILED = "failed"
 
 
-@lazy_frozen
-class ToolCall(Value):
+@value
+class ToolCall:
     """One call as it travels to a handler.
 
     It comes from the model, a person, or a composed tool (*parent_id*). With *typed* a person typed
@@ -108,8 +108,8 @@ class ToolCall(Value):
     typed: bool = False
 
 
-@lazy_frozen
-class Attachment(Value):
+@value
+class Attachment:
     """A file that travels beside text: an image or a page, as bytes with its media type."""
 
     media_type: str
@@ -117,8 +117,8 @@ class Attachment(Value):
     name: str = ""
 
 
-@lazy_frozen
-class ToolResult(Value):
+@value
+class ToolResult:
     """The result of a call; a failure is a result, too.
 
     *output* is what the model reads, *data* is the same as structure (for dialects, renderers and
@@ -138,8 +138,8 @@ class ToolResult(Value):
     artifact: str = ""
 
 
-@lazy_frozen
-class Message(Shown):
+@value(eq=False)
+class Message:
     """One message of the transcript.
 
     Compared by identity, so that a provider can keep its encoded bytes.
@@ -159,8 +159,8 @@ class Message(Shown):
     typed: str | None = None
 
 
-@lazy_frozen
-class Verdict(Value):
+@value
+class Verdict:
     """One policy's opinion of a call, and where it comes from.
 
     *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
@@ -187,8 +187,8 @@ class Verdict(Value):
     persons: int = 1
 
 
-@lazy_frozen
-class Usage(Value):
+@value
+class Usage:
     """Tokens of one or several requests; *cost* in US dollars, None where the price is unknown."""
 
     input_tokens: int = 0
@@ -209,8 +209,8 @@ class Usage(Value):
         )
 
 
-@lazy_frozen
-class Event(Value):
+@value
+class Event:
     """Something that happened, in the order in which it happened.
 
     *kind* is a dotted name ("call.started"; docs/reference/events.md lists them all), *data* is
@@ -223,8 +223,8 @@ class Event(Value):
     at: float = field(factory=time.time)
 
 
-@lazy_frozen
-class ApprovalRequest(Value):
+@value
+class ApprovalRequest:
     """A question to a person.
 
     The answer must echo *id* and *digest*; each request takes one answer.
@@ -255,8 +255,8 @@ class ApprovalRequest(Value):
     group: tuple[Any, ...] = ()
 
 
-@lazy_frozen
-class ApprovalAnswer(Value):
+@value
+class ApprovalAnswer:
     """A person's answer.
 
     *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session. A
@@ -278,8 +278,8 @@ class ApprovalAnswer(Value):
     group: tuple[Any, ...] = ()
 
 
-@lazy_frozen
-class Question(Value):
+@value
+class Question:
     """What a tool asks the person, as text; it takes one answer.
 
     *choices* may be empty. With *custom* an answer in the person's own words is fine, too. The tool

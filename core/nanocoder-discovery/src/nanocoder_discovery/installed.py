@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve
-from nanocoder_schema import Value, lazy_frozen, problem_of
+from nanocoder_schema import problem_of, value
 
 if TYPE_CHECKING:
     from importlib_metadata import Distribution
@@ -22,8 +22,8 @@ PREFIX = "nanocoder-"
 METADATA_FOLDERS = (".dist-info", ".egg-info")
 
 
-@lazy_frozen
-class Installed(Value):
+@value
+class Installed:
     """An entry point of our group: the plugin's *name*, its distribution and the module behind it.
 
     *stamp* changes when the distribution is installed anew. *problem* says why its metadata cannot

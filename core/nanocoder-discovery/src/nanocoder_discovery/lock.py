@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attrs import asdict
 from nanocoder_files import replace_file
-from nanocoder_schema import ConfigError, Value, lazy_frozen
+from nanocoder_schema import ConfigError, value
 
 from nanocoder_discovery.installed import (
     Installed,
@@ -30,8 +30,8 @@ UNCHECKED = 0b01
 """The flags of a compiled file that Python runs whatever became of its source."""
 
 
-@lazy_frozen
-class Locked(Value):
+@value
+class Locked:
     """One plugin, or library, as it was agreed to.
 
     *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an

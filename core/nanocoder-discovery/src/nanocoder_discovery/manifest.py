@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from attrs import asdict, astuple, evolve, field
 from nanocoder_files import open_private, replace_file
-from nanocoder_schema import lazy_frozen
+from nanocoder_schema import value
 
 from nanocoder_discovery.installed import (
     Installed,
@@ -29,7 +29,7 @@ DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
 
-@lazy_frozen
+@value
 class Entry(Installed):
     """One plugin as the manifest knows it.
 

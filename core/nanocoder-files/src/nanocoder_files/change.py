@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files.paths import escape_path
 
@@ -36,8 +35,8 @@ _KINDS: Final = {
 }
 
 
-@frozen(eq=False, repr=False)
-class FileState(Value):
+@value
+class FileState:
     """One of nothing, a file, a link, a directory, or something else.
 
     *digest* is the SHA-256 of a file's content, *size* its bytes, *target* where a link leads to;
@@ -80,9 +79,9 @@ class FileState(Value):
                 os.fchown(fd, *self.owner)
         # After the owner: a change of owner takes permissions and attributes off.
         os.fchmod(fd, self.mode)
-        for name, value in self.attributes:
+        for name, data in self.attributes:
             with suppress(OSError):
-                os.setxattr(fd, name, value)
+                os.setxattr(fd, name, data)
 
     def data(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -108,8 +107,8 @@ class FileState(Value):
         return cls(kind, **{"mode": mode, "owner": owner, **more})
 
 
-@frozen(eq=False, repr=False)
-class Change(Value):
+@value
+class Change:
     """A change of *path* from *before* to *after*; a kill may have come before it.
 
     With a *target* it is a move of *after*, and *before* is the state of the target.

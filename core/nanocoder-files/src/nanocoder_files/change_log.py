@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
+from nanocoder_schema import value
 
 from nanocoder_files import private_files
 from nanocoder_files.beneath import Beneath, Place
@@ -45,7 +45,7 @@ RESTORED: Final = b"-"
 """Replaces the first byte of an entry whose change was taken back: that needs no room."""
 
 
-@frozen(eq=False, repr=False)
+@value
 class LoggedChange(Change):
     """A change in a log; *at* is nanoseconds since the epoch.
 

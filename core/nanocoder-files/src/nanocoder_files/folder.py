@@ -4,8 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Literal, Self
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files.beneath import LISTING
 from nanocoder_files.paths import escape_path, unescape_path
@@ -15,8 +14,8 @@ from nanocoder_files.root import Root
 Kind = Literal["file", "dir", "link", "other"]
 
 
-@frozen(eq=False, repr=False)
-class Entry(Value):
+@value
+class Entry:
     """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
 
     *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a

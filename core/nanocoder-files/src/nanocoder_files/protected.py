@@ -8,8 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files.paths import WorkspaceError
 
@@ -30,8 +29,8 @@ class ProtectionKind(enum.StrEnum):
     PROGRAM = "program"
 
 
-@frozen(eq=False, repr=False)
-class Protection(Value):
+@value
+class Protection:
     """Why a file changes only when a person agrees; *reason* is a sentence without its full stop.
 
     The kind GIT is git's own files, REPOSITORY a name that makes its directory a repository,

@@ -5,8 +5,7 @@ import sys
 from collections.abc import Iterable
 from functools import lru_cache
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, Beneath, Walk
@@ -18,8 +17,8 @@ VENV_MARK = "pyvenv.cfg"
 OUTSIDE = "path_outside_workspace"
 
 
-@frozen(eq=False, repr=False)
-class ResolvedPath(Value):
+@value
+class ResolvedPath:
     """Where a path leads, by the walk with which the workspace opens files.
 
     *names* are all names that the walk gave the file, without "." and "..": first as it is spelled,

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files.beneath import Place
 from nanocoder_files.change import Change, FileKind
@@ -15,8 +14,8 @@ from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore
 
 
-@frozen(eq=False, repr=False)
-class Restored(Value):
+@value
+class Restored:
     """The *paths* that were put back, in the order in which they had been changed.
 
     *lost* has a line for each path that is not as it was. *then* says what happens next to paths

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.writing import Old, stale, version_of
@@ -19,8 +18,8 @@ RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot
 VERSION: Final = "version:"
 
 
-@frozen(eq=False, repr=False)
-class Sighting(Value):
+@value
+class Sighting:
     """What a path was when a preview looked at it.
 
     *path* has its links resolved, "" when they led nowhere. *version* is the mark of what was

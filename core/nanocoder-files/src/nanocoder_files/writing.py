@@ -12,8 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final, TypeVar
 
-from attrs import frozen
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_files import private_files
 from nanocoder_files.beneath import LISTING, READ, Place, check_regular
@@ -37,8 +36,8 @@ T = TypeVar("T")
 Pieces = Sequence[bytes | memoryview]
 
 
-@frozen(eq=False, repr=False)
-class Written(Value):
+@value
+class Written:
     """What a write did. *old* is the content before, None if there was none; *backup* its copy."""
 
     path: str
@@ -49,8 +48,8 @@ class Written(Value):
     old: bytes | None = None
 
 
-@frozen(eq=False, repr=False)
-class Old(Value):
+@value
+class Old:
     """The file that is to be replaced, as it was when it was read."""
 
     data: bytes

@@ -32,9 +32,7 @@ from nanocoder_schema.text import for_terminal as for_terminal
 from nanocoder_schema.text import is_hidden as is_hidden
 from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
-from nanocoder_schema.value import Shown as Shown
-from nanocoder_schema.value import Value as Value
-from nanocoder_schema.value import field_types as field_types
-from nanocoder_schema.value import lazy_define as lazy_define
-from nanocoder_schema.value import lazy_frozen as lazy_frozen
-from nanocoder_schema.value import wrong_field as wrong_field
+from nanocoder_schema.values import field_types as field_types
+from nanocoder_schema.values import mutable as mutable
+from nanocoder_schema.values import value as value
+from nanocoder_schema.values import wrong_field as wrong_field

@@ -21,10 +21,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from attrs import frozen
 from nanocoder import UsageError
 from nanocoder_files import open_private
-from nanocoder_schema import Shown, Value
+from nanocoder_schema import value
 
 MAX_LINE_BYTES: Final = 268_435_456
 MAX_MISSING: Final = 100_000
@@ -40,8 +39,8 @@ SEAL: Final = b',"crc":"%08x"}\n'
 SEAL_BYTES: Final = len(SEAL % 0)
 
 
-@frozen(eq=False, repr=False)
-class Record(Value):
+@value
+class Record:
     """One record.
 
     *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
@@ -91,8 +90,8 @@ class Record(Value):
         return line[-SEAL_BYTES:] == SEAL % zlib.crc32(line[:-SEAL_BYTES])
 
 
-@frozen(eq=False, repr=False)
-class Scan(Shown):
+@value(eq=False)
+class Scan:
     """The whole records of a file, the offset where they end, and the size of the file in bytes.
 
     *missing* are the numbers of records before the last whole one that are damaged or gone.

@@ -10,10 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
 from nanocoder import ConfigError, Host, Journal, StoredSession, UsageError, state_dir
 from nanocoder_files import open_private, private_directory, replace_file
-from nanocoder_schema import Value
+from nanocoder_schema import value
 
 from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked
 from nanocoder_kit_sessions.records import Record, Scan, read, scan, title_of
@@ -34,8 +33,8 @@ LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
 PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)')
 
 
-@frozen(eq=False, repr=False)
-class SessionSummary(Value):
+@value
+class SessionSummary:
     """One session; *started* and *updated* in seconds since the epoch, *size* in bytes.
 
     *title* is the name it was given, else the first words of *prompt*, which is its first prompt as

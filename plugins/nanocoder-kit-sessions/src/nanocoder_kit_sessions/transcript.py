@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 from nanocoder import Message, ToolCall, ToolResult, spoken
-from nanocoder_schema import Shown
+from nanocoder_schema import mutable
 
 from nanocoder_kit_sessions.messages import decode, decode_message
 from nanocoder_kit_sessions.records import Record, title_of
@@ -17,8 +17,8 @@ COMPACTED: Final = "transcript.compacted"
 INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 
 
-@define(eq=False, repr=False)
-class Transcript(Shown):
+@mutable
+class Transcript:
     """The messages of a session, and what is known about it.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.

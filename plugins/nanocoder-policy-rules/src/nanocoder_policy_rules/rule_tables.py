@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from attrs import evolve, field
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.rules import Rule
@@ -17,8 +17,8 @@ _ANY: Final = "*"
 _SUBJECTS: Final = ("tool", "effect", "risk", "plugin")
 
 
-@lazy_frozen
-class RuleTable(Value):
+@value
+class RuleTable:
     """A rule with conditions, as it is written.
 
     It is about the calls of a *tool*, those with an *effect*, of a *risk* or from a *plugin*; names

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 from nanocoder.cancel import Cancel
 from nanocoder.tools.session_info import SessionInfo
@@ -27,8 +27,8 @@ class Display(Protocol):
         """Show what is left and give the terminal back; called once."""
 
 
-@lazy_frozen
-class Screen(Value):
+@value
+class Screen:
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
     *open* gets the session's info and the plugin's settings. With *reads_stdin* standard input is
@@ -89,8 +89,8 @@ class Journal(Protocol):
         """Record nothing more and let go of the session; closing twice is fine."""
 
 
-@lazy_frozen
-class StoredSession(Value):
+@value
+class StoredSession:
     """A session as it goes on: its journal, what was said in it, and its last model and *cwd*."""
 
     journal: Journal
@@ -120,8 +120,8 @@ class Sessions(Protocol):
         """Take over the session that *name* means; raises UsageError."""
 
 
-@lazy_frozen
-class Store(Value):
+@value
+class Store:
     """A way to keep sessions: *name* is a value of the setting `store`.
 
     *open* gets the variables of the environment, the plugin's settings, and a function for each
@@ -132,8 +132,8 @@ class Store(Value):
     open: Callable[[Mapping[str, str], Any, Callable[[str], None]], Sessions]
 
 
-@lazy_frozen
-class Runner(Value):
+@value
+class Runner:
     """A way to do many jobs at once: *name* is a value of `nanocoder batch --runner`.
 
     *run* gets the work, the jobs, a `Cancel`, the options of the command line ("workers", 0 for the
@@ -148,8 +148,8 @@ class Runner(Value):
     run: Callable[[Any, Sequence[Job], Cancel, Job, Any], Iterator[tuple[Job, Any]]]
 
 
-@lazy_frozen
-class Resource(Value):
+@value
+class Resource:
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 
     *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)
@@ -197,8 +197,8 @@ class OpenSandbox(Protocol):
         """
 
 
-@lazy_frozen
-class Sandbox(Value):
+@value
+class Sandbox:
     """A way to run processes with less than our own rights: *name* is a value of `sandbox`.
 
     The plugin's resource of the same name is the session's `OpenSandbox`. *in_force* gets the

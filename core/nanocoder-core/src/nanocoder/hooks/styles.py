@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from attrs import evolve
 from nanocoder_schema import (
-    Shown,
     canonical_json,
     copy_arguments,
     json_problem,
-    lazy_frozen,
     problem_of,
     text_of_error,
+    value,
     wrong_field,
 )
 
@@ -49,8 +48,8 @@ MAX_REWRITES = 8
 STRICTNESS = {Decision.ABSTAIN: -1, Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
-@lazy_frozen
-class Implementation(Shown):
+@value(eq=False)
+class Implementation:
     """One plugin's function for one hook, and the names of the arguments that it takes."""
 
     plugin: str

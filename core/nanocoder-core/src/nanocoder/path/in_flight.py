@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import Factory, evolve, field
-from nanocoder_schema import Shown, canonical_json, clip, copy_arguments, lazy_define
+from nanocoder_schema import canonical_json, clip, copy_arguments, mutable
 
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config
@@ -81,8 +81,8 @@ class CallSession(Protocol):
         """Return a line for each change that the sandbox has undone; raises ToolError."""
 
 
-@lazy_define
-class InFlight(Shown):
+@mutable
+class InFlight:
     """One call on its way down the path.
 
     *parent* is the composed call that it is a step of; the step inherits its state and the snapshot

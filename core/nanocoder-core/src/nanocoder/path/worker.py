@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 from attrs import field
-from nanocoder_schema import Shown, lazy_define
+from nanocoder_schema import mutable
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, TimedOut
@@ -25,8 +25,8 @@ GRACE_S = 1.0
 """How long a cancelled handler may take to end by itself before it is left behind."""
 
 
-@lazy_define
-class Ask(Shown):
+@mutable
+class Ask:
     """A request to the person, on its way to the thread that can put it to them.
 
     It travels like an event and comes back answered; a text in place of an approval says why there
@@ -42,14 +42,14 @@ Emitted = Event | Ask
 Steps = Generator[Emitted, None, None]
 
 
-@lazy_define
-class _Forward(Shown):
+@mutable
+class _Forward:
     item: Emitted
     is_taken: threading.Event = field(factory=threading.Event)
 
 
-@lazy_define
-class _Returned(Shown):
+@mutable
+class _Returned:
     value: Any = None
     error: BaseException | None = None
 

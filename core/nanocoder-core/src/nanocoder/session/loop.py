@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import evolve, field
-from nanocoder_schema import Shown, lazy_define
+from nanocoder_schema import mutable
 
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
@@ -36,8 +36,8 @@ Events = Generator[Event, None, Any]
 Ending = Generator[Event, None, StopReason | None]
 
 
-@lazy_define
-class Run(Shown):
+@mutable
+class Run:
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
     *signal* is the number of the signal that interrupted it, *spent* the budget that is used up,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanocoder_schema import Value, did_you_mean, lazy_frozen, problem_of
+from nanocoder_schema import did_you_mean, problem_of, value
 
 from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ProviderError, UsageError
@@ -24,8 +24,8 @@ FOR_TESTS: Final = 100
 MESSAGE_COLUMNS: Final = 76
 
 
-@lazy_frozen
-class Chosen(Value):
+@value
+class Chosen:
     """A provider's name and the model's name behind it."""
 
     provider: str

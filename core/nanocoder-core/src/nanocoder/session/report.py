@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, fields
-from nanocoder_schema import Shown, lazy_define
+from nanocoder_schema import mutable
 
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.tools.outcome import status_of
@@ -31,8 +31,8 @@ EXIT_CODES = {
 }
 
 
-@lazy_define
-class Report(Shown):
+@mutable
+class Report:
     """The outcome of a run so far; `data` is its JSON-ready form."""
 
     session_id: str = ""

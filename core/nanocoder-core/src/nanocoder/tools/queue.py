@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from attrs import field
 from nanocoder_files import named_paths
-from nanocoder_schema import Shown, lazy_define
+from nanocoder_schema import mutable
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, ToolError
@@ -24,8 +24,8 @@ from nanocoder.values import Effect
 WORKING, COMPOSED = "working", "composed"
 
 
-@lazy_define
-class Slot(Shown):
+@mutable
+class Slot:
     """The place of one call: in the queue, then among those that run. A context manager.
 
     *position* is its place in the queue when it came, 0 where it need not wait.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from attrs import field
 from nanocoder_files import Readable
-from nanocoder_schema import Value, lazy_frozen
+from nanocoder_schema import value
 
 from nanocoder.errors import ToolError
 from nanocoder.values import Event, Mode, StopReason, Usage
@@ -27,8 +27,8 @@ class CallLimit:
         self.current = max(1, min(self.most, current))
 
 
-@lazy_frozen
-class SessionInfo(Value):
+@value
+class SessionInfo:
     """What plugins may know of a session.
 
     *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from attrs import evolve, field
-from nanocoder_schema import Shown, Signature, Value, lazy_define, lazy_frozen
+from nanocoder_schema import Signature, mutable, value
 
 from nanocoder.cancel import Cancel, wait_for
 from nanocoder.errors import PluginError, ToolError
@@ -31,8 +31,8 @@ OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 """Effects that others may notice."""
 
 
-@lazy_frozen
-class ToolInfo(Value):
+@value
+class ToolInfo:
     """The facts that one tool may know of another.
 
     *parameters* is a closed JSON Schema object.
@@ -44,8 +44,8 @@ class ToolInfo(Value):
     risk: Risk = Risk.MEDIUM
 
 
-@lazy_define
-class ToolContext(Shown):
+@mutable
+class ToolContext:
     """What a handler gets besides its arguments: its session, and its ways to touch the world.
 
     *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
@@ -169,8 +169,8 @@ def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-@lazy_frozen
-class Tool(Shown, Generic[P, R]):
+@value(eq=False)
+class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
     *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches

@@ -1,58 +1,56 @@
 """Values: frozen, shown, compared and hashed by their fields, and built when first used."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from threading import RLock
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-__all__ = ["Shown", "Value", "field_types", "lazy_define", "lazy_frozen", "wrong_field"]
+__all__ = ["field_types", "mutable", "value", "wrong_field"]
 
 if TYPE_CHECKING:
-    from attrs import define as lazy_define
-    from attrs import frozen as lazy_frozen
+    from attrs import define as mutable
+    from attrs import frozen as value
 else:
 
-    def lazy_frozen(cls: type) -> type:
+    def value(cls: type | None = None, /, *, eq: bool = True) -> Any:
         """Make *cls* a frozen attrs class as soon as an instance or its fields are needed.
 
-        A start defines several times as many classes as it uses, and attrs compiles the methods of
-        each: that was a sixth of what a start costs.
+        It is compared and hashed by its fields, without *eq* by identity. A start defines several
+        times as many classes as it uses, and attrs compiles the methods of each: that was a sixth
+        of what a start costs.
         """
+        if cls is None:
+            return partial(value, eq=eq)
+        if eq:
+            cls.__eq__, cls.__hash__ = _equals, _hash
         return _built_later(cls, is_frozen=True)
 
-    def lazy_define(cls: type) -> type:
-        """Make *cls* an attrs class whose fields may change; else as `lazy_frozen`."""
+    def mutable(cls: type) -> type:
+        """Make *cls* as `value` does, with fields that may change, and compared by identity."""
         return _built_later(cls, is_frozen=False)
 
 
-class Shown:
-    """Shows its fields, by one method for all classes: attrs would compile one for each."""
-
-    __slots__ = ()
-    __attrs_attrs__: ClassVar[tuple[Any, ...]]
-
-    def __repr__(self) -> str:
-        fields = ((f.name, getattr(self, f.name)) for f in self.__attrs_attrs__ if f.repr)
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
+# One method for all classes: attrs would compile one for each.
 
 
-class Value(Shown):
-    """Shows its fields, and is compared and hashed by them."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return _fields_of(self) == _fields_of(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *_fields_of(self)))
+def _shown(self: Any) -> str:
+    fields = ((f.name, getattr(self, f.name)) for f in self.__attrs_attrs__ if f.repr)
+    return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
 
-def _fields_of(value: Shown) -> list[Any]:
-    return [getattr(value, field.name) for field in value.__attrs_attrs__ if field.eq]
+def _equals(self: Any, other: object) -> Any:
+    if type(other) is not type(self):
+        return NotImplemented
+    return _fields_of(self) == _fields_of(other)
+
+
+def _hash(self: Any) -> int:
+    return hash((type(self), *_fields_of(self)))
+
+
+def _fields_of(instance: Any) -> list[Any]:
+    return [getattr(instance, field.name) for field in instance.__attrs_attrs__ if field.eq]
 
 
 def wrong_field(value: Any) -> str:
@@ -108,4 +106,5 @@ def _built_later(cls: type, *, is_frozen: bool) -> type:
     fields = _FieldsOnDemand(build, cls)
     cls.__attrs_attrs__ = fields  # type: ignore[attr-defined]
     cls.__init__ = __init__  # type: ignore[misc]
+    cls.__repr__ = _shown  # type: ignore[assignment]
     return cls

@@ -4,11 +4,11 @@ import threading
 
 import attrs
 import pytest
-from nanocoder_schema import Shown, Value, lazy_define, lazy_frozen
+from nanocoder_schema import mutable, value
 
 
-@lazy_frozen
-class Point(Value):
+@value
+class Point:
     """A frozen value."""
 
     x: int
@@ -16,15 +16,15 @@ class Point(Value):
     tags: list[str] = attrs.field(factory=list, eq=False)
 
 
-@lazy_frozen
+@value
 class Point3(Point):
     """A value with the fields of another."""
 
     z: int = 0
 
 
-@lazy_define
-class Counter(Shown):
+@mutable
+class Counter:
     """A value that changes."""
 
     count: int = 0
@@ -46,7 +46,7 @@ def test_a_value_that_changes_keeps_its_fields():
 
 
 def test_the_fields_are_known_before_the_first_instance():
-    @lazy_frozen
+    @value
     class Fresh(Point):
         w: str = ""
 
@@ -54,8 +54,8 @@ def test_the_fields_are_known_before_the_first_instance():
 
 
 def test_wrong_arguments_are_refused_as_by_any_attrs_class():
-    @lazy_frozen
-    class Fresh(Value):
+    @value
+    class Fresh:
         x: int
 
     for _ in range(2):
@@ -66,8 +66,8 @@ def test_wrong_arguments_are_refused_as_by_any_attrs_class():
 def test_threads_that_need_a_class_at_once_build_it_once():
     for _ in range(50):
 
-        @lazy_frozen
-        class Fresh(Value):
+        @value
+        class Fresh:
             x: int = 1
             y: int = 2
 
