@@ -8,8 +8,10 @@ from nanocoder_files.paths import WorkspaceError as WorkspaceError
 from nanocoder_files.paths import escape_path as escape_path
 from nanocoder_files.paths import unescape_path as unescape_path
 from nanocoder_files.private_files import append_all as append_all
+from nanocoder_files.private_files import create_locked as create_locked
 from nanocoder_files.private_files import holding as holding
 from nanocoder_files.private_files import lock_file as lock_file
+from nanocoder_files.private_files import lock_ownerless as lock_ownerless
 from nanocoder_files.private_files import open_private as open_private
 from nanocoder_files.private_files import private_directory as private_directory
 from nanocoder_files.private_files import replace_file as replace_file

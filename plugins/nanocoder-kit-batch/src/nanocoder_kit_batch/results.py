@@ -4,7 +4,6 @@
 start. Artifacts lie in `artifacts/KEY/` and are there before their line is.
 """
 
-import fcntl
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from nanocoder import UsageError
-from nanocoder_files import open_private
+from nanocoder_files import lock_file, open_private
 
 from nanocoder_kit_batch.own_files import open_own, own_folder, refuse_traps, write_own
 from nanocoder_kit_batch.trees import remove_tree
@@ -40,7 +39,7 @@ class Results:
                 refuse_traps(self.folder, directory)
                 lock = os.O_RDWR | os.O_CREAT
                 self._lock = open_own(self.folder / LOCK, lock, directory=directory)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(self._lock, wait=False)
             self._drop_torn_line()
             self._file = self._open()
         except BlockingIOError as error:

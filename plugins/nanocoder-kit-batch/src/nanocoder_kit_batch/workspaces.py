@@ -4,7 +4,6 @@ It lies in a temporary directory of this process, which holds a lock as long as 
 the next batch removes what a killed one left.
 """
 
-import fcntl
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from attrs import frozen
 from nanocoder import ToolError, for_terminal
+from nanocoder_files import lock_file
 from nanocoder_kit_git import git
 
 from nanocoder_kit_batch.patches import diff_of
@@ -106,7 +106,7 @@ def _own_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     # It stays open: the lock says that we are alive, and ends with us however we end.
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(handle, fcntl.LOCK_EX)
+    lock_file(handle)
     return folder
 
 
@@ -125,7 +125,7 @@ def _remove_dead(folder: Path) -> None:
                 continue
             handle = os.open(place / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_file(handle, wait=False)
                 _remove(place)
             finally:
                 os.close(handle)

@@ -4,14 +4,14 @@ Beside it are the session's own folders, and notes on what a command that runs i
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
+
+from nanocoder_files import create_locked, lock_ownerless
 
 SUFFIX: Final = ".lease"
 NOTES: Final = ".notes"
@@ -84,32 +84,14 @@ class Lease:
 
 def take_lease(base: Path) -> Lease:
     """Make the folder of a new session in *base*; raises OSError."""
-    while True:
-        tmp = base / f"tmp-{token_hex(8)}"
-        handle = _locked(tmp.with_suffix(SUFFIX), os.O_CREAT | os.O_EXCL)
-        if handle is not None:
-            tmp.mkdir(mode=0o700)
-            return Lease(tmp, handle)
+    path, handle = create_locked(base, "tmp", SUFFIX)
+    tmp = path.with_suffix("")
+    tmp.mkdir(mode=0o700)
+    return Lease(tmp, handle)
 
 
 def leases_of_killed(base: Path) -> Iterator[Lease]:
     """Yield the leases in *base* of sessions that are gone; each has to be ended or released."""
-    for path in sorted(base.glob(f"*{SUFFIX}")):
-        with contextlib.suppress(OSError):
-            handle = _locked(path, 0)
-            if handle is not None:
-                yield Lease(path.with_suffix(""), handle)
-
-
-def _locked(path: Path, flags: int) -> int | None:
-    """Open and lock a lease; None where another process has it, or has removed it."""
-    handle = os.open(path, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    if not os.fstat(handle).st_nlink:
-        os.close(handle)
-        return None
-    return handle
+    with contextlib.suppress(OSError):
+        for path, handle in lock_ownerless(base, SUFFIX):
+            yield Lease(path.with_suffix(""), handle)

@@ -1,8 +1,6 @@
 """Join the pieces of the default weights into one file in the cache, once."""
 
-import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -13,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import ProviderError
+from nanocoder import ProviderError, cache_dir
+from nanocoder_files import holding
 
 from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, Pieces, Weights, find_pieces
 
@@ -44,7 +43,8 @@ def assemble(
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _only_one(target):
+        # A second process waits here, and then finds the finished file.
+        with holding(target.with_name(f"{target.name}.lock")):
             if not is_verified(target, weights):
                 _make(target, weights, progress, folders)
     except OSError as error:
@@ -59,9 +59,7 @@ def model_path(weights: Weights = DEFAULT_WEIGHTS, cache: Path | None = None) ->
 
 def models_folder() -> Path:
     """Return the folder of joined model files in the user's cache directory."""
-    from platformdirs import user_cache_path  # not needed by a session with another provider
-
-    return user_cache_path("nanocoder") / "models"
+    return cache_dir() / "models"
 
 
 def is_verified(target: Path, weights: Weights) -> bool:
@@ -183,14 +181,6 @@ def _marker(target: Path) -> Path:
 def _identity(target: Path) -> dict[str, Any]:
     status = target.stat()
     return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "inode": status.st_ino}
-
-
-@contextlib.contextmanager
-def _only_one(target: Path) -> Iterator[None]:
-    """Hold the lock of *target*; a second process waits here and then finds the finished file."""
-    with target.with_name(f"{target.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when the process ends in any way
-        yield
 
 
 def _require_space(folder: Path, size: int) -> None:

@@ -1,9 +1,11 @@
 """The tool code_map: the parts of a code base, and their dependencies."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import frozen
 from nanocoder import (
+    ConfigError,
     Effect,
     Resource,
     SessionInfo,
@@ -106,4 +108,8 @@ def _open_index(session: SessionInfo, settings: Any) -> "Index":
     from nanocoder_tool_codemap.index import Index
     from nanocoder_tool_codemap.store import file_of
 
-    return Index(file_of(session.cwd.resolve()) if (settings or Settings()).cache else None)
+    file = None
+    if (settings or Settings()).cache:
+        with suppress(ConfigError):  # there is no home to keep it in
+            file = file_of(session.cwd.resolve())
+    return Index(file)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
-from nanocoder import Cancel, ToolError, Workspace, WorkspaceError
+from nanocoder import Cancel, ToolError, Workspace, WorkspaceError, nearest
 
 from nanocoder_tool_codemap.graph import reach
 from nanocoder_tool_codemap.index import MAX_FILE_BYTES, CodeMap, Index
@@ -241,14 +241,12 @@ def split_target(workspace: Workspace, operation: str, target: str) -> tuple[str
 
 
 def _unknown_error(inquiry: Inquiry, name: str) -> ToolError:
-    from difflib import get_close_matches  # imported here, as only a missing name needs it
-
     names = {
         definition.name for record in inquiry.files.values() for definition in record.definitions
     }
     folded = name.lower()
     close = [definition for definition in sorted(names) if folded in definition.lower()]
-    close += get_close_matches(name, sorted(names), SHOWN_NAMES)
+    close += nearest(name, sorted(names), limit=SHOWN_NAMES)
     near = list(dict.fromkeys(close))[:SHOWN_NAMES]
     advice = f"; near it: {', '.join(near)}" if near else "; search with grep"
     return ToolError(f"nothing called {name!r} is defined here{advice}", error_class="not_found")

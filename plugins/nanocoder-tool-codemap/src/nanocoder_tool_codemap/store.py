@@ -4,16 +4,17 @@ The file only saves time: when it is missing, broken, foreign or of another vers
 read again.
 """
 
-import contextlib
 import json
 import os
-import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+from nanocoder import cache_dir
+from nanocoder_files import open_private, private_directory, replace_file
 
 from nanocoder_tool_codemap.record import Record
 
@@ -44,16 +45,9 @@ class Stored:
     ranks: Mapping[str, float] = EMPTY
 
 
-def folder() -> Path:
-    """Return the directory of the cache files."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return root / "nanocoder" / "codemap"
-
-
 def file_of(root: Path) -> Path:
-    """Return the cache file for the workspace at *root*."""
-    return folder() / f"{sha256(os.fsencode(root)).hexdigest()[:32]}.json"
+    """Return the cache file for the workspace at *root*; raises ConfigError without a home."""
+    return cache_dir() / "codemap" / f"{sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def load(path: Path) -> Stored:
@@ -75,7 +69,7 @@ def load(path: Path) -> Stored:
 
 
 def save(path: Path, stored: Stored) -> None:
-    """Write the cache file, atomically; a cache that cannot be written is no failure."""
+    """Write the cache file in one step; a cache that cannot be written is no failure."""
     value = {
         "version": VERSION,
         "stamps": {
@@ -85,26 +79,14 @@ def save(path: Path, stored: Stored) -> None:
         "ranks": dict(stored.ranks),
     }
     data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
-    try:
-        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with suppress(OSError):
+        private_directory(path.parent)
+        replace_file(path, data)
 
 
 def _own_bytes(path: Path) -> bytes:
     """Return the content of *path* if the file is ours and only we can write it."""
-    # A link or a pipe under this name must neither be followed nor block.
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(fd, "rb") as file:
-        status = os.fstat(fd)
-        ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
-        if not stat.S_ISREG(status.st_mode) or not ours or status.st_size > MAX_BYTES:
-            return b""
-        return file.read()
+    with os.fdopen(open_private(path), "rb") as file:
+        status = os.fstat(file.fileno())
+        is_ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        return file.read() if is_ours and status.st_size <= MAX_BYTES else b""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from nanocoder import nearest
+
 TYPES: Mapping[str, tuple[str, ...]] = {
     "c": ("*.c", "*.h"),
     "cmake": ("*.cmake", "CMakeLists.txt"),
@@ -69,7 +71,4 @@ def globs_of(name: str) -> tuple[str, ...]:
 
 def nearest_types(name: str) -> list[str]:
     """Return the types whose names look like *name*; all of them where none does."""
-    from difflib import get_close_matches  # only mistakes need it
-
-    close = get_close_matches(name.lower(), [*TYPES, *ALIASES], n=3, cutoff=0.5)
-    return close or list(TYPES)
+    return nearest(name.lower(), [*TYPES, *ALIASES], cutoff=0.5) or list(TYPES)

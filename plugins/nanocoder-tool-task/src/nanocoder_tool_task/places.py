@@ -1,7 +1,6 @@
 """The places of worktrees: in the user's cache, each locked as long as its process lives."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
@@ -10,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import define
-from nanocoder import ToolError
+from nanocoder import ConfigError, ToolError, cache_dir
+from nanocoder_files import lock_file
 from nanocoder_kit_git import git
 from nanocoder_kit_process import SYSTEM_PATH, find_program
 
@@ -37,10 +37,11 @@ class Place:
 
 
 def root() -> Path:
-    """Return the directory of all places."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return cache / "nanocoder" / "worktrees"
+    """Return the directory of all places; raises ToolError (io_error) where there is no home."""
+    try:
+        return cache_dir() / "worktrees"
+    except ConfigError as error:
+        raise ToolError(str(error), error_class="io_error") from error
 
 
 def make_place(repository: Path) -> Place:
@@ -51,7 +52,7 @@ def make_place(repository: Path) -> Place:
         folder.mkdir(mode=0o700, parents=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         lock = os.open(folder / "unlocked", flags, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock_file(lock)
         (folder / "unlocked").rename(folder / "lock")  # so a "lock" that others find is held
         (folder / "repository").write_bytes(os.fsencode(repository))
     except OSError as error:
@@ -70,7 +71,7 @@ def lock_all() -> Iterator[None]:
     """
     handle = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock_file(handle)
         yield
     finally:
         os.close(handle)
@@ -91,7 +92,7 @@ def _tree_of(folder: Path) -> Path:
 
 
 def _places() -> Iterator[Path]:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ToolError):
         yield from sorted(path for path in root().iterdir() if not path.is_symlink())
 
 
@@ -104,7 +105,7 @@ def _try_lock(folder: Path) -> int:
     except OSError:
         return -1
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(lock, wait=False)
     except OSError:
         os.close(lock)
         return -1

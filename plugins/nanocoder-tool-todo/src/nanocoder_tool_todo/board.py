@@ -1,11 +1,10 @@
 """The store of one session's tasks: TODO.md in the session's own folder, or memory."""
 
-import os
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 from nanocoder import ToolError
+from nanocoder_files import replace_file
 
 NAME = "TODO.md"
 MAX_BYTES = 1_000_000
@@ -48,23 +47,9 @@ class Board:
                 return
             try:
                 # Replaced, never rewritten: readers see either the old list or the new one.
-                _replace(self.path, text.encode("utf-8", "replace"))
+                replace_file(self.path, text.encode("utf-8", "replace"))
             except OSError as error:
                 raise _fault("write", self.path, error) from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{NAME}.{os.getpid()}-{os.urandom(4).hex()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _fault(verb: str, path: Path, error: OSError) -> ToolError:
