@@ -14,11 +14,10 @@ from nanocoder import (
     SessionInfo,
     ToolContext,
     ToolError,
-    hookimpl,
     tool,
 )
 from nanocoder.tools.queue import Admission
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -37,15 +36,6 @@ def change(path: Annotated[str, "What."]) -> str:
 def boss(ctx: ToolContext, tag: Annotated[str, "Which."] = "") -> str:
     """Let another tool do the work."""
     return ctx.call("look", {"tag": tag}).output
-
-
-class Tools:
-    def __init__(self, *tools):
-        self.tools = tools
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return list(self.tools)
 
 
 def admission_of(most: int, **options) -> Admission:

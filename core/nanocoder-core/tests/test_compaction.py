@@ -17,7 +17,7 @@ from nanocoder import (
 )
 from nanocoder_kit_context import ROOM, Room, restore
 from nanocoder_kit_sessions import SessionStore, testing
-from nanocoder_testing import Scripted, opened
+from nanocoder_testing import Scripted, Tools, opened
 
 WORDS = "word " * 1_200
 
@@ -28,10 +28,7 @@ def look() -> str:
     return "a stone " * 30
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look]
+TOOLS = Tools(look)
 
 
 class Compactor:
@@ -145,7 +142,7 @@ def test_a_compaction_that_tears_a_call_from_its_result_is_refused(tmp_path):
         def shorter(self, _messages, _focus, _ask_model):
             return [Message("user", "go")]
 
-    plugins = {"tears": Tears(), "whole": Whole(), "tools": Tools()}
+    plugins = {"tears": Tears(), "whole": Whole(), "tools": TOOLS}
     model = Scripted([[("look", {})], "Done.", "Again."], context=200)
     with opened(tmp_path, plugins=plugins, model=model) as (session, _):
         events = [*session.run("go"), *session.run("again")]
@@ -269,7 +266,7 @@ def test_what_a_plugin_leaves_out_of_requests_does_not_count_as_used(tmp_path):
             self.sizes.append(count_tokens(window.request.system) + tools)
 
     counter = Counter()
-    plugins = {"counter": counter, "fewer": Fewer(), "tools": Tools()}
+    plugins = {"counter": counter, "fewer": Fewer(), "tools": TOOLS}
     with opened(tmp_path, ["a", "b", "c"], plugins=plugins) as (session, model):
         list(session.run("go"))
         list(session.run("go"))

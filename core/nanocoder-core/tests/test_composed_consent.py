@@ -1,7 +1,7 @@
 """How far one consent reaches: to the steps of one call, while it runs, and to nothing else."""
 
 import threading
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
 from nanocoder import (
@@ -10,24 +10,12 @@ from nanocoder import (
     Effect,
     Mode,
     ToolContext,
-    hookimpl,
     tool,
 )
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 
 WRITES = {"risk": "medium", "effects": {Effect.WRITE}}
-
-
-class Tools:
-    """A plugin that offers what it is given."""
-
-    def __init__(self, *tools: Any) -> None:
-        self._tools = list(tools)
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return self._tools
 
 
 class Person:

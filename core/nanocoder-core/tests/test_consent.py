@@ -26,7 +26,7 @@ from nanocoder import (
 )
 from nanocoder.config import Config
 from nanocoder.path import preview
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 
 
@@ -48,10 +48,7 @@ def note(target: Annotated[str, "What."]) -> str:
     return f"noted {target}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [launch, look, note]
+TOOLS = Tools(launch, look, note)
 
 
 class Policy:
@@ -87,7 +84,7 @@ def no(request: ApprovalRequest, **more: Any) -> ApprovalAnswer:
 
 def ask(cwd, name, arguments, approve=None, **policies):
     """Take one call down the path; returns its result and the kinds of its events."""
-    plugins = {"tools": Tools(), **policies}
+    plugins = {"tools": TOOLS, **policies}
     with opened(cwd, plugins=plugins, approve=approve) as (session, _):
         result, events = called(session, name, arguments)
         return result, [event.kind for event in events]
@@ -209,7 +206,7 @@ def test_a_yes_runs_the_call_and_a_no_lets_the_model_read_why(tmp_path):
 @pytest.mark.contract("NT-42")
 def test_after_a_denial_the_loop_goes_on(tmp_path):
     turns = [[("launch", {"target": "x"})], "I will not, then."]
-    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=Person(no))
+    played = play(tmp_path, turns, plugins={"tools": TOOLS}, approve=Person(no))
     assert played.text == "I will not, then."
     assert played.report["stop_reason"] == "done"
     assert played.report["denials"][0]["tool"] == "launch"
@@ -335,7 +332,7 @@ def test_an_answer_that_is_not_certainly_a_yes_is_a_refusal(tmp_path, odd):
 def test_an_answer_to_an_earlier_request_does_not_count_for_a_later_one(tmp_path):
     person = Person(lambda request: yes(person.requests[0]))
     turns = [[("launch", {"target": "a"})], [("launch", {"target": "b"})], "Done."]
-    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=person)
+    played = play(tmp_path, turns, plugins={"tools": TOOLS}, approve=person)
     assert [one.error_class for one in played.results] == ["", "denied"]
     assert [request.sequence for request in person.requests] == [1, 2]
     assert len({request.id for request in person.requests}) == 2
@@ -344,7 +341,7 @@ def test_an_answer_to_an_earlier_request_does_not_count_for_a_later_one(tmp_path
 @pytest.mark.contract("MA-111")
 def test_without_anybody_to_ask_nothing_runs_and_the_report_says_so(tmp_path):
     turns = [[("launch", {"target": "x"})], "It was not possible."]
-    played = play(tmp_path, turns, plugins={"tools": Tools()})
+    played = play(tmp_path, turns, plugins={"tools": TOOLS})
     assert played.report["stop_reason"] == "approval_needed"
     assert played.results[0].error_class == "approval_needed"
     assert "nobody can answer" in played.results[0].output
@@ -381,7 +378,7 @@ def test_without_an_answer_in_time_the_call_is_denied_and_a_late_answer_counts_n
         answered.set()
         return yes(request, always=True)
 
-    plugins = {"tools": Tools()}
+    plugins = {"tools": TOOLS}
     with opened(tmp_path, plugins=plugins, approve=sleepy) as (session, _):
         result, events = called(session, "launch", {"target": "x"})
         asked = [one for one in events if one.kind == "call.approval_requested"]
@@ -418,7 +415,7 @@ def test_a_preview_that_hangs_is_left_out_and_its_plugin_is_reported(tmp_path, m
         return yes(request)
 
     stuck = Stuck()
-    plugins = {"tools": Tools(), "a-stuck": stuck}
+    plugins = {"tools": TOOLS, "a-stuck": stuck}
     with opened(tmp_path, plugins=plugins, approve=look_at) as (session, _):
         result, _ = called(session, "launch", {"target": "x"})
         (reported,) = session.plugins.reports
@@ -443,7 +440,7 @@ def test_an_interrupt_does_not_wait_for_a_preview_that_hangs(tmp_path):
         cancel.set()
 
     threading.Thread(target=interrupt, daemon=True).start()
-    plugins = {"tools": Tools(), "a-stuck": stuck}
+    plugins = {"tools": TOOLS, "a-stuck": stuck}
     with opened(tmp_path, plugins=plugins, approve=yes) as (session, _):
         result, _ = called(session, "launch", {"target": "x"}, cancel=cancel)
         reported = list(session.plugins.reports)
@@ -470,7 +467,7 @@ def test_a_screen_that_keeps_the_time_itself_is_not_taken_for_a_person_who_said_
 @pytest.mark.contract("MA-116")
 def test_an_interrupt_does_not_wait_for_an_approver_that_blocks(tmp_path):
     released = threading.Event()
-    plugins = {"tools": Tools()}
+    plugins = {"tools": TOOLS}
     turns = [[("launch", {"target": "x"})], "never"]
 
     def deaf(request: ApprovalRequest) -> None:
@@ -503,7 +500,10 @@ def test_a_callback_that_breaks_or_answers_garbage_is_no_consent_and_ends_nothin
         return answer
 
     turns = [[("launch", {"target": "x"})], "It was not possible."]
-    with opened(tmp_path, turns, plugins={"tools": Tools()}, approve=broken) as (session, _):
+    with opened(tmp_path, turns, plugins={"tools": TOOLS}, approve=broken) as (
+        session,
+        _,
+    ):
         list(session.run("go"))
         assert session.report.text == "It was not possible."
         assert session.messages[2].results[0].error_class == "approval_needed"
@@ -529,7 +529,7 @@ def test_the_same_policy_gives_the_same_decision_on_every_way_in(tmp_path):
         [("through", {"target": "d"})],
         "Done.",
     ]
-    plugins = {"tools": Tools(), "through": Through(), "guard": guard}
+    plugins = {"tools": TOOLS, "through": Through(), "guard": guard}
     with opened(tmp_path, turns, plugins=plugins) as (session, _):
         list(session.run("go"))
         said = [one.output for message in session.messages for one in message.results]
@@ -572,6 +572,7 @@ class Prudent(Tools):
     """Offers the tools, and knows before that nothing reaches the moon."""
 
     def __init__(self) -> None:
+        super().__init__(launch, look, note)
         self.previews = 0
 
     @hookimpl
@@ -674,7 +675,7 @@ def test_a_renderer_or_policy_that_changes_the_arguments_changes_nothing(tmp_pat
         return Verdict(ASK, "sure?")
 
     person = Person(yes)
-    plugins = {"tools": Meddling(), "p": Policy(meddle)}
+    plugins = {"tools": Meddling(launch, look, note), "p": Policy(meddle)}
     with opened(tmp_path, plugins=plugins, approve=person) as (session, _):
         result, events = called(session, "launch", {"target": "x"})
     (request,) = person.requests
@@ -788,7 +789,7 @@ def test_always_holds_for_the_session_and_for_processes_only_for_the_same_argume
         *([("launch", {"target": one}), ("note", {"target": one})] for one in targets),
         "Done.",
     ]
-    played = play(tmp_path, turns, plugins={"tools": Tools()}, approve=person)
+    played = play(tmp_path, turns, plugins={"tools": TOOLS}, approve=person)
     assert [one.is_error for one in played.results] == [False] * 6
     asked = [(one.call.name, one.call.arguments["target"]) for one in person.requests]
     assert asked == [("launch", "a"), ("note", "a"), ("launch", "b")]
@@ -797,7 +798,10 @@ def test_always_holds_for_the_session_and_for_processes_only_for_the_same_argume
 def test_always_is_about_what_was_written_not_about_what_was_edited_away(tmp_path):
     answers = iter([{"arguments": {"target": "sea"}, "always": True}, {}, {}])
     person = Person(lambda request: yes(request, **next(answers)))
-    with opened(tmp_path, plugins={"tools": Tools()}, approve=person) as (session, _):
+    with opened(tmp_path, plugins={"tools": TOOLS}, approve=person) as (
+        session,
+        _,
+    ):
         for target in ("home", "home", "sea"):
             called(session, "launch", {"target": target})
     assert [one.call.arguments["target"] for one in person.requests] == ["home", "home"]
@@ -824,7 +828,7 @@ def test_a_deny_holds_against_always(tmp_path):
     said = iter([Verdict(ASK, "sure?"), Verdict(ASK, "sure?"), Verdict(DENY, "no more")])
     person = Person(lambda request: yes(request, always=True))
     turns = [[("note", {"target": "a"})], [("note", {"target": "a"})], "Done."]
-    plugins = {"tools": Tools(), "p": Policy(lambda _: next(said))}
+    plugins = {"tools": TOOLS, "p": Policy(lambda _: next(said))}
     played = play(tmp_path, turns, plugins=plugins, approve=person)
     assert [one.error_class for one in played.results] == ["", "denied"]
 
@@ -847,7 +851,7 @@ def test_a_question_at_a_terminal_waits_unless_a_limit_was_set(tmp_path, limit, 
     limits: list[float] = []
     environment = {} if limit is None else {"NANOCODER_APPROVAL_TIMEOUT_S": str(limit)}
     config = Config.load(tmp_path, environment=environment)
-    plugins = {"tools": Tools(), "ui": AtTerminal()}
+    plugins = {"tools": TOOLS, "ui": AtTerminal()}
     with opened(tmp_path, plugins=plugins, interactive=True, config=config) as (session, _):
         called(session, "launch", {"target": "x"})
     assert limits == [expected]

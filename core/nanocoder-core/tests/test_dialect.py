@@ -11,19 +11,13 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_testing import play
+from nanocoder_testing import Tools, play
 
 
 @tool(risk="safe", effects={Effect.READ})
 def look() -> ToolResult:
     """Look around."""
     return ToolResult("canonical", data={"text": "the key is 1234"})
-
-
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look]
 
 
 class Loud:
@@ -49,7 +43,7 @@ class Loud:
 
 
 def outputs(tmp_path, dialect, **plugins):
-    together = {"tools": Tools(), "loud": dialect, **plugins}
+    together = {"tools": Tools(look), "loud": dialect, **plugins}
     turns = [[("LOOK", {"loudly": True})], "Done."]
     return [one.output for one in play(tmp_path, turns, plugins=together, dialect="loud").results]
 

@@ -24,7 +24,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_sessions import testing
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 
 PATH = [
@@ -36,17 +36,6 @@ PATH = [
     "call.finished",
     "call.returned",
 ]
-
-
-class Tools:
-    """A plugin that offers what it is given."""
-
-    def __init__(self, *tools: Any) -> None:
-        self._tools = list(tools)
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return self._tools
 
 
 class Judge:

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from nanocoder import ApprovalAnswer, Decision, Effect, Verdict, hookimpl, tool
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 
 
@@ -14,10 +14,7 @@ def note(target: str) -> str:
     return f"noted {target}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [note]
+TOOLS = Tools(note)
 
 
 class Offering:
@@ -30,7 +27,7 @@ class Offering:
         return Verdict(Decision.ASK, "sure?", grants=grants)
 
 
-PLUGINS = {"tools": Tools(), "offering": Offering()}
+PLUGINS = {"tools": TOOLS, "offering": Offering()}
 
 
 class Person:
@@ -110,7 +107,7 @@ def test_a_policy_that_offers_something_else_than_rules_denies(tmp_path, grants)
         def nanocoder_before_execute(self, call):
             return self.before()
 
-    plugins = {"tools": Tools(), "odd": Odd()}
+    plugins = {"tools": TOOLS, "odd": Odd()}
     with opened(tmp_path, plugins=plugins, approve=Person()) as (session, _):
         result, _ = called(session, "note", {"target": "a"})
     assert result.error_class == "denied"

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 from nanocoder import ApprovalAnswer, Decision, Effect, ToolError, Verdict, hookimpl, tool
-from nanocoder_testing import play
+from nanocoder_testing import Tools, play
 
 pytestmark = pytest.mark.contract("D8")
 NOTED: list[str] = []
@@ -16,10 +16,7 @@ def note(target: str) -> str:
     return f"noted {target}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [note]
+TOOLS = Tools(note)
 
 
 class Policy:
@@ -77,7 +74,7 @@ class Person:
 
 def results(cwd, person, *targets):
     policy = Policy()
-    plugins = {"tools": Tools(), "policy": policy, "tools-render": Renderer()}
+    plugins = {"tools": TOOLS, "policy": policy, "tools-render": Renderer()}
     turns = [[("note", {"target": target}) for target in targets], "Done."]
     played = play(cwd, turns, plugins=plugins, approve=person)
     return [each.error_class for each in played.results], policy
@@ -165,7 +162,7 @@ def test_a_policy_that_turns_strict_meanwhile_is_heard(tmp_path):
         def nanocoder_before_execute(self, call):
             return Verdict(Decision.DENY if NOTED else Decision.ASK, "sure?")
 
-    plugins = {"tools": Tools(), "policy": Strict()}
+    plugins = {"tools": TOOLS, "policy": Strict()}
     turns = [[("note", {"target": target}) for target in "ab"], "Done."]
     played = play(tmp_path, turns, plugins=plugins, approve=Person(answer))
     assert [each.error_class for each in played.results] == ["", "denied"]
@@ -178,7 +175,7 @@ def test_calls_are_counted_once_each(tmp_path):
 
 def test_a_group_is_in_the_event_of_its_first_request(tmp_path):
     turns = [[("note", {"target": target}) for target in "ab"], "Done."]
-    plugins = {"tools": Tools(), "policy": Policy()}
+    plugins = {"tools": TOOLS, "policy": Policy()}
     played = play(tmp_path, turns, plugins=plugins, approve=Person(answer))
     [event] = [each for each in played.events if each.kind == "call.approval_requested"]
     [later] = event.data["group"]

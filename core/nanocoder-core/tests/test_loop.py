@@ -24,7 +24,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder.session.model_view import named_files
-from nanocoder_testing import Scripted, opened, play
+from nanocoder_testing import Scripted, Tools, opened, play
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -46,13 +46,7 @@ def put(ctx, path: Annotated[str, "The file."]) -> str:
     return "put"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look, poll, put]
-
-
-TOOLS = {"tools": Tools()}
+TOOLS = {"tools": Tools(look, poll, put)}
 
 
 @pytest.mark.contract("NT-72")
@@ -310,7 +304,7 @@ def test_tools_come_and_go_while_a_session_runs(tmp_path):
     turns = ["one", "two", "three"]
     with opened(tmp_path, turns, plugins={}) as (session, model):
         list(session.run("a"))
-        session.plugins.add(Tools(), "tools")
+        session.plugins.add(Tools(look, poll, put), "tools")
         list(session.run("b"))
         session.plugins.remove("tools")
         list(session.run("c"))
@@ -320,7 +314,7 @@ def test_tools_come_and_go_while_a_session_runs(tmp_path):
 @pytest.mark.contract("NA-24")
 def test_two_sets_of_plugins_do_not_know_each_other(tmp_path):
     mine, yours = Plugins(), Plugins()
-    mine.add(Tools(), "tools")
+    mine.add(Tools(look, poll, put), "tools")
     assert set(mine.tools()) == {"look", "poll", "put"}
     assert yours.tools() == {}
 
@@ -330,7 +324,7 @@ def test_two_sets_of_plugins_do_not_know_each_other(tmp_path):
 @pytest.mark.contract("NA-20")
 def test_a_tool_added_by_hand_is_found_listed_and_run(tmp_path):
     plugins = Plugins()
-    plugins.add(Tools(), "tools")
+    plugins.add(Tools(look, poll, put), "tools")
     assert list(plugins.tools()) == ["look", "poll", "put"]
     assert plugins.tool("look").real()("there") == "nothing"
     assert plugins.tool("look").plugin == "tools"

@@ -23,7 +23,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder.hooks import styles
-from nanocoder_testing import opened
+from nanocoder_testing import Tools, opened
 from nanocoder_testing.playing import called
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
@@ -53,10 +53,7 @@ def both(ctx: ToolContext, target: str) -> str:
     return ctx.call("deploy", {"target": target}).output
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [deploy, look, fetch, both]
+TOOLS = Tools(deploy, look, fetch, both)
 
 
 class Policy:
@@ -114,7 +111,7 @@ class People:
 
 def run(cwd, name, arguments, approve=None, **plugins):
     """Take one call down the path; returns its result and its events."""
-    with opened(cwd, plugins={"tools": Tools(), **plugins}, approve=approve) as (session, _):
+    with opened(cwd, plugins={"tools": TOOLS, **plugins}, approve=approve) as (session, _):
         return called(session, name, arguments)
 
 
@@ -246,7 +243,7 @@ def boxed(_call: ToolCall) -> Verdict:
 def run_with(cwd, sandbox, name, arguments, approve=None, **plugins):
     """As `run`, with the setting `sandbox`."""
     environment = {"HOME": "/nonexistent", "NANOCODER_SANDBOX": sandbox}
-    plugins = {"tools": Tools(), **plugins}
+    plugins = {"tools": TOOLS, **plugins}
     with opened(cwd, plugins=plugins, approve=approve, environment=environment) as (session, _):
         return called(session, name, arguments)
 
@@ -325,7 +322,7 @@ def test_nothing_stands_in_for_the_second_person(tmp_path):
     """Neither mode auto, nor "always", nor typing the call oneself, nor nobody being there."""
     policy = Policy(two_people)
     people = People("ann", "ben", "cleo", "dan", always=True)
-    plugins = {"tools": Tools(), "p": policy}
+    plugins = {"tools": TOOLS, "p": policy}
     with opened(tmp_path, plugins=plugins, approve=people, mode="auto") as (session, _):
         for _ in range(2):
             assert called(session, "deploy", {"target": "x"})[0].output == "deploy x"

@@ -21,7 +21,7 @@ from nanocoder import (
     tool,
     without_password,
 )
-from nanocoder_testing import Scripted, opened, play
+from nanocoder_testing import Scripted, Tools, opened, play
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -36,13 +36,7 @@ def change(to: str = "x") -> str:
     return f"changed to {to}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look, change]
-
-
-TOOLS = {"tools": Tools()}
+TOOLS = {"tools": Tools(look, change)}
 
 
 class Breaking(Scripted):

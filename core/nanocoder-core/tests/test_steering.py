@@ -6,7 +6,7 @@ from typing import Annotated
 import nanocoder
 import pytest
 from nanocoder import Effect, Finished, StopReason, Usage, tool
-from nanocoder_testing import Scripted, opened
+from nanocoder_testing import Scripted, Tools, opened
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -22,13 +22,7 @@ def wait(ctx: nanocoder.ToolContext) -> str:
     return f"stopped: {ctx.cancelled.reason}"
 
 
-class Tools:
-    @nanocoder.hookimpl
-    def nanocoder_tools(self):
-        return [look, wait]
-
-
-TOOLS = {"tools": Tools()}
+TOOLS = {"tools": Tools(look, wait)}
 
 
 @pytest.mark.contract("N5")

@@ -26,7 +26,7 @@ from nanocoder_files import Workspace
 from nanocoder_kit_sessions import testing
 from nanocoder_kit_sessions.file_history import History
 from nanocoder_kit_sessions.records import read
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 
 KILLED = Path(__file__).with_name("killed.py")
@@ -47,15 +47,8 @@ def _content(path: Path) -> object:
     return path.read_bytes() if path.is_file() else None
 
 
-class Tools:
-    """A plugin that offers what it is given, and allows it."""
-
-    def __init__(self, *tools: Any) -> None:
-        self._tools = list(tools)
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return self._tools
+class Allowed(Tools):
+    """A plugin that offers tools, and allows them."""
 
     @hookimpl
     def nanocoder_before_execute(self):
@@ -152,7 +145,7 @@ def fails_in_the_middle(ctx: ToolContext) -> str:
 )
 def test_a_call_that_fails_leaves_every_file_as_it_was(root, handler):
     before = tree(root)
-    with opened(root, plugins={"tools": Tools(transactional(handler))}) as (session, _):
+    with opened(root, plugins={"tools": Allowed(transactional(handler))}) as (session, _):
         result, events = called(session, handler.__name__, {})
     assert result.is_error
     assert tree(root) == before
@@ -176,7 +169,7 @@ def test_a_call_that_succeeds_keeps_all_and_one_that_is_not_transactional_keeps_
         return "done"
 
     half = tool(risk="medium", effects={Effect.WRITE})(raises_an_error)
-    with opened(root, plugins={"tools": Tools(succeeds, half)}) as (session, _):
+    with opened(root, plugins={"tools": Allowed(succeeds, half)}) as (session, _):
         result, events = called(session, "succeeds", {})
         assert (result.output, "restored" in result.metadata) == ("done", False)
         assert "call.restored" not in [event.kind for event in events]
@@ -210,7 +203,7 @@ def test_a_call_that_is_ended_is_taken_back_and_changes_nothing_any_more(root, h
         return "late"
 
     limit = 0.1 if how == "timeout" else 0
-    tools = Tools(transactional(stuck, timeout_s=limit))
+    tools = Allowed(transactional(stuck, timeout_s=limit))
     with opened(root, plugins={"tools": tools}) as (session, _):
         if how == "abandoned":
             events = session.call("stuck", {})
@@ -244,7 +237,7 @@ def test_a_result_that_is_withheld_takes_the_changes_back(root):
         return "done"
 
     before = tree(root)
-    plugins = {"tools": Tools(succeeds), "withholding": Withholding()}
+    plugins = {"tools": Allowed(succeeds), "withholding": Withholding()}
     with opened(root, plugins=plugins) as (session, _):
         result, events = called(session, "succeeds", {})
     assert result.error_class == "withheld"
@@ -288,7 +281,7 @@ COMPOSED = {"composed_of": ("write", "write_or_fail"), "single_confirmation": Tr
 
 @pytest.mark.contract("CO-15")
 def test_the_steps_of_a_transactional_call_share_its_fate(root):
-    tools = Tools(write, write_or_fail, transactional(composed, **COMPOSED))
+    tools = Allowed(write, write_or_fail, transactional(composed, **COMPOSED))
     before = tree(root)
     with opened(root, plugins={"tools": tools}) as (session, _):
         result, events = called(session, "composed", {"forgive": False})
@@ -301,7 +294,7 @@ def test_the_steps_of_a_transactional_call_share_its_fate(root):
 
 def test_a_transactional_step_of_another_call_stands_for_itself(root):
     plain = tool(risk="medium", effects={Effect.WRITE}, **COMPOSED)(composed)
-    with opened(root, plugins={"tools": Tools(write, write_or_fail, plain)}) as (session, _):
+    with opened(root, plugins={"tools": Allowed(write, write_or_fail, plain)}) as (session, _):
         _, events = called(session, "composed", {"forgive": False})
     assert [one.call_id for one in events if one.kind == "call.restored"] == ["call-1.3"]
     assert (root / "a.txt").read_text() == "new\n"
@@ -323,7 +316,7 @@ def test_two_calls_at_once_do_not_take_each_other_back(root):
             raise ToolError("no")
         return "done"
 
-    with opened(root, plugins={"tools": Tools(side_by_side)}) as (session, _):
+    with opened(root, plugins={"tools": Allowed(side_by_side)}) as (session, _):
         calls = [
             threading.Thread(target=called, args=(session, "side_by_side", arguments))
             for arguments in ({"path": "a.txt", "fail": True}, {"path": "c.txt", "fail": False})
@@ -696,7 +689,7 @@ def test_a_report_names_what_stayed_changed(root):
         [("rename", {"path": "a.txt", "fail": True}), ("rename", {"path": "c.txt", "fail": False})],
         "done",
     ]
-    played = play(root, turns, plugins={"tools": Tools(rename)})
+    played = play(root, turns, plugins={"tools": Allowed(rename)})
     assert played.report["files_changed"] == ["c.txt"]
     first, second = played.results
     assert first.output == "written\n[restored to the state before this call: a.txt]"
@@ -705,7 +698,7 @@ def test_a_report_names_what_stayed_changed(root):
 
 def test_the_journal_keeps_what_was_restored(root, state):
     environment = {"HOME": str(state.parents[2])}
-    plugins = {"tools": Tools(rename), "files": testing}
+    plugins = {"tools": Allowed(rename), "files": testing}
     with opened(root, plugins=plugins, persist=True, environment=environment) as (session, _):
         for _ in session.call("rename", {"path": "a.txt", "fail": True}):
             pass

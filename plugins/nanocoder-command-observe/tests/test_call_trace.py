@@ -17,7 +17,7 @@ from nanocoder import (
 )
 from nanocoder_command_observe.call_trace import STAGES, trace
 from nanocoder_kit_sessions import SessionStore, testing
-from nanocoder_testing import opened
+from nanocoder_testing import Tools, opened
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -28,10 +28,7 @@ def look(target: Annotated[str, "Where."]) -> str:
     return f"looked at {target}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look]
+TOOLS = Tools(look)
 
 
 class Judge:
@@ -55,7 +52,7 @@ def call(tmp_path, home):
 
     def make(*targets, name="look", **plugins):
         events = []
-        plugins = {"tools": Tools(), "files": testing, **plugins}
+        plugins = {"tools": TOOLS, "files": testing, **plugins}
         options = {"persist": True, "environment": {"HOME": str(home)}}
         with opened(tmp_path, plugins=plugins, approve=agree, **options) as (session, _):
             for target in targets:
@@ -162,7 +159,7 @@ def test_a_result_that_cannot_be_made_fails_its_stage(call):
 def test_a_workspace_that_is_gone_fails_the_first_stage(tmp_path, home):
     folder = tmp_path / "work"
     folder.mkdir()
-    plugins = {"tools": Tools()}
+    plugins = {"tools": TOOLS}
     with opened(folder, plugins=plugins, environment={"HOME": str(home)}) as (session, _):
         folder.rmdir()
         events = list(session.call("look", {"target": "x"}))
@@ -189,7 +186,7 @@ def test_a_hook_that_hears_nothing_is_told_once_and_stands_in_the_trace(call):
 
 @pytest.mark.contract("NT-102")
 def test_a_journal_that_cannot_be_written_is_told_once(tmp_path, home):
-    plugins = {"tools": Tools(), "files": testing}
+    plugins = {"tools": TOOLS, "files": testing}
     options = {"persist": True, "environment": {"HOME": str(home)}}
     with opened(tmp_path, plugins=plugins, **options) as (session, _):
         journal = session.journal

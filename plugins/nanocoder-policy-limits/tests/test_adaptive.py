@@ -4,10 +4,10 @@ from typing import Annotated
 
 import nanocoder_policy_limits
 import pytest
-from nanocoder import CallLimit, Event, SessionInfo, ToolContext, hookimpl, tool
+from nanocoder import CallLimit, Event, SessionInfo, ToolContext, tool
 from nanocoder_policy_limits import Settings, nanocoder_event
 from nanocoder_policy_limits.adaptive import LEARNED_CALLS, Limiter
-from nanocoder_testing import opened
+from nanocoder_testing import Tools, opened
 
 
 def taught(most: int = 8, usual_s: float = 1.0) -> Limiter:
@@ -152,18 +152,12 @@ def hang(ctx: ToolContext, seconds: Annotated[float, "For how long."]) -> str:
     return f"hung for {seconds:g} s"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [hang]
-
-
 @pytest.mark.contract("NT-91")
 def test_after_calls_that_hung_beside_each_other_fewer_run_at_once(tmp_path):
     project = tmp_path / ".nanocoder/config.toml"
     project.parent.mkdir()
     project.write_text("call_timeout_s = 0.3\n")
-    plugins = {"tools": Tools(), "policy-limits": nanocoder_policy_limits}
+    plugins = {"tools": Tools(hang), "policy-limits": nanocoder_policy_limits}
     long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.25))
     with opened(tmp_path, [long, short, "It hung."], plugins=plugins) as (session, _):
         events = list(session.run("go"))

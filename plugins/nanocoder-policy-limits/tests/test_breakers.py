@@ -8,7 +8,7 @@ import pytest
 from nanocoder import Decision, SessionInfo, ToolCall, ToolError, Verdict, hookimpl, tool
 from nanocoder_policy_limits import Settings, nanocoder_before_execute
 from nanocoder_policy_limits.breakers import MAX_KEPT, Breakers
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 
 KEY = ("s", "look")
 
@@ -135,15 +135,6 @@ def flaky(*errors):
         return f"looked at {target}"
 
     return look
-
-
-class Tools:
-    def __init__(self, *tools):
-        self.tools = tools
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return list(self.tools)
 
 
 @pytest.fixture

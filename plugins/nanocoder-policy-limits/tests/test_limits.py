@@ -5,10 +5,10 @@ from typing import Annotated
 
 import nanocoder_policy_limits as limits
 import pytest
-from nanocoder import ApprovalAnswer, Decision, SessionInfo, ToolCall, hookimpl, tool
+from nanocoder import ApprovalAnswer, Decision, SessionInfo, ToolCall, tool
 from nanocoder_policy_limits import Settings, nanocoder_before_execute
 from nanocoder_policy_limits.buckets import MAX_KEPT, Buckets
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 
 
 @tool(risk="safe", effects={"read"})
@@ -23,10 +23,7 @@ def launch(target: Annotated[str, "Where to."]) -> str:
     return f"launched at {target}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look, launch]
+TOOLS = Tools(look, launch)
 
 
 class Clock:
@@ -122,7 +119,7 @@ def test_a_call_that_a_person_edited_is_not_counted_twice(judge):
 @pytest.mark.contract("MA-106")
 def test_nothing_runs_between_calls_and_a_session_may_be_closed_again_and_again(tmp_path):
     before = set(threading.enumerate())
-    plugins = {"tools": Tools(), "policy-limits": limits}
+    plugins = {"tools": TOOLS, "policy-limits": limits}
     with opened(tmp_path, plugins=plugins) as (session, _):
         list(session.call("look", {"target": "x"}))
         assert set(threading.enumerate()) == before
@@ -163,7 +160,7 @@ def test_the_model_reads_how_long_to_wait_and_no_person_is_asked(tmp_path):
         return ApprovalAnswer(request.id, request.digest, approved=True)
 
     turns = [*([("launch", {"target": str(n)})] for n in range(3)), "Done."]
-    plugins = {"tools": Tools(), "policy-limits": limits}
+    plugins = {"tools": TOOLS, "policy-limits": limits}
     settings = {"policy-limits": Settings(dangerous_burst=2, dangerous_per_s=0.001)}
     played = play(tmp_path, turns, plugins=plugins, settings=settings, approve=agree)
     assert [result.error_class for result in played.results] == ["", "", "denied"]

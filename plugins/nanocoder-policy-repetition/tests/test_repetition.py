@@ -16,7 +16,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_policy_repetition import ALREADY_DONE
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -37,13 +37,7 @@ def change(to: str = "x") -> str:
     return f"changed to {to}"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look, poll, change]
-
-
-TOOLS = {"policy-repetition": repetition, "tools": Tools()}
+TOOLS = {"policy-repetition": repetition, "tools": Tools(look, poll, change)}
 
 
 def agree(request):

@@ -2,8 +2,8 @@
 
 import nanocoder_store_files
 import pytest
-from nanocoder import Effect, hookimpl, tool
-from nanocoder_testing import opened
+from nanocoder import Effect, tool
+from nanocoder_testing import Tools, opened
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -12,15 +12,9 @@ def look() -> str:
     return "nothing"
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look]
-
-
 @pytest.mark.contract("N5")
 def test_a_resumed_session_has_what_was_typed_where_it_was_sent(tmp_path, home):
-    plugins = {"store-files": nanocoder_store_files, "tools": Tools()}
+    plugins = {"store-files": nanocoder_store_files, "tools": Tools(look)}
     options = {"plugins": plugins, "environment": {"HOME": str(home)}, "persist": True}
     turns = [[("look", {})], "Done."]
     with opened(tmp_path, turns, **options) as (session, _):

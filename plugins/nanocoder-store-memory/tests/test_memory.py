@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import nanocoder_store_memory
 import pytest
-from nanocoder import Effect, ToolContext, UsageError, hookimpl, tool
+from nanocoder import Effect, ToolContext, UsageError, tool
 from nanocoder_kit_sessions.rewinding import RewindRequest, rewind
 from nanocoder_kit_sessions.undo import UndoRequest, undo
 from nanocoder_store_memory.sessions import MemorySessions
-from nanocoder_testing import opened
+from nanocoder_testing import Tools, opened
 from nanocoder_testing.playing import agree, called
 
 SECRET = "the bank's number is 1234"
@@ -44,12 +44,6 @@ def delegate(ctx: ToolContext) -> str:
         return str(child.info.outputs)
 
 
-class Tools:
-    @hookimpl
-    def nanocoder_tools(self):
-        return [speak, write, delegate]
-
-
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """Return the directory for temporary files."""
@@ -64,7 +58,7 @@ def open_ephemeral(tmp_path):
     """Open ephemeral sessions in the folder `work`."""
     (tmp_path / "work").mkdir()
     environment = {"HOME": str(tmp_path / "home"), "NANOCODER_STORE": "memory"}
-    plugins = {"tools": Tools(), "memory": nanocoder_store_memory}
+    plugins = {"tools": Tools(speak, write, delegate), "memory": nanocoder_store_memory}
 
     def open_it(*turns, **options):
         options = {"mode": "auto", "approve": agree, **options}

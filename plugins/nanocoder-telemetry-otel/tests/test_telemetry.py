@@ -7,9 +7,9 @@ import urllib.request
 
 import nanocoder_telemetry_otel
 import pytest
-from nanocoder import Effect, Event, SessionInfo, ToolContext, hookimpl, tool
+from nanocoder import Effect, Event, SessionInfo, ToolContext, tool
 from nanocoder_telemetry_otel import Settings, conventions, pipeline
-from nanocoder_testing import opened, play
+from nanocoder_testing import Tools, opened, play
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("L1")]
 TOKEN = "ghp_" + "c" * 36
@@ -30,15 +30,7 @@ def change(ctx: ToolContext, path: str, content: str) -> str:
     return "done"
 
 
-class Tools:
-    """A plugin with a tool that reads and one that has to be approved."""
-
-    @hookimpl
-    def nanocoder_tools(self):
-        return [look, change]
-
-
-PLUGINS = {"telemetry-otel": nanocoder_telemetry_otel, "acme-tools": Tools()}
+PLUGINS = {"telemetry-otel": nanocoder_telemetry_otel, "acme-tools": Tools(look, change)}
 
 
 def run(folder, url, *turns, content=False, **options):

@@ -8,10 +8,12 @@ from typing import Any
 
 from attrs import frozen
 from nanocoder.cancel import Cancel
+from nanocoder.hooks.specs import hookimpl
 from nanocoder.path.in_flight import Approver
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session
 from nanocoder.session.session import Session
+from nanocoder.tools.tool import Tool
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -54,6 +56,18 @@ class Played:
     def kinds(self, call_id: str = "") -> list[str]:
         """Return the kinds of all events in order, or of those of one call."""
         return [event.kind for event in self.events if not call_id or event.call_id == call_id]
+
+
+class Tools:
+    """A plugin that offers *tools*, for the sessions of a test."""
+
+    def __init__(self, *tools: Tool[..., Any]) -> None:
+        self._tools = list(tools)
+
+    @hookimpl
+    def nanocoder_tools(self) -> list[Tool[..., Any]]:
+        """Offer them."""
+        return self._tools
 
 
 def play(

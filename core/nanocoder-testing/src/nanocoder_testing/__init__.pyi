@@ -1,0 +1,10 @@
+from nanocoder_testing.checking import check as check
+from nanocoder_testing.definitions import definition_problems as definition_problems
+from nanocoder_testing.playing import Played as Played
+from nanocoder_testing.playing import Tools as Tools
+from nanocoder_testing.playing import opened as opened
+from nanocoder_testing.playing import play as play
+from nanocoder_testing.scripted import Scripted as Scripted
+from nanocoder_testing.scripted import Turn as Turn
+from nanocoder_testing.streams import stream_problems as stream_problems
+from nanocoder_testing.tree import tree_digest as tree_digest
