@@ -34,7 +34,7 @@ else:
 # One method for all classes: attrs would compile one for each.
 
 
-def _shown(self: Any) -> str:
+def _show(self: Any) -> str:
     fields = ((f.name, getattr(self, f.name)) for f in self.__attrs_attrs__ if f.repr)
     return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
@@ -106,5 +106,5 @@ def _built_later(cls: type, *, is_frozen: bool) -> type:
     fields = _FieldsOnDemand(build, cls)
     cls.__attrs_attrs__ = fields  # type: ignore[attr-defined]
     cls.__init__ = __init__  # type: ignore[misc]
-    cls.__repr__ = _shown  # type: ignore[assignment]
+    cls.__repr__ = _show  # type: ignore[assignment]
     return cls
