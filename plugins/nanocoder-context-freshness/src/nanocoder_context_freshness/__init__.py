@@ -1,0 +1,57 @@
+"""Tells the model which of the files that it read have changed since, by others or by commands."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from attrs import evolve, field, frozen, validators
+from nanocoder import Request, Resource, SessionInfo, ToolResult, hookimpl
+
+from nanocoder_context_freshness.seen import Seen
+
+SEEN: Final = "seen"
+
+
+@frozen(eq=False, repr=False)
+class Settings:
+    """The table `[plugins.context-freshness]`.
+
+    What was read counts as fresh for *max_age_s* seconds without a look at the file.
+    """
+
+    max_age_s: float = field(default=0.0, validator=validators.ge(0))
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.context-freshness]`."""
+    return Settings
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer what is remembered of the files of a session."""
+    return [Resource(SEEN, _open)]
+
+
+@hookimpl
+def nanocoder_after_execute(result: ToolResult, resource: Callable[[str], Seen]) -> None:
+    """Remember the files that a call read or changed."""
+    resource(SEEN).remember(result)
+
+
+@hookimpl
+def nanocoder_before_request(
+    request: Request, session: SessionInfo, resource: Callable[[str], Seen]
+) -> Request | None:
+    """Add which files changed to the last message, and leave what was added before in its place.
+
+    A small model gets nothing: it would take the note for the request.
+    """
+    if session.profile == "small":
+        return None
+    messages = resource(SEEN).with_notes(request.messages)
+    return None if messages is request.messages else evolve(request, messages=messages)
+
+
+def _open(session: SessionInfo, settings: Any) -> Seen:
+    return Seen(session.cwd, (settings or Settings()).max_age_s)

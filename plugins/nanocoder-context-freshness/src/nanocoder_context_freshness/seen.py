@@ -1,0 +1,153 @@
+"""The files that a session has read or changed, each with its digest, and what came of them."""
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from attrs import define, evolve
+from nanocoder import Message, ToolResult
+
+CHANGED: Final = (
+    "[Changed on the disk since you read them: {}. Read them again before you rely on them.]"
+)
+MAX_SHOWN: Final = 20
+MAX_BYTES: Final = 8 * 1024 * 1024
+"""A larger file counts as changed when its size or time did."""
+
+Version = tuple[int, int, int]
+
+
+@define
+class Snapshot:
+    """One file as the session knows it: *version* is that of the look at the time *seen_s*."""
+
+    digest: str
+    version: Version | None
+    seen_s: float
+
+
+class Seen:
+    """What a session knows of the files below *root*; all methods may be called on any thread."""
+
+    def __init__(
+        self, root: Path, max_age_s: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._root = os.fspath(root)
+        self._max_age_s = max_age_s
+        self._clock = clock
+        self._files = dict[str, Snapshot]()
+        self._notes = dict[int, tuple[Message, Message]]()
+        self._knows_the_past = False
+        self._lock = threading.Lock()
+
+    def remember(self, result: ToolResult) -> None:
+        """Take a snapshot of each file that *result* is about."""
+        with self._lock:
+            for path, digest in _files_of(result):
+                version = self._version(path)
+                known = digest or (self._digest(path, version) if version else "")
+                self._files[path] = Snapshot(known, version, self._clock())
+
+    def with_notes(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return *messages* with what changed; notes of earlier requests stay where they were.
+
+        The same messages come back where nothing ever changed.
+        """
+        with self._lock:
+            if not self._knows_the_past:
+                self._take_over(messages)
+            changed = [text for path, text in self._changed() if _is_in_view(path, messages)]
+            if changed and messages:
+                last = messages[-1]
+                _, shown = self._notes.get(id(last), (last, last))
+                self._notes[id(last)] = last, _with_note(shown, changed)
+            if not self._notes:
+                return messages
+            # By identity: a provider has encoded these very messages already.
+            return [self._notes.get(id(message), (message, message))[1] for message in messages]
+
+    def _take_over(self, messages: Sequence[Message]) -> None:
+        """Know of a resumed session what it read, and nothing of what it changed later."""
+        self._knows_the_past = True
+        past = dict[str, str]()
+        for message in messages:
+            for result in message.results:
+                past |= dict(_files_of(result))
+        for path, digest in past.items():
+            if digest and path not in self._files:
+                self._files[path] = Snapshot(digest, None, self._clock() - self._max_age_s)
+
+    def _changed(self) -> Iterator[tuple[str, str]]:
+        """Yield each file that is another one than the session knows, and how it is named."""
+        now = self._clock()
+        for path, snapshot in list(self._files.items()):
+            if now - snapshot.seen_s < self._max_age_s:
+                continue
+            version, snapshot.seen_s = self._version(path), now
+            if version == snapshot.version and version is not None:
+                continue
+            if version is None:
+                del self._files[path]
+                yield path, f"{path} (deleted)"
+                continue
+            digest = self._digest(path, version)
+            if not digest or digest != snapshot.digest:
+                yield path, path
+            snapshot.digest, snapshot.version = digest, version
+
+    def _version(self, path: str) -> Version | None:
+        """Return what changes with each write of a file; None if there is none."""
+        try:
+            status = os.stat(f"{self._root}/{path}")
+        except (OSError, ValueError):
+            return None
+        is_file = stat.S_ISREG(status.st_mode)
+        return (status.st_mtime_ns, status.st_size, status.st_ino) if is_file else None
+
+    def _digest(self, path: str, version: Version) -> str:
+        from hashlib import file_digest  # loads OpenSSL, for sessions in which files change only
+
+        if version[1] > MAX_BYTES:
+            return ""
+        try:
+            # What became a pipe meanwhile is not waited for.
+            descriptor = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                return file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return ""
+
+
+def _files_of(result: ToolResult) -> Iterator[tuple[str, str]]:
+    """Yield each file that a call read or changed, and its digest where the tool says it."""
+    if result.is_error:
+        return
+    path, digest = result.metadata.get("path"), result.metadata.get("digest")
+    changed = result.metadata.get("files_changed")
+    for name in (path, *(changed if isinstance(changed, list | tuple) else ())):
+        if isinstance(name, str) and name and "\\" not in name:  # an odd name, written as an escape
+            yield name, digest if isinstance(digest, str) else ""
+
+
+def _is_in_view(path: str, messages: Sequence[Message]) -> bool:
+    """Tell whether the model can still know *path*: not after a rewind to before its reading."""
+    return any(
+        path in message.text or any(path in dict(_files_of(result)) for result in message.results)
+        for message in messages
+    )
+
+
+def _with_note(message: Message, changed: Sequence[str]) -> Message:
+    names = [*changed[:MAX_SHOWN]]
+    if len(changed) > MAX_SHOWN:
+        names.append(f"{len(changed) - MAX_SHOWN} more")
+    note = CHANGED.format(", ".join(names))
+    if not message.results:
+        typed = message.text if message.typed is None else message.typed
+        return evolve(message, text=f"{message.text}\n\n{note}", typed=typed)
+    *others, last = message.results
+    return evolve(message, results=(*others, evolve(last, output=f"{last.output}\n\n{note}")))

@@ -1,0 +1,172 @@
+"""Files that change after they were read are named to the model, once and in one place."""
+
+import os
+
+import nanocoder_context_freshness as plugin
+import nanocoder_tool_bash
+import nanocoder_tool_edit
+import nanocoder_tool_patch
+import nanocoder_tool_read
+import pytest
+from nanocoder import Message, Plugins, ToolResult, open_session
+from nanocoder_context_freshness.seen import Seen
+from nanocoder_kit_sessions import testing
+from nanocoder_testing import Scripted
+from nanocoder_testing.playing import agree, gathered, opened
+
+READ = ("read_file", {"path": "a.py"})
+EDIT = ("edit_file", {"path": "a.py", "old_string": "one", "new_string": "two"})
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-one = 1\n+one = 2\n*** End Patch\n"
+MODULES = (nanocoder_tool_read, nanocoder_tool_edit, nanocoder_tool_bash, nanocoder_tool_patch)
+
+
+def plugins() -> Plugins:
+    return gathered([plugin, *MODULES])
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("one = 1\n")
+    return path
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Open a session in which all is allowed; returns it and the model."""
+
+    def open_(*turns, settings=None, **options):
+        chosen = {"context-freshness": settings or plugin.Settings()}
+        options = {"approve": agree, "settings": chosen, **options}
+        return opened(tmp_path, turns, plugins=plugins(), **options)
+
+    return open_
+
+
+def said(request):
+    """Return where the model reads of changes: the places of the messages."""
+    texts = (
+        message.text + "".join(result.output for result in message.results)
+        for message in request.messages
+    )
+    return [place for place, text in enumerate(texts) if "Changed on the disk" in text]
+
+
+@pytest.mark.contract("NT-62")
+def test_a_file_that_somebody_changes_is_named_once_and_stays_named_there(file, session):
+    with session([READ], "one is 1", "one is 2", "I said so") as (talk, model):
+        list(talk.run("what is one?"))
+        file.write_text("one = 2\n")
+        list(talk.run("and now?"))
+        list(talk.run("sure?"))
+        assert talk.messages[-4].text == "and now?", "the conversation itself is as it was typed"
+    first, second, third, fourth = model.requests
+    assert (said(first), said(second)) == ([], [])
+    assert said(third) == said(fourth) == [len(third.messages) - 1]
+    assert third.messages[-1].text == (
+        "and now?\n\n[Changed on the disk since you read them: a.py. Read them again before you"
+        " rely on them.]"
+    )
+    assert fourth.messages[: len(third.messages)] == third.messages, (
+        "the same objects: no new bytes"
+    )
+
+
+@pytest.mark.contract("NT-62")
+def test_what_a_command_changes_is_named_with_its_result(file, session):
+    command = ("bash", {"command": "sed -i s/1/3/ a.py"})
+    with session([READ], [command], "Done.") as (talk, model):
+        list(talk.run("go"))
+    assert [said(request) for request in model.requests] == [[], [], [4]]
+    assert file.read_text() == "one = 3\n"
+
+
+@pytest.mark.parametrize("call", [EDIT, ("apply_patch", {"patch": PATCH})])
+def test_the_models_own_changes_are_not_named(file, session, call):
+    with session([READ], [call], "Done.", "Yes.") as (talk, model):
+        list(talk.run("go"))
+        list(talk.run("sure?"))
+    assert file.read_text() != "one = 1\n"
+    assert [said(request) for request in model.requests] == [[], [], [], []]
+
+
+def test_a_file_with_another_time_and_the_same_content_is_not_named(file, session):
+    with session([READ], "Done.", "Yes.") as (talk, model):
+        list(talk.run("go"))
+        os.utime(file, (1, 1))
+        list(talk.run("sure?"))
+    assert said(model.requests[-1]) == []
+
+
+@pytest.mark.parametrize("becomes", ["nothing", "a pipe"])
+def test_a_file_that_is_gone_is_named_as_deleted(file, session, becomes):
+    with session([READ], "Done.", "Yes.") as (talk, model):
+        list(talk.run("go"))
+        file.unlink()
+        if becomes == "a pipe":
+            os.mkfifo(file)
+        list(talk.run("sure?"))
+    assert "a.py (deleted)" in model.requests[-1].messages[-1].text
+
+
+@pytest.mark.contract("NT-62")
+def test_a_session_that_is_resumed_learns_what_changed_meanwhile(file, tmp_path):
+    together = plugins()
+    together.add(testing, "files")
+    model = Scripted([[READ], "one is 1", "one is 2"])
+    together.add(model, "script")
+    options = {"plugins": together, "environment": {"HOME": str(tmp_path)}, "model": "script"}
+    with open_session(tmp_path, **options) as session:
+        list(session.run("what is one?"))
+    file.write_text("one = 2\n")
+    with open_session(tmp_path, resume=session.id, **options) as again:
+        list(again.run("and now?"))
+    assert said(model.requests[-1]) == [len(model.requests[-1].messages) - 1]
+
+
+@pytest.mark.contract("NT-62")
+def test_what_was_read_is_fresh_for_the_time_that_a_person_sets(file, session):
+    with session([READ], "Done.", "Yes.", settings=plugin.Settings(3600)) as (talk, model):
+        list(talk.run("go"))
+        file.write_text("one = 2\n")
+        list(talk.run("sure?"))
+    assert said(model.requests[-1]) == []
+
+
+def test_a_small_model_gets_its_request_alone(file, session):
+    model = Scripted([[READ], "Done.", "Yes."], profile="small")
+    with session(model=model) as (talk, _):
+        list(talk.run("go"))
+        file.write_text("one = 2\n")
+        list(talk.run("sure?"))
+    assert said(model.requests[-1]) == []
+
+
+def test_a_file_that_the_model_no_longer_knows_is_not_named(file):
+    """It was read in a part of the conversation that was taken back."""
+    seen = Seen(file.parent)
+    seen.remember(ToolResult("1\tone = 1", metadata={"path": "a.py"}))
+    file.write_text("one = 2\n")
+    messages = [Message("user", "start anew")]
+    assert seen.with_notes(messages) is messages
+
+
+def test_a_name_with_blanks_is_named_whole(tmp_path):
+    (tmp_path / "my notes.txt").write_text("1")
+    seen = Seen(tmp_path)
+    result = ToolResult("1", metadata={"path": "my notes.txt"})
+    seen.remember(result)
+    (tmp_path / "my notes.txt").write_text("23")
+    (shown,) = seen.with_notes([Message("tool", results=(result,))])
+    assert "since you read them: my notes.txt. Read" in shown.results[0].output
+
+
+def test_many_files_are_counted(tmp_path):
+    seen = Seen(tmp_path)
+    names = [f"f{number}.py" for number in range(30)]
+    for name in names:
+        (tmp_path / name).write_text("1")
+        seen.remember(ToolResult("1", metadata={"path": name}))
+        (tmp_path / name).write_text("23")
+    (shown,) = seen.with_notes([Message("user", f"all of {names}")])
+    assert "f19.py, 10 more. Read them" in shown.text
