@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import Cancelled, SessionInfo, ToolContext, ToolError, Workspace, count_tokens
-from nanocoder_testing import play
+from nanocoder_testing import Scripted, opened, play
 from nanocoder_tool_codemap import Settings, code_map, nanocoder_resources
 from nanocoder_tool_codemap.budget import Budget
 from nanocoder_tool_codemap.graph import rank
@@ -461,3 +461,35 @@ def test_the_map_is_offered_to_the_model_and_costs_only_what_is_asked_for(root):
     (result,) = second.messages[-1].results
     assert "Engine" in result.output
     assert count_tokens(result.output) <= Settings().max_tokens
+
+
+@pytest.mark.contract("H6")
+def test_a_person_can_have_the_map_in_the_prompt_within_so_many_tokens(root):
+    plugins = {"tool-codemap": nanocoder_tool_codemap}
+    systems = {}
+    for tokens in (0, 400):
+        settings = {"tool-codemap": Settings(prompt_tokens=tokens, cache=False)}
+        with opened(root, ["a", "b"], plugins=plugins, settings=settings) as (session, model):
+            list(session.run("go"))
+            (root / "later.py").write_text("def later(): pass\n")
+            list(session.run("go on"))
+            first, second = model.requests
+        (root / "later.py").unlink()
+        assert first.system == second.system, "what a server has cached stays valid"
+        systems[tokens] = first.system
+    added = systems[400].removeprefix(systems[0])
+    assert "rs/src/lib.rs (5): parts, go" in added
+    assert "hidden" not in added, "what git ignores is not in it"
+    assert 100 < count_tokens(added) <= 410
+    assert "rs/src" not in systems[0]
+
+
+def test_a_small_model_and_a_folder_without_code_get_no_map(root, tmp_path):
+    plugins = {"tool-codemap": nanocoder_tool_codemap}
+    settings = {"tool-codemap": Settings(prompt_tokens=400, cache=False)}
+    (tmp_path / "empty").mkdir()
+    for folder, profile in ((root, "small"), (tmp_path / "empty", "full")):
+        model = Scripted(["a"], profile=profile)
+        with opened(folder, plugins=plugins, settings=settings, model=model) as (session, _):
+            list(session.run("go"))
+        assert "map of this project" not in model.requests[0].system

@@ -47,10 +47,10 @@ class Seen:
     def remember(self, result: ToolResult) -> None:
         """Take a snapshot of each file that *result* is about."""
         with self._lock:
-            for path, digest in _files_of(result):
+            for path, stated in _files_of(result):
                 version = self._version(path)
-                known = digest or (self._digest(path, version) if version else "")
-                self._files[path] = Snapshot(known, version, self._clock())
+                digest = stated or (self._digest(path, version) if version else "")
+                self._files[path] = Snapshot(digest, version, self._clock())
 
     def with_notes(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return *messages* with what changed; notes of earlier requests stay where they were.
@@ -63,8 +63,8 @@ class Seen:
             changed = [text for path, text in self._changed() if _is_in_view(path, messages)]
             if changed and messages:
                 last = messages[-1]
-                _, shown = self._notes.get(id(last), (last, last))
-                self._notes[id(last)] = last, _with_note(shown, changed)
+                _, message = self._notes.get(id(last), (last, last))
+                self._notes[id(last)] = last, _with_note(message, changed)
             if not self._notes:
                 return messages
             # By identity: a provider has encoded these very messages already.
@@ -114,7 +114,7 @@ class Seen:
         if version[1] > MAX_BYTES:
             return ""
         try:
-            # What became a pipe meanwhile is not waited for.
+            # It may have become a pipe, which nobody writes to.
             descriptor = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, "rb") as file:
                 return file_digest(file, "sha256").hexdigest()

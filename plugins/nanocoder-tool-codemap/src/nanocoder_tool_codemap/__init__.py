@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen, validators
 from nanocoder import (
     ConfigError,
     Effect,
@@ -36,11 +36,13 @@ Operation = Literal[
 class Settings:
     """The settings of `[plugins.tool-codemap]`.
 
-    *max_tokens* is the most that an answer has. *cache* keeps the map in the user's cache
-    directory, for the next session.
+    *max_tokens* is the most that an answer has. *prompt_tokens* is how much of the map each session
+    has in its system prompt, 0 for none. *cache* keeps the map in the user's cache directory, for
+    the next session.
     """
 
     max_tokens: int = 2_000
+    prompt_tokens: int = field(default=0, validator=validators.ge(0))
     cache: bool = True
 
 
@@ -96,6 +98,17 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 def nanocoder_settings() -> type:
     """Return the class of `[plugins.tool-codemap]`."""
     return Settings
+
+
+@hookimpl
+def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
+    """Return the map of the code, if a person set how much of it; a small model gets none."""
+    tokens = (settings or Settings()).prompt_tokens
+    if not tokens or session.profile == "small":
+        return None
+    from nanocoder_tool_codemap.prompt import map_text  # few sessions have the map in the prompt
+
+    return map_text(session, _open_index(session, settings), tokens)
 
 
 @hookimpl
