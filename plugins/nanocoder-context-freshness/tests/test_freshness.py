@@ -1,12 +1,9 @@
 """Files that change after they were read are named to the model, once and in one place."""
 
 import os
+from importlib.metadata import entry_points
 
 import nanocoder_context_freshness as plugin
-import nanocoder_tool_bash
-import nanocoder_tool_edit
-import nanocoder_tool_patch
-import nanocoder_tool_read
 import pytest
 from nanocoder import Message, Plugins, ToolResult, open_session
 from nanocoder_context_freshness.seen import Seen
@@ -17,11 +14,13 @@ from nanocoder_testing.playing import agree, gathered, opened
 READ = ("read_file", {"path": "a.py"})
 EDIT = ("edit_file", {"path": "a.py", "old_string": "one", "new_string": "two"})
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-one = 1\n+one = 2\n*** End Patch\n"
-MODULES = (nanocoder_tool_read, nanocoder_tool_edit, nanocoder_tool_bash, nanocoder_tool_patch)
+TOOLS = {"tool-read", "tool-edit", "tool-bash", "tool-patch"}
 
 
 def plugins() -> Plugins:
-    return gathered([plugin, *MODULES])
+    installed = entry_points(group="nanocoder")
+    tools = {entry.name: entry.load() for entry in installed if entry.name in TOOLS}
+    return gathered({"context-freshness": plugin, **tools})
 
 
 @pytest.fixture
