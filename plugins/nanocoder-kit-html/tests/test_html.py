@@ -1,5 +1,7 @@
 """Fragments of a conversation: readable, coloured, and inert."""
 
+import base64
+import hashlib
 import re
 import time
 
@@ -13,6 +15,7 @@ from nanocoder_kit_html import (
     diff_html,
     is_diff,
     markdown_html,
+    page_html,
     preview_html,
     text_html,
 )
@@ -99,3 +102,15 @@ def test_every_class_of_a_fragment_has_a_style():
     style = STYLES.read_text()
     for name in ("call", "status", "ok", "failed", "label", "diff", "add", "del", "hunk", "t-k"):
         assert re.search(rf"\.{name}\b", style), name
+
+
+def test_a_page_lets_nothing_load_but_its_own_style_and_nothing_run(tmp_path):
+    (tmp_path / "a.css").write_text("p { margin: 0 }", encoding="utf-8")
+    page = page_html("<b>", [STYLES, tmp_path / "a.css"], ["<p>one</p>", "<p>two</p>"])
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    assert policy.split("; ")[:2] == ["default-src 'none'", f"style-src 'sha256-{digest}'"]
+    assert style.endswith("p { margin: 0 }")
+    assert "<title>&lt;b&gt;</title>" in page
+    assert page.endswith("<p>one</p>\n<p>two</p>\n</main></body></html>")

@@ -4,9 +4,7 @@ Everything in a session may come from strangers: it is escaped, what a browser c
 visible, and the policy of the page lets nothing run or load.
 """
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +15,7 @@ from nanocoder_kit_html import (
     block_html,
     calls_html,
     markdown_html,
+    page_html,
     text_html,
 )
 from nanocoder_kit_sessions import Record, Transcript
@@ -28,9 +27,6 @@ TITLE_COLUMNS: Final = 120
 BRIEF_COLUMNS: Final = 90
 FEW_PROMPTS: Final = 3
 TOKENS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-POLICY: Final = (
-    "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
-)
 FOOTER: Final = "Exported by nanocoder {}. Review it before sharing: it has what the model read."
 STYLE_FILES: Final = (STYLES, Path(__file__).with_name("page.css"))
 
@@ -38,28 +34,17 @@ STYLE_FILES: Final = (STYLES, Path(__file__).with_name("page.css"))
 def as_page(session_id: str, records: Sequence[Record], transcript: Transcript) -> str:
     """Return the session as one file of HTML that loads nothing."""
     title = one_line(transcript.title, TITLE_COLUMNS) or "Session without a prompt"
-    style = "\n".join(path.read_text(encoding="utf-8") for path in STYLE_FILES)
-    digest = b64encode(sha256(style.encode()).digest()).decode()
     prompts = prompts_of(records)
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(digest)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{text_html(title)}</title>",
-            f"<style>{style}</style></head><body><main>",
-            '<header><p class="brand">nanocoder session</p>',
-            f"<h1>{text_html(title)}</h1>",
-            _facts(session_id, records, transcript, prompts),
-            *_contents(prompts),
-            "</header>",
-            *_messages(transcript, prompts),
-            f"<footer>{FOOTER.format(__version__)}</footer>",
-            "</main></body></html>",
-        ]
-    )
+    parts = [
+        '<header><p class="brand">nanocoder session</p>',
+        f"<h1>{text_html(title)}</h1>",
+        _facts(session_id, records, transcript, prompts),
+        *_contents(prompts),
+        "</header>",
+        *_messages(transcript, prompts),
+        f"<footer>{FOOTER.format(__version__)}</footer>",
+    ]
+    return page_html(title, STYLE_FILES, parts)
 
 
 def _facts(

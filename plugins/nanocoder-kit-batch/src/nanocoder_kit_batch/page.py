@@ -1,38 +1,20 @@
 """A page of HTML about results: one file that loads nothing and runs nothing."""
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from nanocoder import __version__
-from nanocoder_kit_html import text_html
+from nanocoder_kit_html import page_html, text_html
 
-POLICY: Final = (
-    "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
-)
 STYLE: Final = Path(__file__).with_name("page.css")
 
 
 def page(title: str, lead: str, parts: Iterable[str]) -> str:
     """Return the page; *parts* are fragments of HTML below the *title* and the *lead*."""
-    style = STYLE.read_text(encoding="utf-8")
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(digest)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{text_html(title)}</title>",
-            f"<style>{style}</style></head><body><main>",
-            f'<h1>{text_html(title)}</h1><p class="lead">{text_html(lead)}</p>',
-            *parts,
-            f"<footer>Written by nanocoder {__version__}.</footer></main></body></html>\n",
-        ]
-    )
+    head = f'<h1>{text_html(title)}</h1><p class="lead">{text_html(lead)}</p>'
+    footer = f"<footer>Written by nanocoder {__version__}.</footer>"
+    return page_html(title, [STYLE], [head, *parts, footer]) + "\n"
 
 
 def facts(rows: Mapping[str, str]) -> str:

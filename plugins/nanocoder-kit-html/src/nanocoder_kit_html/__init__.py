@@ -2,7 +2,7 @@
 
 Everything in a conversation may come from strangers: it is escaped, and what a browser could hide
 is made visible. Each function returns a fragment that loads nothing and runs nothing; the classes
-that it uses are in `conversation.css`.
+that it uses are in `conversation.css`. `page_html` puts fragments into a page.
 """
 
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final
 from nanocoder_kit_html.calls import attachment_html, call_html, calls_html
 from nanocoder_kit_html.code import code_html, diff_html, is_diff, preview_html
 from nanocoder_kit_html.markdown import markdown_html
+from nanocoder_kit_html.page import page_html
 from nanocoder_kit_html.text import block_html, text_html
 
 STYLES: Final = Path(__file__).with_name("conversation.css")
@@ -26,6 +27,7 @@ __all__ = [
     "diff_html",
     "is_diff",
     "markdown_html",
+    "page_html",
     "preview_html",
     "text_html",
 ]
