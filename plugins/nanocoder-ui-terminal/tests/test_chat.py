@@ -659,6 +659,14 @@ def trimmed(chat, tmp_path):
     return talk
 
 
+@pytest.mark.contract("H9")
+def test_where_no_tokens_were_counted_the_cost_estimates_what_the_context_holds(chat):
+    talk = chat(HI).type("/context").see("together")
+    total = re.search(r"together +([\d,]+)", talk.text).group(1)
+    talk.type("/cost").see("all requests: input")
+    assert re.search(rf"prompt, tools, conversation +{total} tokens", talk.text)
+
+
 @pytest.mark.contract("G5")
 def test_words_that_decide_nothing_are_named_and_what_is_shown_says_whose_it_is(trimmed):
     told = "compact-trim takes no words: 'the parser' did not decide what is kept"

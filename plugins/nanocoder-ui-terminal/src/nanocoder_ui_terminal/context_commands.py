@@ -55,9 +55,11 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     """Show tokens and money of all requests, and of each model if there were several."""
     usage = conversation.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    # Without a request, or after a rewind, nothing was counted yet.
+    held = conversation.context or sum(source.tokens for source in sources_of(conversation.session))
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
-        ("prompt, tools, conversation", f"{conversation.context:,} tokens"),
+        ("prompt, tools, conversation", f"{held:,} tokens"),
         ("all requests: input", f"{usage.input_tokens:,} tokens"),
         ("from the cache", f"{usage.cache_read_tokens:,} tokens{share}"),
         ("output", f"{usage.output_tokens:,} tokens"),
