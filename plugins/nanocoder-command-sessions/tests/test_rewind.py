@@ -146,7 +146,22 @@ def test_a_fork_begins_with_what_came_before_a_prompt(talk):
 
 
 @pytest.mark.contract("G2")
-@pytest.mark.parametrize("number", ["0", "4", "-1"])
+@pytest.mark.parametrize(
+    ("place", "last"),
+    [("2.1", ("tool", None)), ("2.2", ("assistant", "two")), ("3.2", ("assistant", "three"))],
+)
+def test_a_fork_begins_after_any_reply_with_the_results_of_its_calls(talk, place, last):
+    forked = talk("sessions", "fork", "--at", place).stdout.strip()
+    messages = json.loads(talk("sessions", "show", forked, "--output", "json").stdout)["messages"]
+    assert len(prompts(talk, forked)) == int(place[0])
+    assert (messages[-1]["role"], messages[-1].get("text")) == last
+    assert f"at {place}: " in talk("sessions", "list", "--tree").stdout
+    model = talk.script(*[{"text": "Forked."}] * 9)
+    assert talk("run", "--session", forked, "--model", model, "On").stdout == "Forked.\n"
+
+
+@pytest.mark.contract("G2")
+@pytest.mark.parametrize("number", ["0", "4", "-1", "2.3", "2.0", "4.1", "x"])
 def test_a_fork_at_no_prompt_is_refused(talk, number):
     done = talk("sessions", "fork", "last", "--at", number)
     assert (done.returncode, done.stdout) == (2, "")

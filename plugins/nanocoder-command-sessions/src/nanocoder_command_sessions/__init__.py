@@ -199,8 +199,8 @@ def _changing() -> list[Command[Host]]:
                 SESSION,
                 Argument(
                     "--at",
-                    "begin with what came before prompt N, as `sessions show` numbers them",
-                    kind="integer",
+                    "begin with what came before prompt N, as `sessions show` numbers them; N.M:"
+                    " with prompt N and the first M replies to it",
                     metavar="N",
                 ),
                 OUTPUT,

@@ -8,7 +8,7 @@ from typing import Final
 
 from nanocoder import PersonError, UsageError
 from nanocoder_kit_sessions import Record, SessionStore, Transcript, store_message
-from nanocoder_kit_sessions.prompts import find_prompt
+from nanocoder_kit_sessions.prompts import end_of_replies, find_prompt
 from nanocoder_kit_sessions.transcript import repaired
 
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
@@ -34,10 +34,17 @@ def _all_of(store: SessionStore, session_id: str) -> tuple[Sequence[Record], Tra
     return records, repaired(records, folder, for_people=True)
 
 
-def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int = 0) -> str:
+def fork(
+    store: SessionStore,
+    origin: str,
+    cwd: Path | None = None,
+    number: int = 0,
+    replies: int = 0,
+) -> str:
     """Start a session with the messages of another, which may be in use; return its ID.
 
-    With a *number* it begins with the messages before that prompt.
+    With a *number* it begins with the messages before that prompt, and with *replies* also with the
+    prompt and its first replies.
     Raises: UsageError (session_not_found, session_unreadable), PersonError where nothing can be
     kept.
     """
@@ -45,11 +52,11 @@ def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int 
     records = store.records(origin)
     if not records:
         raise _unreadable(f"{store.path(origin)}: there is no whole record in it")
-    before = find_prompt(records, number).seq if number else math.inf
+    before = _end(records, number, replies)
     past, title = store.transcript(origin, before=before), store.transcript(origin).title
     facts = {"title": title} if title else {}
     if number:
-        facts["forked_at"] = str(number)
+        facts["forked_at"] = f"{number}.{replies}" if replies else str(number)
     session_id, journal = store.create(
         Path(past.cwd) if cwd is None else cwd,
         past.model,
@@ -62,6 +69,12 @@ def fork(store: SessionStore, origin: str, cwd: Path | None = None, number: int 
     if journal.artifacts is None:
         raise PersonError("the new session could not be kept")
     return session_id
+
+
+def _end(records: Sequence[Record], number: int, replies: int) -> float:
+    if not number:
+        return math.inf
+    return end_of_replies(records, number, replies) if replies else find_prompt(records, number).seq
 
 
 def rename(store: SessionStore, name: str, title: str, cwd: Path | None = None) -> str:

@@ -1,5 +1,6 @@
 """`nanocoder sessions resume`, `fork`, `rename` and `remove`."""
 
+import re
 from argparse import Namespace
 from typing import Final
 
@@ -10,6 +11,7 @@ from nanocoder_kit_sessions import session_store
 from nanocoder_command_sessions import archive
 from nanocoder_command_sessions.listing import last_used, title_of
 
+PLACE: Final = re.compile(r"(\d{1,9})(?:\.([1-9]\d{0,8}))?")
 NEEDS_PERSON: Final = 3
 """The exit code where there is no person to ask."""
 NOT_CONFIRMED: Final = "Not removed: no terminal to confirm on. Pass --yes or the full ID: {}"
@@ -24,8 +26,8 @@ def fork(arguments: Namespace, host: Host) -> int:
     """Start a session with the messages of another, and print its ID."""
     store = session_store(host)
     origin = store.find(arguments.id, cwd=host.cwd)
-    number = 0 if arguments.at is None else prompt_number("--at", arguments.at)
-    session_id = archive.fork(store, origin, number=number)
+    number, replies = (0, 0) if arguments.at is None else _place(arguments.at)
+    session_id = archive.fork(store, origin, number=number, replies=replies)
     if arguments.output == "json":
         host.print_json({"session_id": session_id})
         return 0
@@ -35,6 +37,14 @@ def fork(arguments: Namespace, host: Host) -> int:
         f' or nanocoder run --session {session_id} "PROMPT"'
     )
     return 0
+
+
+def _place(words: str) -> tuple[int, int]:
+    """Return the prompt and the number of replies that N or N.M means; raises UsageError."""
+    match = PLACE.fullmatch(words)
+    if match is None:
+        raise UsageError(f"--at {words}: give the number of a prompt, or PROMPT.REPLIES, as in 3.2")
+    return prompt_number("--at", int(match[1])), int(match[2] or 0)
 
 
 def prompt_number(option: str, number: int) -> int:

@@ -131,7 +131,7 @@ def _place_of_fork(host: Host, summary: SessionSummary) -> str:
     """Say at which prompt of its origin a fork begins; at the end of it if at none."""
     first = next(iter(session_store(host).records(summary.id)), None)
     number = str(first.data.get("forked_at", "")) if first is not None else ""
-    return f"at {number}: " if number.isdecimal() else ""
+    return f"at {number}: " if number.replace(".", "", 1).isdecimal() else ""
 
 
 def tag_text(tags: Sequence[str]) -> str:

@@ -51,6 +51,26 @@ def find_prompt(records: Iterable[Record], number: int) -> Prompt:
     return prompts[number - 1]
 
 
+def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:
+    """Return the record behind the first *replies* to a prompt and the results of their calls.
+
+    Raises: UsageError for a prompt that is not there, or that has fewer replies.
+    """
+    prompt, count = find_prompt(records, number), 0
+    after = [record for record in without_rewound(records) if record.seq > prompt.seq]
+    for record in after:
+        role = record.data.get("role") if record.kind == "message" else ""
+        is_next = record.kind in {"run.started", "run.finished"} or role in {"user", "assistant"}
+        if is_next and count == replies:
+            return record.seq
+        if record.kind == "run.started":
+            break
+        count += role == "assistant"
+    if count < replies:
+        raise UsageError(f"there is no reply {replies} to prompt {number}; it has {count}")
+    return after[-1].seq + 1
+
+
 def prompt_numbers(messages: Sequence[Message], prompts: Sequence[Prompt]) -> Mapping[int, int]:
     """Return which of *messages*, by their places, are which *prompts*, by their numbers.
 

@@ -56,10 +56,12 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     usage = conversation.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     # Without a request, or after a rewind, nothing was counted yet.
-    held = conversation.context or sum(source.tokens for source in sources_of(conversation.session))
+    tokens = conversation.context or sum(
+        source.tokens for source in sources_of(conversation.session)
+    )
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
-        ("prompt, tools, conversation", f"{held:,} tokens"),
+        ("prompt, tools, conversation", f"{tokens:,} tokens"),
         ("all requests: input", f"{usage.input_tokens:,} tokens"),
         ("from the cache", f"{usage.cache_read_tokens:,} tokens{share}"),
         ("output", f"{usage.output_tokens:,} tokens"),
@@ -69,6 +71,10 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     if len(models) > 1:
         rows += [(for_terminal(model), _price(models[model])) for model in models]
     conversation.show_table(rows)
+
+
+def _expected_tokens(conversation: "Conversation") -> int:
+    return sum(source.tokens for source in sources_of(conversation.session))
 
 
 def _price(usage: Usage) -> str:
@@ -139,7 +145,7 @@ def _show_events(conversation: "Conversation", events: Iterable[Event]) -> str:
         if event.kind == "transcript.compacted":
             plugin = event.data["plugin"]
             # The window holds the prompt and the tools, too.
-            conversation.context = sum(source.tokens for source in sources_of(conversation.session))
+            conversation.context = _expected_tokens(conversation)
             conversation.say(event.data["message"])
         elif event.kind == "notice":
             conversation.say(use_chat_commands(event.data["text"]), "yellow")
