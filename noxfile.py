@@ -154,6 +154,22 @@ def minimums(session: nox.Session) -> None:
     session.run("pytest", "-q", *PARALLEL, "core", "plugins", *session.posargs)
 
 
+INTEGRATIONS = sorted(
+    path.parent.name for path in ROOT.glob("contrib/integrations/*/pyproject.toml")
+)
+
+
+@nox.session(venv_backend="uv", python="3.12")
+@nox.parametrize("name", INTEGRATIONS)
+def integrations(session: nox.Session, name: str) -> None:
+    """Test what joins nanocoder to other programs, each with its program in an environment."""
+    folder = ROOT / "contrib/integrations" / name
+    packages = [f"--editable={package.folder}" for package in repository.packages()]
+    session.install("--no-config", f"--editable={folder}", *packages, "pytest", "pytest-timeout")
+    alone = ("-p", "no:cacheprovider", f"--confcutdir={folder}", "-c", f"{folder}/pyproject.toml")
+    session.run("pytest", "-q", *alone, f"{folder}/tests", *session.posargs)
+
+
 @nox.session
 def lock(session: nox.Session) -> None:
     """Resolve anew: write the tested versions into pyproject.toml and requirements.lock."""

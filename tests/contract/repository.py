@@ -12,7 +12,7 @@ from attrs import frozen
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core/nanocoder-core"
-PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*", "contrib/integrations/*")
+PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*")
 KINDS = (
     *("tool", "provider", "policy", "profile", "ui", "command", "compact", "context", "undo"),
     *("secrets", "mcp", "telemetry"),

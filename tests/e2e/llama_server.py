@@ -1,4 +1,4 @@
-"""llama.cpp's own server with the embedded model, as a program: `python llama_server.py FILE`.
+"""llama.cpp's own server with the embedded model: `python llama_server.py FILE [CONTEXT THREADS]`.
 
 It prints its address and serves until its standard input ends.
 """
@@ -9,15 +9,19 @@ import threading
 import xllamacpp
 
 CONTEXT_TOKENS = 4_096
+THREADS = 2
 
 
 def main() -> None:
     """Serve the model in the file that the command line names."""
+    file, *numbers = sys.argv[1:]
+    context, threads = map(int, numbers) if numbers else (CONTEXT_TOKENS, THREADS)
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = sys.argv[1]
-    parameters.n_ctx = CONTEXT_TOKENS
+    parameters.model.path = file
+    parameters.n_ctx = context
     parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = 2
+    parameters.cpuparams.n_threads = threads
+    parameters.endpoint_metrics = True
     parameters.warmup = False
     parameters.verbosity = -1
     parameters.ui = False
