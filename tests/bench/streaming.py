@@ -158,16 +158,27 @@ def latency(bench: Bench, words: int) -> None:
 
 
 def memory(bench: Bench, deltas: int) -> None:
-    """Measure what a process needs for a long reply, beside one of a single delta."""
+    """Measure what a process needs for a long reply, beside one of a single delta.
+
+    The same text in a tenth of the deltas shows whether the number of deltas matters.
+    """
+    text = _text_bytes(deltas)
+    few = deltas // 10
+    letters = "x" * ((text - _text_bytes(few)) // few)
     with (
         serving([{"text": "w{i} ", "deltas": deltas}]) as many,
+        serving([{"text": f"{letters}w{{i}} ", "deltas": few}]) as long,
         serving([{"text": "w"}]) as single,
     ):
-        _, _, most = bench.once(*bench.ask(many.port))
         _, _, least = bench.once(*bench.ask(single.port))
-    text = sum(len(f"w{place} ") for place in range(deltas)) / 1024
-    beside = f"{(most - least) / text:.1f} x its text ({text / 1024:.1f} MB)"
-    bench.note(f"{deltas:,} deltas, memory", f"+{(most - least) / 1024:.1f} MB", beside)
+        for name, server in ((f"{deltas:,} deltas", many), (f"its text in {few:,} deltas", long)):
+            _, _, most = bench.once(*bench.ask(server.port))
+            beside = f"{(most - least) * 1024 / text:.1f} x its text ({text / 2**20:.1f} MB)"
+            bench.note(f"{name}, memory", f"+{(most - least) / 1024:.1f} MB", beside)
+
+
+def _text_bytes(deltas: int) -> int:
+    return sum(len(f"w{place} ") for place in range(deltas))
 
 
 def session(bench: Bench, turns: int) -> None:

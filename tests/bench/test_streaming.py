@@ -47,5 +47,6 @@ def test_the_figures_of_long_replies_are_measured(bench):
         "2,000 deltas, headless, arriving together",
         "2,000 deltas in a terminal",
         "20,000 deltas, memory",
+        "its text in 2,000 deltas, memory",
         "200 turns, the last quarter over the first",
     ]

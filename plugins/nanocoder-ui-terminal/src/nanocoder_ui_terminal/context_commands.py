@@ -56,9 +56,7 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     usage = conversation.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     # Without a request, or after a rewind, nothing was counted yet.
-    tokens = conversation.context or sum(
-        source.tokens for source in sources_of(conversation.session)
-    )
+    tokens = conversation.context or _expected_tokens(conversation)
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
         ("prompt, tools, conversation", f"{tokens:,} tokens"),
