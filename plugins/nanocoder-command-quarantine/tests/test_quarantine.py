@@ -5,7 +5,7 @@ import json
 import pytest
 from nanocoder import Event
 from nanocoder_command_quarantine import nanocoder_event
-from nanocoder_command_quarantine.bisect import find_culprits, working_group
+from nanocoder_command_quarantine.bisect import GATES, find_culprits, working_group
 from nanocoder_command_quarantine.quarantine import read
 
 pytestmark = pytest.mark.timeout(120)
@@ -93,7 +93,16 @@ def test_a_command_that_works_has_no_culprit_and_itself_is_refused(nanocoder):
 
 
 def test_what_the_command_says_itself_comes_first(nanocoder):
+    # Each plugin that takes part costs two starts.
+    listed = json.loads(nanocoder("plugins", "list", "--output", "json").stdout)
+    hooks = {plugin["name"]: plugin["hooks"] for plugin in listed}
+    rest = [name for name in hooks if not {f"nanocoder_{gate}" for gate in GATES} & {*hooks[name]}]
+    rest = sorted({*rest} - {"command-quarantine", "store-files", "tool-glob", "tool-list"})
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f"[plugins]\ndisable = {json.dumps(rest)}\n")
     done = nanocoder("plugins", "bisect", "call", "no_such_tool", "{}")
     assert done.returncode == 1
     assert "`nanocoder call no_such_tool '{}'` fails: Unknown tool: no_such_tool" in done.stderr
+    assert "trying it without some of 3 plugins" in done.stderr
     assert "fails without each of the plugins, too" in done.stdout

@@ -156,7 +156,7 @@ def hang(ctx: ToolContext, seconds: Annotated[float, "For how long."]) -> str:
 def test_after_calls_that_hung_beside_each_other_fewer_run_at_once(tmp_path):
     project = tmp_path / ".nanocoder/config.toml"
     project.parent.mkdir()
-    project.write_text("call_timeout_s = 0.3\n")
+    project.write_text("call_timeout_s = 1.5\n")
     plugins = {"tools": Tools(hang), "policy-limits": nanocoder_policy_limits}
     long, short = ([("hang", {"seconds": s + n / 1_000}) for n in range(4)] for s in (9, 0.25))
     with opened(tmp_path, [long, short, "It hung."], plugins=plugins) as (session, _):

@@ -89,3 +89,17 @@ def test_what_follows_a_very_long_list_is_drawn_as_markdown_too(sign, piece):
     assert not [line for line in lines if "**" in line or "```" in line]
     if sign == "1.":
         assert lines[2_000].startswith(" 2000. item 1999")
+
+
+def test_lines_of_a_very_long_paragraph_stay_while_it_arrives():
+    answer = Answer(colour=True)
+    lines = []
+    for start in range(0, 2_000, 50):
+        answer.feed("".join(f"line {start + number} is **bold**\n" for number in range(50)))
+        stay, still_open = answer.draw(79)
+        lines += stay
+        assert len(still_open) < 600
+    answer.feed("\nThe `end`.\n")
+    lines = [STYLE.sub("", line) for line in [*lines, *answer.draw(79)[0], *answer.finish(79)]]
+    texts = [line for line in lines if line]
+    assert texts == [*(f"line {number} is bold" for number in range(2_000)), "The end."]

@@ -55,7 +55,7 @@ CODE_THEME: Final = "ansi_dark"
 MAX_HIGHLIGHTED_CHARS: Final = 20_000
 MAX_PARSED_CHARS: Final = 60_000
 PIECE_CHARS: Final = 20_000
-LONG_LIST_CHARS: Final = 8_000
+LONG_BLOCK_CHARS: Final = 8_000
 MAX_BRACKETS: Final = 1_000
 MAX_BARS: Final = 100
 MAX_LEVEL: Final = 16
@@ -188,10 +188,8 @@ class MarkdownRenderer:
         # A block whose first line is unfinished may still belong to the block before it.
         complete = [token for token in tokens if token.map and token.map[0] < len(lines) - 1]
         starts = [token.map[0] for token in complete if _opens_block(token)]  # type: ignore[index]
-        if len(starts) == 1 and len(text) > LONG_LIST_CHARS:
-            # A long list is one block, so it is cut between its items.
-            starts = [token.map[0] for token in complete if _is_item(token)]  # type: ignore[index]
-            _carry_number(lines, starts, tokens[0])
+        if len(starts) == 1 and len(text) > LONG_BLOCK_CHARS:
+            starts = _starts_inside(complete, lines)
         if len(starts) > 1:
             return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
         return "", text
@@ -252,6 +250,18 @@ class MarkdownRenderer:
 
 def _opens_block(token: Token) -> bool:
     return token.level == 0 and token.nesting >= 0 and token.map is not None
+
+
+def _starts_inside(block: Sequence[Token], lines: list[str]) -> list[int]:
+    """Return the lines where one long block may be cut: at items of a list, in a paragraph.
+
+    Each frame parses what is still open, so a block without an end must not stay open whole.
+    """
+    if block[0].type == "paragraph_open":
+        return [0, len(lines) - 2]  # the last complete line may become a heading
+    starts = [token.map[0] for token in block if _is_item(token)]  # type: ignore[index]
+    _carry_number(lines, starts, block[0])
+    return starts
 
 
 def _is_item(token: Token) -> bool:
