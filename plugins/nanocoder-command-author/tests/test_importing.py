@@ -1,6 +1,5 @@
 """What a package does while it is imported is named; the imports are real, in a process."""
 
-import os
 import sys
 import time
 import venv
