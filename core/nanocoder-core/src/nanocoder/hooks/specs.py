@@ -252,6 +252,19 @@ def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
     """
 
 
+@chain
+def nanocoder_before_request(
+    request: "Request", session: "SessionInfo", settings: Any, resource: Open
+) -> "Request | None":
+    """See, or replace, what is about to be sent to the model.
+
+    Called: once per request, after everything that belongs to it was put together.
+    Results: each implementation gets what the one before it returned; None changes nothing.
+    Raises: the request is not sent, and the run fails; a StopRun ends it for its own reason.
+    Example: `return attrs.evolve(request, temperature=0.0)`
+    """
+
+
 @choose
 def nanocoder_compact(
     window: "Window",
@@ -264,28 +277,16 @@ def nanocoder_compact(
 ) -> "Sequence[Message] | None":
     """Shorten the transcript if it is time to: it must not outgrow the model's window.
 
-    *window* has the next request before other plugins see it, *focus* is what a person wants kept.
+    *window* has the request as it would be sent now, *focus* is what a person wants kept.
     `ask_model(system, messages)` asks the session's model; raises ProviderError or Cancelled.
 
-    Called: before each request, where the plugin decides by the sizes (*reason* ""); after one that
-    the model refused as too long ("overflow"); when a person asks for it ("asked").
+    Called: before each request is sent, where the plugin decides by the sizes (*reason* ""); after
+    one that the model refused as too long ("overflow"); when a person asks for it ("asked").
     Results: the first shorter answer replaces the transcript; each call must keep its result, and
-    the last message should stay. The journal keeps what was replaced.
+    the last message should stay. The journal keeps what was replaced; the request is put together
+    anew and passes `nanocoder_before_request` again.
     Raises: counts as no answer and is reported.
     Example: `return summarised(window.request.messages) if is_full(window) else None`
-    """
-
-
-@chain
-def nanocoder_before_request(
-    request: "Request", session: "SessionInfo", settings: Any, resource: Open
-) -> "Request | None":
-    """See, or replace, what is about to be sent to the model.
-
-    Called: once per request, after everything that belongs to it was put together.
-    Results: each implementation gets what the one before it returned; None changes nothing.
-    Raises: the request is not sent, and the run fails; a StopRun ends it for its own reason.
-    Example: `return attrs.evolve(request, temperature=0.0)`
     """
 
 
