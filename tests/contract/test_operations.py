@@ -43,6 +43,19 @@ def test_each_alert_has_a_threshold_and_a_runbook_with_all_its_parts():
     assert not names, "a runbook that no alert leads to"
 
 
+@pytest.mark.contract("NT-85")
+def test_the_smallest_example_from_a_prompt_to_an_answer_runs():
+    example = repository.ROOT / "contrib/examples/open_session.py"
+    done = subprocess.run(
+        [sys.executable, example], capture_output=True, text=True, check=True, timeout=60
+    )
+    asked, noted, answer, written = done.stdout.splitlines()
+    assert asked.startswith("asked: note: ")
+    assert (noted, answer, written) == ("note: noted", "I wrote it down.", "buy milk")
+    page = (DOCS / "how-to/python-api.md").read_text(encoding="utf-8")
+    assert "contrib/examples/open_session.py" in page
+
+
 @pytest.mark.contract("NT-82")
 @pytest.mark.contract("NT-84")
 @pytest.mark.contract("NT-89")

@@ -154,6 +154,30 @@ def test_tokens_money_and_times_are_measured_by_model_tool_and_plugin(tmp_path, 
     assert collector.attributes(approvals) == {"nanocoder.approval.outcome": "denied"}
 
 
+@pytest.mark.contract("NT-56")
+def test_the_cost_of_a_run_is_divided_over_its_tools_and_sums_up(nanocoder, collector):
+    (nanocoder.cwd / "a.txt").write_text("x\n")
+    read = {"name": "read_file", "arguments": {"path": "a.txt"}}
+    write = {"name": "write_file", "arguments": {"path": "b.txt", "content": "x"}}
+    model = nanocoder.script(
+        {"calls": [read, write], "usage": {"input_tokens": 90, "output_tokens": 10, "cost": 0.3}},
+        {"text": "Done.", "usage": {"input_tokens": 90, "output_tokens": 10, "cost": 0.1}},
+    )
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+    done = nanocoder("run", "--mode", "auto", "--model", model, "go", env=environment)
+    assert done.returncode == 0, done.stderr
+    costs = {}
+    for point in collector.points["nanocoder.tool.cost"]:
+        attributes = collector.attributes(point)
+        assert attributes["gen_ai.provider.name"] == "scripted"
+        costs[attributes["gen_ai.tool.name"], attributes["nanocoder.plugin"]] = point.as_double
+    assert costs == pytest.approx(
+        {("read_file", "tool-read"): 0.1, ("write_file", "tool-write"): 0.1, ("none", ""): 0.2}
+    )
+    [total] = collector.points["nanocoder.cost"]
+    assert sum(costs.values()) == pytest.approx(total.as_double)
+
+
 def test_a_refusal_is_a_log_record_without_what_a_person_wrote(tmp_path, collector):
     run(tmp_path, collector.url, WRITE, "Done.")
     records = {record.body.string_value: record for record in collector.records}

@@ -59,6 +59,7 @@ COST: Final = "nanocoder.cost"
 
 # Our own metrics.
 COST_TOTAL: Final = "nanocoder.cost"
+TOOL_COST: Final = "nanocoder.tool.cost"
 TOOL_DURATION: Final = "nanocoder.tool.duration"
 TOOL_OUTPUT_TOKENS: Final = "nanocoder.tool.output.tokens"
 APPROVALS: Final = "nanocoder.approvals"

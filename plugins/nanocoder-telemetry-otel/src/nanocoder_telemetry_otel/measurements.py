@@ -7,6 +7,7 @@ from opentelemetry.metrics import Meter
 
 from nanocoder_telemetry_otel import conventions as names
 from nanocoder_telemetry_otel.spans import model_attributes
+from nanocoder_telemetry_otel.tool_costs import ToolCosts
 
 ANSWERS: Final = frozenset({"call.approved", "call.edited", "call.denied"})
 
@@ -28,6 +29,9 @@ class Measurements:
             names.TOOL_OUTPUT_TOKENS, "{token}", "About how many tokens the results of a tool have"
         )
         self._cost = meter.create_counter(names.COST_TOTAL, "{USD}", "Money that requests cost")
+        self._tool_cost = meter.create_counter(
+            names.TOOL_COST, "{USD}", "About how much of the money went to the calls of a tool"
+        )
         self._approvals = meter.create_counter(
             names.APPROVALS, "{approval}", "Questions to a person, by their outcome"
         )
@@ -38,6 +42,7 @@ class Measurements:
         self._requested: dict[str, tuple[str, float]] = {}
         self._tools: dict[tuple[str, str], tuple[str, str]] = {}
         self._asked: set[tuple[str, str]] = set()
+        self._costs = ToolCosts()
 
     def handle(self, event: Event, session: SessionInfo) -> None:
         """Record the measurements of *event*."""
@@ -46,10 +51,12 @@ class Measurements:
             self._requested[session.id] = data["model"], event.at
         elif event.kind == "request.finished":
             self._measure_request(event, session)
-        elif event.kind == "run.finished" and data.get("cost"):
-            self._cost.add(data["cost"], model_attributes(session.model))
+        elif event.kind == "run.finished":
+            self._measure_cost(data.get("cost"), session)
         elif event.kind == "call.normalised":
             self._tools[session.id, event.call_id] = data["tool"], data["plugin"]
+            if not data.get("parent"):
+                self._costs.add_call(session.id, (data["tool"], data["plugin"]))
         elif event.kind == "call.returned":
             self._measure_call(event, session)
         elif event.kind == "call.approval_requested":
@@ -73,6 +80,14 @@ class Measurements:
         for kind in ("input", "output"):
             self._tokens.record(usage[f"{kind}_tokens"], {**attributes, names.TYPE_OF_TOKENS: kind})
         self._requests.record(event.at - started, attributes)
+        self._costs.add_request(session.id, usage["input_tokens"] + usage["output_tokens"])
+
+    def _measure_cost(self, cost: float | None, session: SessionInfo) -> None:
+        attributes = model_attributes(session.model)
+        if cost:
+            self._cost.add(cost, attributes)
+        for (tool, plugin), part in self._costs.end(session.id, cost):
+            self._tool_cost.add(part, {**attributes, names.TOOL_NAME: tool, names.PLUGIN: plugin})
 
     def _measure_call(self, event: Event, session: SessionInfo) -> None:
         data = event.data
