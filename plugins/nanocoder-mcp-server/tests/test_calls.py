@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 import mcp_types
 import pytest
-from mcp import Client
-from nanocoder import Attachment, Question, ToolResult, hookimpl, tool
+from mcp import Client, MCPError
+from nanocoder import Attachment, Question, ToolError, ToolResult, hookimpl, tool
 from nanocoder_kit_questions import DECLINE, Form, Prompt
 from nanocoder_mcp_server.calls import Calls
 from nanocoder_mcp_server.protocol import server_of
@@ -19,6 +19,7 @@ FIELDS = {
     "properties": {"name": {"type": "string", "title": "Name\x1b[2J"}, "age": {"type": "integer"}},
     "required": ["name"],
 }
+MODES = ("legacy", "auto")
 HARMLESS = {"risk": "safe", "effects": ["read"]}
 FILES = (
     Attachment("image/png", b"\x89PNG"),
@@ -71,6 +72,11 @@ class Tools:
             """Change something."""
             return "changed"
 
+        return [files, steps, ask, wait, change, *self.asking()]
+
+    def asking(self):
+        """Return the tools that ask for more than a word."""
+
         @tool(**HARMLESS)
         def form(ctx) -> str:
             """Ask the person for several values."""
@@ -83,12 +89,28 @@ class Tools:
             question = Prompt("Ask it?", ("no", "yes"), custom=False, prompt="2+2?", max_tokens=9)
             return f"answer: {ctx.ask(question)}"
 
-        return [files, steps, ask, wait, change, form, model]
+        @tool(**HARMLESS)
+        def twice(ctx) -> str:
+            """Do one half, ask, do the other half, and ask again."""
+            answers = []
+            for name in ("first", "second"):
+                self.ran.append(name)
+                answers.append(str(ctx.ask(Question(f"The {name}?"))))
+            return ", ".join(answers)
+
+        @tool(**HARMLESS)
+        def needs_model(ctx) -> str:
+            """Fail without a model."""
+            if ctx.ask(Prompt("Ask it?", prompt="2+2?")) is None:
+                raise ToolError("it needs a model")
+            return "done"
+
+        return [form, model, twice, needs_model]
 
 
 @contextmanager
-def served(folder):
-    tools, calls = Tools(), Calls()
+def served(folder, patience_s=30.0):
+    tools, calls = Tools(), Calls(patience_s=patience_s)
     folder.mkdir(exist_ok=True)
     options = {"approve": calls.approve, "ask": calls.answer, "mode": "ask"}
     with opened(folder, plugins={"tools": tools}, **options) as (session, _):
@@ -121,14 +143,15 @@ def test_every_attachment_of_a_result_reaches_the_client(tmp_path):
     assert (page.resource.mime_type, page.resource.blob) == ("application/pdf", "JVBERg==")
 
 
-def test_each_note_of_progress_has_a_higher_number_than_the_one_before(tmp_path):
+@pytest.mark.parametrize("mode", MODES)
+def test_each_note_of_progress_has_a_higher_number_than_the_one_before(tmp_path, mode):
     notes = []
 
     async def note(progress, _total, message):
         notes.append((progress, message))
 
     async def use(server):
-        async with connected(server) as client:
+        async with connected(server, mode=mode) as client:
             await client.call_tool("steps", {}, progress_callback=note)
 
     with served(tmp_path / "w") as (server, _):
@@ -136,6 +159,7 @@ def test_each_note_of_progress_has_a_higher_number_than_the_one_before(tmp_path)
     assert notes == [(1.0, "one"), (2.0, "two"), (3.0, "three")]
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("choices", "sent", "answer"),
     [
@@ -146,7 +170,9 @@ def test_each_note_of_progress_has_a_higher_number_than_the_one_before(tmp_path)
         ([], None, "None"),
     ],
 )
-def test_a_question_of_a_tool_is_put_to_the_person_of_the_client(tmp_path, choices, sent, answer):
+def test_a_question_of_a_tool_is_put_to_the_person_of_the_client(
+    tmp_path, choices, sent, answer, mode
+):
     asked = []
 
     async def person(_context, params):
@@ -155,7 +181,7 @@ def test_a_question_of_a_tool_is_put_to_the_person_of_the_client(tmp_path, choic
         return mcp_types.ElicitResult(action=action, content=sent)
 
     async def use(server):
-        async with connected(server, person) as client:
+        async with connected(server, person, mode) as client:
             return (await client.call_tool("ask", {"choices": choices})).content[0].text
 
     with served(tmp_path / "w") as (server, _):
@@ -165,7 +191,7 @@ def test_a_question_of_a_tool_is_put_to_the_person_of_the_client(tmp_path, choic
     assert field.get("enum", []) == choices
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", MODES)
 def test_nobody_answers_for_a_client_that_cannot_be_asked(tmp_path, mode):
     async def use(server):
         async with connected(server, mode=mode) as client:
@@ -232,6 +258,7 @@ def test_what_a_tool_says_is_logged_at_the_level_that_a_client_wants(tmp_path, l
     assert messages == [("info", "steps", text) for text in ("one", "two", "three")][:texts]
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("action", "content", "answer"),
     [
@@ -240,7 +267,7 @@ def test_what_a_tool_says_is_logged_at_the_level_that_a_client_wants(tmp_path, l
         ("cancel", None, "answer: None"),
     ],
 )
-def test_a_form_is_shown_whole_to_the_clients_person(tmp_path, action, content, answer):
+def test_a_form_is_shown_whole_to_the_clients_person(tmp_path, action, content, answer, mode):
     forms = []
 
     async def person(_context, params):
@@ -248,7 +275,7 @@ def test_a_form_is_shown_whole_to_the_clients_person(tmp_path, action, content, 
         return mcp_types.ElicitResult(action=action, content=content)
 
     async def use(server):
-        async with connected(server, person) as client:
+        async with connected(server, person, mode) as client:
             return (await client.call_tool("form", {})).content[0].text
 
     with served(tmp_path / "w") as (server, _):
@@ -281,3 +308,78 @@ def test_a_prompt_is_answered_by_the_model_of_the_client(tmp_path):
         answers = anyio.run(use, server)
     assert answers == ['answer: {"reply": "4"}', "answer: {}", "answer: yes"]
     assert prompts == [("2+2?", 9)] * 2
+
+
+def test_a_tool_that_asks_in_the_middle_of_its_work_goes_on_with_the_answer(tmp_path):
+    async def person(_context, params):
+        return mcp_types.ElicitResult(action="accept", content={"answer": params.message})
+
+    async def use(server):
+        async with connected(server, person, "auto") as client:
+            return (await client.call_tool("twice", {})).content[0].text
+
+    with served(tmp_path / "w") as (server, tools):
+        assert anyio.run(use, server) == "The first?, The second?"
+    assert tools.ran == ["first", "second"]
+
+
+async def asked(client):
+    """Call a tool that asks, and return its question; nobody answers."""
+    answer = await client.session.call_tool("twice", {}, allow_input_required=True)
+    assert isinstance(answer, mcp_types.InputRequiredResult)
+    return answer
+
+
+async def nobody(_context, _params):
+    raise AssertionError("the client asks nobody by itself")
+
+
+def test_others_wait_only_so_long_for_an_answer_that_does_not_come(tmp_path):
+    async def use(server):
+        async with connected(server, nobody, "auto") as client:
+            await asked(client)
+            with anyio.fail_after(20):
+                return (await client.call_tool("files", {})).content[0].text
+
+    with served(tmp_path / "w", patience_s=0.2) as (server, _):
+        assert anyio.run(use, server) == "five files"
+
+
+@pytest.mark.parametrize(
+    ("tool_name", "arguments", "change"), [("twice", {}, "x"), ("ask", {"choices": []}, "")]
+)
+def test_an_answer_counts_for_the_call_that_asked_and_for_no_other(
+    tmp_path, tool_name, arguments, change
+):
+    async def use(server):
+        async with connected(server, nobody, "auto") as client:
+            question = await asked(client)
+            answer = mcp_types.ElicitResult(action="accept", content={"answer": "yes"})
+            with pytest.raises(MCPError, match="nothing waits for an answer"):
+                await client.session.call_tool(
+                    tool_name,
+                    arguments,
+                    input_responses={"answer": answer},
+                    request_state=f"{question.request_state}{change}",
+                    allow_input_required=True,
+                )
+            unanswered = await client.session.call_tool(
+                "twice", {}, request_state=question.request_state, allow_input_required=True
+            )
+            assert unanswered.input_requests.keys() == {"answer"}
+
+    with served(tmp_path / "w", patience_s=0.2) as (server, _):
+        anyio.run(use, server)
+
+
+def test_a_client_learns_which_capability_a_call_needs(tmp_path):
+    async def use(server):
+        async with connected(server, mode="auto") as client:
+            with pytest.raises(MCPError) as raised:
+                await client.call_tool("needs_model", {})
+            return raised.value.error
+
+    with served(tmp_path / "w") as (server, _):
+        error = anyio.run(use, server)
+    assert error.code == mcp_types.MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert error.data == {"requiredCapabilities": {"sampling": {}}}

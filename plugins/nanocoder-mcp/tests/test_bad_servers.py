@@ -119,6 +119,18 @@ def test_an_expression_that_never_ends_ends(place):
     assert time.monotonic() - began < 20
 
 
+def test_a_schema_is_read_in_the_draft_that_it_names(place):
+    place.add("old_draft")
+    place.add("own_draft")
+    with place.session() as session:
+        right, _ = called(session, "mcp_old_draft_echo", {"pair": [1, "a"]})
+        wrong, _ = called(session, "mcp_old_draft_echo", {"pair": ["a", 1]})
+        other, _ = called(session, "mcp_own_draft_echo", SAY)
+        assert "$schema" not in session.tools["mcp_old_draft_echo"].parameters
+    assert (right.is_error, other.is_error) == (False, False)
+    assert wrong.error_class == "invalid_arguments"
+
+
 def test_two_tools_of_one_name_and_names_with_controls_are_left_out(place):
     twins = place.listing(place.add("twins", accepted=False))
     assert (twins.tools, [*twins.left_out]) == ([], ["echo"])

@@ -18,15 +18,23 @@ REPLY: Final = "reply"
 
 @frozen
 class Form(Question):
-    """Several values at once; *fields* is the JSON Schema of the object that has them."""
+    """Several values at once; *fields* is the JSON Schema of the object that has them.
 
+    *name* tells it from other questions of the same call, where a protocol names each.
+    """
+
+    name: str = "form"
     fields: Mapping[str, Any] = field(factory=dict)
 
 
 @frozen
 class Prompt(Question):
-    """A question for a model: *prompt*, to be answered in at most *max_tokens*."""
+    """A question for a model: *prompt*, to be answered in at most *max_tokens*.
 
+    *name* is as in `Form`.
+    """
+
+    name: str = "prompt"
     prompt: str = ""
     max_tokens: int = 1_000
 

@@ -1,41 +1,50 @@
-"""Asking a client's person about the calls of a request: approvals, and the questions of tools."""
+"""One request of a client: its work goes on in a thread, and asks the client where it has to.
+
+Clients of earlier revisions answer in the middle of the request. Those of later ones get the
+question as the result, and bring the answer with another request, for which the work waits.
+"""
 
 import asyncio
-import json
-from collections.abc import Callable, Mapping
+import concurrent.futures
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-import anyio
 import anyio.to_thread
 import mcp_types
+from attrs import field, frozen
+from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from nanocoder import ApprovalRequest, Cancel, Question, for_terminal
-from nanocoder_kit_questions import DECLINE, REPLY, Form, Prompt
+from nanocoder import ApprovalRequest, Cancel, Question, ToolResult
+from nanocoder_kit_questions import Form, Prompt
 
 from nanocoder_mcp_server.calls import Calls, Run
 from nanocoder_mcp_server.logs import Logs, outdated_allowed
+from nanocoder_mcp_server.questions import (
+    ANSWER,
+    CAN_ASK,
+    QUESTION,
+    Request,
+    answer_of,
+    approval_of,
+    is_approval,
+    missing_for,
+    request_of,
+)
 
 T = TypeVar("T")
-QUESTION: Final = "approval"
-ANSWER: Final = "answer"
-SHOWN: Final = frozenset({"title", "description"})
-"""What of a form's fields a person reads, and no program."""
-CAN_ASK: Final = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
-HAS_MODEL: Final = mcp_types.ClientCapabilities(sampling=mcp_types.SamplingCapability())
-FORM: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "approve": {
-            "type": "boolean",
-            "title": "Run it?",
-            "description": "Whether the call may run.",
-            "default": False,
-        }
-    },
-    "required": ["approve"],
-}
+ANSWER_S: Final = 300.0
+"""For so long a tool waits for the request that brings its answer."""
+
+
+@frozen(eq=False)
+class Pending:
+    """A question that another request answers: its *name* there, and where the tool waits."""
+
+    name: str
+    request: Request
+    reply: "concurrent.futures.Future[Any]" = field(factory=concurrent.futures.Future)
 
 
 class Asking(Generic[T]):
@@ -53,64 +62,104 @@ class Asking(Generic[T]):
         self._params = params
         self._many = many
         self._needed: ApprovalRequest | None = None
+        self._lacking: mcp_types.ClientCapabilities | None = None
         self._cancel = Cancel()
         self._progress = 0
         self._loop = asyncio.get_running_loop()
         self._is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        self._brought = dict(getattr(params, "input_responses", None) or {})
+        self._questions: asyncio.Queue[Pending] = asyncio.Queue()
+        self._pending: Pending | None = None
+        self._is_abandoned = False
+        self._work: asyncio.Task[T] | None = None
 
     async def result(self, job: Callable[[Run], T]) -> T | mcp_types.InputRequiredResult:
         """Do a job; return its result, or a question that the client has to answer first."""
         work = partial(self._calls.work, job, self, self._cancel)
+        thread = anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        self._work = asyncio.create_task(thread)
+        return await self._outcome(self._work)
+
+    def is_about(self, params: Any) -> bool:
+        """Tell whether *params* ask for the same as this request."""
+        return _subject(params) == _subject(self._params)
+
+    async def resumed(self, ctx: Any, params: Any) -> T | mcp_types.InputRequiredResult:
+        """Go on with the answer that a later request brings; asks again where it brings none."""
+        pending = self._pending
+        if pending is None or self._work is None:
+            raise RuntimeError("it waits for no answer")
+        self._ctx, self._params = ctx, params
+        self._brought = dict(params.input_responses or {})
+        response = self._brought.pop(pending.name, None)
+        if response is None and not pending.reply.done():
+            return self._required(pending)
+        with suppress(concurrent.futures.InvalidStateError):  # it was too late
+            pending.reply.set_result(response)
+        return await self._outcome(self._work)
+
+    def give_up(self) -> None:
+        """Leave the question that waits for its answer without one, and those that follow."""
+        self._is_abandoned = True
+        if self._pending is not None:
+            self._pending.reply.cancel()
+
+    def stop(self) -> None:
+        """End the work."""
+        self._cancel.set()
+
+    async def _outcome(self, work: "asyncio.Task[T]") -> T | mcp_types.InputRequiredResult:
+        question = asyncio.create_task(self._questions.get())
         try:
-            result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
+            await asyncio.wait([work, question], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
             self._cancel.set()
             raise
         finally:
+            question.cancel()
             self._calls.settle(self._state)
+        if not work.done():
+            return self._required(question.result())
+        self._calls.forget(self)
         if self._needed is not None:
-            return mcp_types.InputRequiredResult(
-                input_requests={QUESTION: mcp_types.ElicitRequest(params=_form(self._needed))},
-                request_state=self._calls.remember(self._needed),
+            return _input_required(
+                QUESTION, approval_of(self._needed), self._calls.remember(self._needed)
             )
+        result = work.result()
+        if isinstance(result, ToolResult) and result.is_error and self._lacking is not None:
+            raise _lacks(self._lacking)
         return result
+
+    def _required(self, pending: Pending) -> mcp_types.InputRequiredResult:
+        return _input_required(pending.name, pending.request, self._calls.suspend(self))
 
     def approve(self, request: ApprovalRequest) -> bool | None:
         """Return the client's answer; None where it has none."""
         if not self._has(CAN_ASK):
             return None
         if not self._is_modern:
-            response = self._elicit(_form(request).message, FORM)
-            return None if response is None else _agreed(response)
+            response = self._put(approval_of(request))
+            return None if response is None else is_approval(response)
         if self._many:  # asked again with each answer, they would never come to an end
             return None
-        responses = self._params.input_responses or {}
         if self._calls.was_asked(self._state, request):
-            response = responses.get(QUESTION)
-            return _agreed(response) if response is not None else None
+            response = self._brought.pop(QUESTION, None)
+            return is_approval(response) if response is not None else None
         self._needed = request
         return None
 
     def answer(self, question: Question) -> str | None:
-        """Put a tool's question to the client's person, or its model; None without an answer.
-
-        Later revisions would run the call a second time with the answer, and a tool that asks in
-        the middle of its work must not do that work twice.
-        """
-        if self._is_modern:
+        """Put a tool's question to the client's person, or its model; None without an answer."""
+        request = request_of(question, self._has)
+        if request is None:
+            self._lacking = missing_for(question) if self._is_modern else None
             return None
-        if isinstance(question, Prompt) and self._has(HAS_MODEL):
-            return self._sampled(question)
-        if not self._has(CAN_ASK):
-            return None
-        if isinstance(question, Form):
-            return self._filled(question)
-        response = self._elicit(for_terminal(question.text), question_form(question))
-        if response is None or response.action != "accept":
-            return None
-        answer = (response.content or {}).get(ANSWER)
-        is_choice = question.custom or answer in question.choices
-        return answer if isinstance(answer, str) and is_choice else None
+        if not self._is_modern:
+            response = self._put(request)
+        else:
+            name = question.name if isinstance(question, Form | Prompt) else ANSWER
+            response = self._brought.pop(name, None) or self._put_later(Pending(name, request))
+        return answer_of(question, request, response)
 
     def show_notice(self, text: str) -> None:
         """Log what a person should know."""
@@ -122,14 +171,11 @@ class Asking(Generic[T]):
         Each such notification has a higher number.
         """
         self._log("info", tool, text)
-        token = (self._ctx.meta or {}).get("progress_token")
-        if token is None:
-            return
         self._progress += 1
-        send = self._ctx.session.send_progress_notification
+        report = self._ctx.session.report_progress
         # A client that does not listen any more is no reason to stop the call.
         with suppress(Exception):
-            self._wait_for(send(token, float(self._progress), None, text))
+            self._wait_for(report(float(self._progress), message=text))
 
     def _log(self, level: Any, tool: str, text: str) -> None:
         if not self._logs.wants(self._ctx, level):
@@ -145,41 +191,46 @@ class Asking(Generic[T]):
     def _has(self, capability: mcp_types.ClientCapabilities) -> bool:
         return bool(self._ctx.session.check_client_capability(capability))
 
-    def _filled(self, form: Form) -> str | None:
-        """Return what the client's person filled in, as JSON."""
-        response = self._elicit(for_terminal(form.text), shown_fields(form.fields))
-        if response is None or response.action == "cancel":
-            return None
-        return json.dumps(response.content or {}) if response.action == "accept" else DECLINE
-
-    def _sampled(self, prompt: Prompt) -> str:
-        """Return what the client's model answers, as JSON; the client asks its person."""
-        content = mcp_types.TextContent(type="text", text=prompt.prompt)
-        message = mcp_types.SamplingMessage(role="user", content=content)
-        try:
-            with outdated_allowed():
-                ask = self._ctx.session.create_message(
-                    [message],
-                    max_tokens=prompt.max_tokens,
-                    related_request_id=self._ctx.request_id,
+    def _put(self, request: Request) -> Any:
+        """Ask in the middle of the request, as earlier revisions can; None without an answer."""
+        session, request_id = self._ctx.session, self._ctx.request_id
+        # Whatever goes wrong there, nobody has answered.
+        with suppress(Exception), outdated_allowed():
+            if isinstance(request, mcp_types.CreateMessageRequest):
+                ask = session.create_message(
+                    request.params.messages,
+                    max_tokens=request.params.max_tokens,
+                    related_request_id=request_id,
                 )
-            response = self._wait_for(ask)
-        except Exception:  # noqa: BLE001 - whatever goes wrong there, there is no answer
-            return "{}"
-        text = getattr(response.content, "text", None)
-        return json.dumps({REPLY: text} if isinstance(text, str) else {})
-
-    def _elicit(self, message: str, form: dict[str, Any]) -> Any:
-        """Ask in the middle of the call, as earlier revisions can; None without an answer."""
-        request_id = self._ctx.request_id
-        ask = self._ctx.session.elicit_form(message, form, related_request_id=request_id)
-        try:
+            else:
+                form: Any = request.params
+                ask = session.elicit_form(
+                    form.message, form.requested_schema, related_request_id=request_id
+                )
             return self._wait_for(ask)
-        except Exception:  # noqa: BLE001 - whatever goes wrong there, nobody has answered
+        return None
+
+    def _put_later(self, pending: Pending) -> Any:
+        """Wait for the request that brings the answer; None where none comes.
+
+        The work is not done a second time with the answer: a tool that asks in the middle of it
+        must not do the first half twice.
+        """
+        if self._is_abandoned:
             return None
+        self._pending = pending
+        forget = self._cancel.on_set(pending.reply.cancel)
+        self._loop.call_soon_threadsafe(self._questions.put_nowait, pending)
+        try:
+            return pending.reply.result(ANSWER_S)
+        except (concurrent.futures.CancelledError, TimeoutError):
+            self._is_abandoned = True
+            return None
+        finally:
+            forget()
 
     def _wait_for(self, work: Any) -> Any:
-        """Do *work* on the server's loop until the call is cancelled.
+        """Do *work* on the server's loop until the request is cancelled.
 
         The session asks from threads of its own.
         """
@@ -191,35 +242,20 @@ class Asking(Generic[T]):
             forget()
 
 
-def _form(request: ApprovalRequest) -> mcp_types.ElicitRequestFormParams:
-    preview = for_terminal(request.preview)
-    parts = [f"{request.call.name} needs your approval: {request.reason}", preview]
-    message = "\n".join(filter(None, parts))
-    return mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
+def _subject(params: Any) -> tuple[Any, ...]:
+    keys = ("name", "uri", "arguments")
+    return (type(params), *(getattr(params, key, None) for key in keys))
 
 
-def _agreed(response: Any) -> bool:
-    return response.action == "accept" and (response.content or {}).get("approve") is True
+def _input_required(name: str, request: Request, state: str) -> mcp_types.InputRequiredResult:
+    return mcp_types.InputRequiredResult(input_requests={name: request}, request_state=state)
 
 
-def question_form(question: Question) -> dict[str, Any]:
-    """Return the form that asks *question*: one field, with its choices."""
-    field: dict[str, Any] = {"type": "string", "title": "Answer"}
-    choices = [for_terminal(choice) for choice in question.choices]
-    if choices == [*question.choices] and choices and not question.custom:
-        field["enum"] = choices
-    elif choices:
-        field["description"] = f"For example: {'; '.join(choices)}"
-    return {"type": "object", "properties": {ANSWER: field}, "required": [ANSWER]}
-
-
-def shown_fields(fields: Any) -> Any:
-    """Return the schema of a form without what a terminal could obey in its texts."""
-    if isinstance(fields, list | tuple):
-        return [shown_fields(each) for each in fields]
-    if not isinstance(fields, Mapping):
-        return fields
-    return {
-        key: for_terminal(value) if key in SHOWN and isinstance(value, str) else shown_fields(value)
-        for key, value in fields.items()
-    }
+def _lacks(capability: mcp_types.ClientCapabilities) -> MCPError:
+    """Return the error of the protocol for a client that cannot answer what its call asks."""
+    lacking = mcp_types.MissingRequiredClientCapabilityErrorData(required_capabilities=capability)
+    return MCPError(
+        code=mcp_types.MISSING_REQUIRED_CLIENT_CAPABILITY,
+        message="the call asks what this client cannot answer",
+        data=lacking.model_dump(by_alias=True, mode="json", exclude_none=True),
+    )

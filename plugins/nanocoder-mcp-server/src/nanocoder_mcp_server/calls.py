@@ -32,6 +32,12 @@ class Client(Protocol):
     def answer(self, question: Question) -> str | None:
         """Return what its person answers to a tool; None where there is no answer."""
 
+    def give_up(self) -> None:
+        """Leave a question that waits for its answer without one."""
+
+    def stop(self) -> None:
+        """End its work."""
+
     def show_progress(self, tool: str, text: str) -> None:
         """Tell it how far the call of *tool* is."""
 
@@ -43,14 +49,18 @@ class Client(Protocol):
 class Calls:
     """The calls of one server; its methods may be called from any thread.
 
-    A client answers a question in the same call, or, where the protocol has no way back, with a
-    second call that brings the answer. *_waiting* has the questions that such clients were asked.
+    A client answers a question in the same request, or, where the protocol has no way back, with
+    another one that brings the answer. *_waiting* has the approvals that such clients were asked
+    for: the call is made again with the answer. *_suspended* is the one call that goes on when the
+    answer to its question comes; others wait for it for *patience_s*, then it gets none.
     """
 
     session: Session | None = None
+    patience_s: float = 30.0
     _lock: threading.Lock = field(factory=threading.Lock)
     _client: Client | None = None
     _waiting: dict[str, tuple[str, str]] = field(factory=dict)
+    _suspended: tuple[str, Client] | None = None
 
     def work(self, job: Callable[[Run], T], client: Client, cancel: Cancel) -> T:
         """Do a *job* of *client*, whose calls take the path of the session; *cancel* stops it.
@@ -60,7 +70,10 @@ class Calls:
         session = self.session
         if session is None:
             raise RuntimeError("there is no session")
-        with self._lock:
+        while not self._lock.acquire(timeout=self.patience_s):
+            if self._suspended is not None:
+                self._suspended[1].give_up()
+        try:
             cancel.check()
             self._client = client
             forget = cancel.on_set(session.interrupt)
@@ -69,6 +82,8 @@ class Calls:
             finally:
                 forget()
                 self._client = None
+        finally:
+            self._lock.release()
 
     def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
         """Answer a question of the session with what the client says; without an answer, no."""
@@ -93,6 +108,10 @@ class Calls:
             del self._waiting[next(iter(self._waiting))]
         return state
 
+    def is_open(self, state: str) -> bool:
+        """Tell whether *state* belongs to a question about an approval."""
+        return state in self._waiting
+
     def was_asked(self, state: str, request: ApprovalRequest) -> bool:
         """Tell whether *state* belongs to a question about exactly this call."""
         return self._waiting.get(state) == (request.call.name, request.digest)
@@ -100,6 +119,28 @@ class Calls:
     def settle(self, state: str) -> None:
         """Forget a question that was answered."""
         self._waiting.pop(state, None)
+
+    def suspend(self, client: Client) -> str:
+        """Return what a request has to send back with the answer to the call of *client*."""
+        state = secrets.token_urlsafe(24)
+        self._suspended = state, client
+        return state
+
+    def suspended(self, state: str) -> Client | None:
+        """Return the maker of the call that waits for an answer with *state*."""
+        if self._suspended is None or self._suspended[0] != state:
+            return None
+        return self._suspended[1]
+
+    def forget(self, client: Client) -> None:
+        """Forget a call that has ended."""
+        if self._suspended is not None and self._suspended[1] is client:
+            self._suspended = None
+
+    def close(self) -> None:
+        """End the call that waits for an answer: no request will bring one."""
+        if self._suspended is not None:
+            self._suspended[1].stop()
 
 
 def _called(

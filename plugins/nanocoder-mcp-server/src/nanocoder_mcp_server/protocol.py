@@ -16,8 +16,7 @@ from nanocoder_mcp_server.results import contents_of, messages_of, result_of
 from nanocoder_mcp_server.texts import MAX_VALUES, Texts, media_type_of, without_numbers
 from nanocoder_mcp_server.watching import Subscriptions
 
-NOT_FOUND: Final = -32002
-"""The code of the protocol for a resource that is not there."""
+NOT_ASKED: Final = "nothing waits for an answer with this requestState; call again without it"
 T = TypeVar("T")
 Tools = Mapping[str, Tool[..., Any]]
 
@@ -80,7 +79,7 @@ class Handlers:
         uri, texts = params.uri, self._texts
         call = texts.reading(uri)
         if call is None:
-            raise MCPError(code=NOT_FOUND, message=f"there is no resource {uri!r:.200}")
+            raise _no_resource(uri)
         result = await self._asked(ctx, params, lambda run: run(*call))
         if not isinstance(result, ToolResult):
             return result
@@ -95,7 +94,7 @@ class Handlers:
         """Tell the client of changes of a file; other resources of ours do not change."""
         texts = self._texts
         if texts.reading(params.uri) is None:
-            raise MCPError(code=NOT_FOUND, message=f"there is no resource {params.uri!r:.200}")
+            raise _no_resource(params.uri)
         if path := texts.watched(params.uri):
             self._subscriptions.add(client_of(ctx), params.uri, ctx.session, path)
         return mcp_types.EmptyResult()
@@ -153,6 +152,13 @@ class Handlers:
     async def _asked(
         self, ctx: Any, params: Any, job: Callable[[Run], T], *, many: bool = False
     ) -> T | mcp_types.InputRequiredResult:
+        state = getattr(params, "request_state", None)
+        if state and not self._calls.is_open(state):
+            suspended: Any = self._calls.suspended(state)
+            if suspended is None or not suspended.is_about(params):
+                raise MCPError(code=mcp_types.INVALID_PARAMS, message=NOT_ASKED)
+            resumed: T | mcp_types.InputRequiredResult = await suspended.resumed(ctx, params)
+            return resumed
         asking: Asking[T] = Asking(self._calls, self._logs, ctx, params, many=many)
         return await asking.result(job)
 
@@ -176,6 +182,11 @@ def definition_of(tool: Tool[..., Any]) -> mcp_types.Tool:
         input_schema=dict(tool.parameters),
         annotations=hints,
     )
+
+
+def _no_resource(uri: str) -> MCPError:
+    message = f"there is no resource {uri!r:.200}"
+    return MCPError(code=mcp_types.INVALID_PARAMS, message=message, data={"uri": uri})
 
 
 def _refuse_error(result: ToolResult) -> None:

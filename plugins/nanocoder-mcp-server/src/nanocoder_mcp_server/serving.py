@@ -30,7 +30,7 @@ def serve(arguments: Namespace, host: Host) -> int:
     settings: Settings = host.plugins.settings(PLUGIN)
     named = tuple(filter(None, (arguments.tools or "").split(","))) or settings.tools
     port = _port(arguments.http)
-    calls = Calls()
+    calls = Calls(patience_s=settings.patience_s)
     with open_session(
         host.cwd,
         config=host.config,
@@ -41,10 +41,13 @@ def serve(arguments: Namespace, host: Host) -> int:
     ) as session:
         calls.session = session
         server = server_of(calls, chosen_tools(session.tools, named))
-        if port is None:
-            anyio.run(_on_standard_streams, server)
-        else:
-            _at_address(server, port, host)
+        try:
+            if port is None:
+                anyio.run(_on_standard_streams, server)
+            else:
+                _at_address(server, port, host)
+        finally:
+            calls.close()
     return 0
 
 

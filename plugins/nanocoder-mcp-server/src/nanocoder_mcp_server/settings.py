@@ -14,3 +14,11 @@ class Settings:
             "user_only": True,
         },
     )
+    patience_s: float = field(
+        default=30.0,
+        metadata={
+            "description": "How long calls wait for one that asks its client, in seconds.",
+            "user_only": True,
+            "minimum": 0.1,
+        },
+    )

@@ -10,7 +10,7 @@ from nanocoder import ToolError, count_tokens, for_model, for_terminal, one_line
 from nanocoder_schema import canonical_json, for_model_schema
 
 from nanocoder_mcp.prompts import prompt_of, resource_of
-from nanocoder_mcp.raw_schema import refuse_unsafe
+from nanocoder_mcp.raw_schema import DIALECT, is_known_dialect, refuse_unsafe, without_dialect
 
 MAX_TOOLS: Final = 200
 MAX_TEXTS: Final = 500
@@ -96,7 +96,7 @@ def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     wire = {
         "name": full,
         "description": description,
-        "parameters": for_model_schema(schema),
+        "parameters": for_model_schema(without_dialect(schema)),
     }
     return {
         "name": full,
@@ -122,7 +122,8 @@ def _schema(raw: object) -> dict[str, Any]:
     if len(canonical_json(dict(raw))) > MAX_SCHEMA_CHARS:
         raise ToolError(f"its schema has more than {MAX_SCHEMA_CHARS:,} characters")
     schema: dict[str, Any] = {"type": "object", "properties": {}, **_cleaned(raw)}
-    schema.pop("$schema", None)
+    if not is_known_dialect(schema.get(DIALECT)):
+        schema.pop(DIALECT, None)
     if not isinstance(schema["properties"], dict):
         raise ToolError("its schema is wrong: the properties are no object")
     refuse_unsafe(schema)

@@ -35,6 +35,7 @@ AwaitCode = Callable[[], Awaitable[AuthorizationCodeResult]]
 CLIENT_NAME: Final = "nanocoder"
 PLACEHOLDER: Final = "http://127.0.0.1/callback"
 """Where no login takes place, the SDK wants an address all the same."""
+FIRST_ERROR: Final = 400
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
 CHALLENGE: Final = "WWW-Authenticate"
@@ -124,7 +125,10 @@ class SessionAuth(httpx2.Auth):
         header = str(response.headers.get(CHALLENGE, ""))[:CHALLENGE_CHARS]
         wants_more = response.status_code == FORBIDDEN and "insufficient_scope" in header
         if response.status_code != UNAUTHORIZED and not wants_more:
-            self.problem = ""
+            # The SDK tries an older revision after a refusal, and a server may answer that with
+            # another error: it says nothing of the login.
+            if response.status_code < FIRST_ERROR:
+                self.problem = ""
             return
         has_logged_in = bool(self._storage.kept.tokens)
         why = "asks for a login"

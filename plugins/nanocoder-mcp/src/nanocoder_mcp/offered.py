@@ -8,7 +8,7 @@ from nanocoder import Effect, Risk, Tool, ToolContext, ToolError, ToolResult, __
 
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import configured
-from nanocoder_mcp.raw_schema import RawSignature
+from nanocoder_mcp.raw_schema import RawSignature, without_dialect
 from nanocoder_mcp.server import PLUGIN, SAMPLER, Server
 from nanocoder_mcp.settings import Settings
 
@@ -106,7 +106,7 @@ def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Too
         # The time in which a person thinks is not the server's.
         timeout_s=0 if server.sampling and server.timeout_s is None else server.timeout_s,
         short=_short(definition) if original in server.for_small_models else "",
-        schema=definition["schema"],
+        schema=without_dialect(definition["schema"]),
         tokens=definition["tokens"],
     )
     return tool.owned(PLUGIN, __version__)
@@ -126,7 +126,7 @@ def _refusing(definition: Mapping[str, Any], why: str) -> Tool[..., Any]:
         signature=RawSignature(definition["schema"]),
         risk=Risk.SAFE,
         effects=frozenset({Effect.READ}),
-        schema=definition["schema"],
+        schema=without_dialect(definition["schema"]),
         tokens=definition["tokens"],
     )
 

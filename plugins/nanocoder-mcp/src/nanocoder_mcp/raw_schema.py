@@ -14,6 +14,8 @@ from nanocoder_schema import Signature
 MAX_PROBLEMS: Final = 8
 MAX_PROBLEM_CHARS: Final = 300
 BACKTRACKS: Final = 100_000
+DIALECT: Final = "$schema"
+"""The key that names the draft of JSON Schema: it decides what the other keys mean."""
 
 
 class RawSignature(Signature):
@@ -45,6 +47,20 @@ class RawSignature(Signature):
     @cached_property
     def _validator(self) -> Any:
         return validator_of(self._schema)
+
+
+def without_dialect(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *schema* as a model reads it, who need not know the draft that judges a call."""
+    return {key: value for key, value in schema.items() if key != DIALECT}
+
+
+def is_known_dialect(dialect: object) -> bool:
+    """Tell whether *dialect* names a draft of JSON Schema; others are read as the newest."""
+    try:
+        validator_of({DIALECT: dialect})
+    except ToolError:
+        return False
+    return True
 
 
 def refuse_unsafe(schema: Mapping[str, Any]) -> None:

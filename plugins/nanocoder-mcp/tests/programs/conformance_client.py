@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import nanocoder_mcp
 from nanocoder import ToolError
 from nanocoder_mcp.accepting import accept, ask_server
+from nanocoder_mcp.definitions import tool_name
 from nanocoder_mcp.login import log_in
 from nanocoder_mcp.server import server_of
 from nanocoder_mcp.settings import Settings
@@ -42,6 +43,7 @@ class Person:
         self.server = server_of("suite", table)
         self.settings = Settings({"suite": table})
         self.logins = 0
+        self.wanted_calls = context.get("toolCalls", ())
 
     def log_in(self):
         """Log in as a person does who follows the line that they read."""
@@ -61,23 +63,38 @@ class Person:
                 self.log_in()
 
     def call_all(self):
-        """Call each of its tools; 1 if one of them failed."""
+        """Make the calls that the suite asks for, or one of each tool; 1 if one of them failed."""
         options = {"approve": agree, "ask": first_choice, "settings": {"mcp": self.settings}}
         plugins = {"mcp": nanocoder_mcp}
         with opened(self.folder, plugins=plugins, interactive=True, **options) as (session, _):
-            for name, tool in session.tools.items():
-                properties = tool.parameters["properties"].items()
-                arguments = {
-                    key: VALUES.get(value.get("type"), "text") for key, value in properties
-                }
-                result, _ = called(session, name, arguments)
-                while result.error_class == "login_needed":
-                    self.log_in()
-                    result, _ = called(session, name, arguments)
-                print(name, result.output)
-                if result.is_error:
-                    return 1
-        return 0
+            calls = [(tool_name("suite", each["name"]), each) for each in self.wanted_calls]
+            pairs = [(name, without_nothing(each.get("arguments"))) for name, each in calls]
+            tools = session.tools
+            pairs = pairs or [(name, arguments_of(tools, tool)) for name, tool in tools.items()]
+            return max([self.call(session, *pair) for pair in pairs if pair[0] in tools], default=0)
+
+    def call(self, session, name, arguments):
+        """Call a tool; 1 if it failed."""
+        result, _ = called(session, name, arguments)
+        while result.error_class == "login_needed":
+            self.log_in()
+            result, _ = called(session, name, arguments)
+        print(name, result.output)
+        return int(result.is_error)
+
+
+def without_nothing(arguments):
+    """Return arguments without those that have no value: a model leaves them out."""
+    return {key: value for key, value in (arguments or {}).items() if value is not None}
+
+
+def arguments_of(tools, tool):
+    """Return arguments of each type; a schema that is wanted back is the first one as it came."""
+    properties = tool.parameters["properties"]
+    if properties.keys() == {"schema"}:
+        focal = next(each for name, each in tools.items() if name != tool.name)
+        return {"schema": focal.signature.json_schema}
+    return {key: VALUES.get(value.get("type"), "text") for key, value in properties.items()}
 
 
 def granted(url, context):

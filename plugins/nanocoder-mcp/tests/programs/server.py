@@ -9,6 +9,11 @@ from pathlib import Path
 KIND = sys.argv[1] if len(sys.argv) > 1 else "good"
 STATE = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+PAIR = {
+    "type": "object",
+    "properties": {"pair": {"type": "array", "items": [{"type": "number"}, {"type": "string"}]}},
+}
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 FORM = {
     "type": "object",
     "properties": {
@@ -71,6 +76,8 @@ def tools():
             {**echo, "execution": {"taskSupport": "required"}},
             {**echo, "name": "plain", "execution": {"taskSupport": "optional"}},
         ],
+        "old_draft": [{**echo, "inputSchema": {**PAIR, "$schema": DRAFT_7}}],
+        "own_draft": [{**echo, "inputSchema": {**TEXT, "$schema": "https://example.org/mine"}}],
         "many": [{**echo, "name": f"tool_{number}"} for number in range(5)],
     }
     if version == "2":
