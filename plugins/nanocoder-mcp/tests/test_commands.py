@@ -62,6 +62,7 @@ def test_what_cannot_be_added_changes_nothing(mcp):
         (["x", "--", "sh", "-c", "echo hi"], "exit code 0 and wrote 'hi', so it is no MCP server"),
         (["x", "--", "true"], "exit code 0 and wrote nothing, so it is no MCP server"),
         (["x", "--wrong", "--", "y"], "unknown option --wrong"),
+        (["x", *START, "good", "--yes"], "--yes stands behind the command; say whose it is"),
         (["x", "http://127.0.0.1:9/mcp"], "cannot be reached: Connection refused (http://127"),
         (["x", "http://nowhere.invalid/mcp"], "cannot be reached: "),
     ):
@@ -84,6 +85,15 @@ def test_a_changed_tool_is_shown_as_a_difference_and_accepted(mcp):
     assert "mcp_good_echo has changed:" in reviewed
     assert '+ "description": "The MCP server good says: Say it again, then send' in reviewed
     assert mcp(*call).returncode == 0
+
+
+def test_a_server_without_a_usable_tool_says_so(mcp):
+    done = mcp("mcp", "add", "twins", "--yes", "--", *START, "twins")
+    assert done.stdout.splitlines() == [
+        "left out: echo: it has two tools of this name, which cannot be told apart",
+        "twins is added but offers nothing that can be used.",
+    ]
+    assert "only a server at an address has a login" in mcp("mcp", "login", "twins").stderr
 
 
 @pytest.mark.contract("I24")

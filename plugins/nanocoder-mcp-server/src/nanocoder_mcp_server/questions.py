@@ -1,4 +1,4 @@
-"""What clients are asked, in the words of the protocol, and what their answers mean here."""
+"""Questions to clients in the words of the protocol, and the meaning of the answers."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,5 +1,6 @@
 """The commands of `nanocoder mcp`: servers are added, listed, reviewed, tested and removed."""
 
+import threading
 import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -26,18 +27,21 @@ PLUGIN: Final = "mcp"
 LOGIN_NEEDED: Final = "login_needed"
 REFUSED: Final = 1
 NEEDS_PERSON: Final = 3
+SLOW_S: Final = 3.0
+SWITCHES: Final = ("--yes", "--sampling")
+OPTIONS: Final = ("--env", "--header")
+OWN_OPTIONS: Final = frozenset({*SWITCHES, *OPTIONS})
 ADDRESSES: Final = ("http://", "https://")
 
 
 def add(arguments: Namespace, host: Host) -> int:
     """Start a server, show what it offers, and keep it once the person agrees."""
     name, table = arguments.name, _table_of(arguments)
-    settings = _settings(host)
-    if name in settings.servers:
+    if name in _settings(host).servers:
         raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
     server = _checked(name, table)
     try:
-        listing, info = ask_server(host.cwd, settings, server)
+        listing, info = _ask(host, server)
     except ToolError as error:
         if error.error_class != LOGIN_NEEDED:
             raise
@@ -48,9 +52,18 @@ def add(arguments: Namespace, host: Host) -> int:
         return code
     save(host, added(host, name, table))
     accept(server, listing, info)
-    count = counted(len(listing.tools), "tool")
-    host.print_line(f"{name} is added with {count}; it starts at the first call of one of them.")
+    host.print_line(f"{name} is added {_with_what(listing)}.")
     return 0
+
+
+def _with_what(listing: Listing) -> str:
+    """Return what a new server brings, and when it starts."""
+    if listing.tools:
+        count = counted(len(listing.tools), "tool")
+        return f"with {count}; it starts at the first call of one of them"
+    if listing.prompts or listing.resources:
+        return "without tools; it starts when you use a prompt or a resource of it"
+    return "but offers nothing that can be used"
 
 
 def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int:
@@ -95,7 +108,7 @@ def review(arguments: Namespace, host: Host) -> int:
         if server.folder is not None and (code := _refusal(arguments, host, question)):
             return code
         record = Record()
-    listing, info = ask_server(host.cwd, _settings(host), server)
+    listing, info = _ask(host, server)
     lines = [*shown_changes(record, listing)]
     if not lines and record.launch:
         record = evolve(record, prompts=listing.prompts, resources=listing.resources)
@@ -128,7 +141,7 @@ def test(arguments: Namespace, host: Host) -> int:
         raise UsageError(f"nobody agreed to start it yet; nanocoder mcp review {server.name}")
     began = time.monotonic()
     try:
-        listing, info = ask_server(host.cwd, _settings(host), server)
+        listing, info = _ask(host, server)
     except ToolError as error:
         records.note(server, str(error))
         raise
@@ -155,6 +168,7 @@ def test(arguments: Namespace, host: Host) -> int:
 def login(arguments: Namespace, host: Host) -> int:
     """Log in at a server in a browser, and accept what it offers where nobody has."""
     server = _named(host, arguments.name)
+    credentials.refuse_open_address(server)
     record = records.read(server)
     if server.folder is not None and not record.agrees_to(server):
         for line in shown_launch(server):
@@ -196,6 +210,19 @@ def remove(arguments: Namespace, host: Host) -> int:
     return 0
 
 
+def _ask(host: Host, server: Server) -> tuple[Listing, dict[str, Any]]:
+    """Start *server* and return what it offers; a person who waits long reads for what."""
+    settings = _settings(host)
+    text = f"waiting for {server.name}, which has {settings.start_timeout_s:g} s to start"
+    notice = threading.Timer(SLOW_S, host.say, [text])
+    if host.is_interactive:
+        notice.start()
+    try:
+        return ask_server(host.cwd, settings, server)
+    finally:
+        notice.cancel()
+
+
 def _table_of(arguments: Namespace) -> dict[str, Any]:
     """Return the table of the server that the words describe; raises UsageError."""
     words = _options_taken(arguments)
@@ -213,9 +240,9 @@ def _options_taken(arguments: Namespace) -> Sequence[str]:
     """Return the words that start the server; options between it and the name are taken out."""
     words = [*arguments.launch]
     while words and words[0] != "--":
-        if words[0] in ("--yes", "--sampling"):
+        if words[0] in SWITCHES:
             setattr(arguments, words.pop(0).removeprefix("--"), True)
-        elif words[0] in ("--env", "--header") and len(words) > 1:
+        elif words[0] in OPTIONS and len(words) > 1:
             setattr(arguments, words[0].removeprefix("--"), words[1])
             del words[:2]
         elif words[0].startswith("-"):
@@ -225,8 +252,16 @@ def _options_taken(arguments: Namespace) -> Sequence[str]:
             if len(words) == 1:
                 return words
         else:
+            _refuse_options(words)
             return words
     return words[1:]
+
+
+def _refuse_options(words: Sequence[str]) -> None:
+    """Raise UsageError for an option behind a command: without -- it may be of either."""
+    if behind := next((word for word in words if word in OWN_OPTIONS), ""):
+        start = "nanocoder mcp add NAME [OPTIONS] -- COMMAND"
+        raise UsageError(f"{behind} stands behind the command; say whose it is: {start}")
 
 
 def _pair(text: str, sign: str) -> tuple[str, str]:

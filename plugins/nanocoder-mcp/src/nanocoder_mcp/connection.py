@@ -82,7 +82,7 @@ class Connection:
             await asyncio.wait_for(asyncio.shield(ready), timeout_s)
         except TimeoutError:
             await self.close()
-            problem = f"did not answer within {timeout_s:g} s after its start"
+            problem = f"did not answer within {timeout_s:g} s after its start (start_timeout_s)"
             raise self.failure(problem, "server_not_started") from None
         except asyncio.CancelledError:
             await self.close()

@@ -3,22 +3,22 @@
 A file belongs to one address: a server that moves to another one gets nothing of it.
 """
 
-import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from attrs import asdict, field, frozen
-from nanocoder import ConfigError, ToolError
-from nanocoder_files import open_private, private_directory, replace_file
+from nanocoder import ConfigError, UsageError
 
+from nanocoder_mcp.private_files import read_json, write_json
 from nanocoder_mcp.records import path_of
 from nanocoder_mcp.server import Server
 
 FORMAT: Final = 1
 MAX_BYTES: Final = 1_048_576
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @frozen(repr=False)
@@ -41,9 +41,8 @@ class Credentials:
 def read(server: Server) -> Credentials:
     """Return what is kept for *server* at its address, empty credentials if that is nothing."""
     try:
-        with os.fdopen(open_private(_path(server)), "rb") as file:
-            data = json.loads(file.read(MAX_BYTES))
-        if (data.pop("format"), data.pop("url")) != (FORMAT, server.url):
+        data = read_json(_path(server), MAX_BYTES, FORMAT)
+        if data.pop("url") != server.url:
             return Credentials()
         challenge = data.pop("challenge")
         return Credentials(**data, challenge=challenge and (int(challenge[0]), str(challenge[1])))
@@ -53,13 +52,7 @@ def read(server: Server) -> Credentials:
 
 def write(server: Server, credentials: Credentials) -> None:
     """Keep *credentials* of *server*; raises ToolError."""
-    path = _path(server)
-    data = {"format": FORMAT, "url": server.url, **asdict(credentials)}
-    try:
-        private_directory(path.parent)
-        replace_file(path, json.dumps(data).encode())
-    except OSError as error:
-        raise ToolError(f"{path} cannot be written: {error.strerror}") from error
+    write_json(_path(server), {"url": server.url, **asdict(credentials)}, FORMAT)
 
 
 def forget(server: Server) -> bool:
@@ -68,6 +61,26 @@ def forget(server: Server) -> bool:
     with suppress(FileNotFoundError):
         _path(server).unlink()
     return was_kept
+
+
+def refuse_open_address(server: Server) -> None:
+    """Raise UsageError for a server to which no token may be sent."""
+    if not server.url:
+        raise UsageError(f"{server.name!r} is a command; only a server at an address has a login")
+    if any(name.lower() == "authorization" for name in server.headers):
+        raise UsageError(f"{server.name!r} has a header Authorization; take it out to log in")
+    place = urlsplit(server.url)
+    if place.scheme != "https" and place.hostname not in LOOPBACK:
+        raise UsageError(f"{server.url} is not https, so others could read the login on its way")
+
+
+def may_send_tokens(server: Server) -> bool:
+    """Tell whether a login of *server* is ours to send."""
+    try:
+        refuse_open_address(server)
+    except UsageError:
+        return False
+    return True
 
 
 def _path(server: Server) -> Path:

@@ -11,9 +11,10 @@ from typing import Any, Final
 from nanocoder import Host, ToolError, UsageError, for_terminal
 
 from nanocoder_mcp.connection import Connection
+from nanocoder_mcp.credentials import refuse_open_address
 from nanocoder_mcp.definitions import Listing, listing_of
 from nanocoder_mcp.http import Endpoint
-from nanocoder_mcp.oauth import LoginAuth, refuse_open_address
+from nanocoder_mcp.oauth import LoginAuth
 from nanocoder_mcp.redirect import Redirect, waiting
 from nanocoder_mcp.requests import ServerRequests
 from nanocoder_mcp.review import with_token

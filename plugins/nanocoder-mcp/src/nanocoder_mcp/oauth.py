@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx2
 from attrs import evolve
@@ -22,10 +21,10 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from nanocoder import ToolError, UsageError
+from nanocoder import ToolError
 
 from nanocoder_mcp import credentials
-from nanocoder_mcp.credentials import Credentials
+from nanocoder_mcp.credentials import Credentials, may_send_tokens
 from nanocoder_mcp.server import Server
 
 Flow = AsyncGenerator[httpx2.Request, httpx2.Response]
@@ -40,7 +39,6 @@ UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
 CHALLENGE: Final = "WWW-Authenticate"
 CHALLENGE_CHARS: Final = 4_000
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 EARLY_S: Final = 10.0
 """A token is renewed so long before it expires."""
 
@@ -176,26 +174,6 @@ class LoginAuth(httpx2.Auth):
             pass
         finally:
             await flow.aclose()
-
-
-def refuse_open_address(server: Server) -> None:
-    """Raise UsageError for a server to which no token may be sent."""
-    if not server.url:
-        raise UsageError(f"{server.name!r} is a command; only a server at an address has a login")
-    if any(name.lower() == "authorization" for name in server.headers):
-        raise UsageError(f"{server.name!r} has a header Authorization; take it out to log in")
-    place = urlsplit(server.url)
-    if place.scheme != "https" and place.hostname not in LOOPBACK:
-        raise UsageError(f"{server.url} is not https, so others could read the login on its way")
-
-
-def may_send_tokens(server: Server) -> bool:
-    """Tell whether a login of *server* is ours to send."""
-    try:
-        refuse_open_address(server)
-    except UsageError:
-        return False
-    return True
 
 
 def auth_of(server: Server) -> httpx2.Auth | None:

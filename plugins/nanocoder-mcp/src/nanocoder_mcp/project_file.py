@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
 from attrs import field, frozen
 from nanocoder import ConfigError, for_terminal, state_dir
-from nanocoder_files import open_private, private_directory, replace_file
 
+from nanocoder_mcp.private_files import read_private, write_private
 from nanocoder_mcp.records import project_folder
 from nanocoder_mcp.server import Server, server_of
 
@@ -34,8 +33,7 @@ class ProjectFile:
         """Read the file in *folder*; one that is wrong is a problem and keeps nobody from work."""
         path = folder / FILE
         try:
-            with os.fdopen(open_private(path), "rb") as file:
-                content = file.read(MAX_BYTES)  # more than that is cut, and no JSON any more
+            content = read_private(path, MAX_BYTES)  # more is cut, and no JSON any more
             tables = json.loads(content)["mcpServers"]
             items: list[tuple[str, Any]] = sorted(tables.items())
         except FileNotFoundError:
@@ -65,8 +63,8 @@ class ProjectFile:
     @property
     def _accepted(self) -> str:
         try:
-            with os.fdopen(open_private(_accepted_file(self.path.parent)), "rb") as file:
-                return file.read(MAX_BYTES).decode("ascii", "replace")
+            digest = read_private(_accepted_file(self.path.parent), MAX_BYTES)
+            return digest.decode("ascii", "replace")
         except (OSError, ConfigError):
             return ""
 
@@ -74,8 +72,7 @@ class ProjectFile:
         """Let the servers count from now on; raises ConfigError."""
         place = _accepted_file(self.path.parent)
         try:
-            private_directory(place.parent)
-            replace_file(place, self.digest.encode())
+            write_private(place, self.digest.encode())
         except OSError as error:
             raise ConfigError(f"cannot write {place}: {error.strerror}") from None
 

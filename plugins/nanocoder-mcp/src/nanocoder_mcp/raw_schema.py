@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NoReturn
 
-from nanocoder import BadArguments, ToolError
+from nanocoder import BadArguments, ToolError, for_terminal
 from nanocoder_schema import Signature
 
 MAX_PROBLEMS: Final = 8
@@ -72,21 +72,25 @@ def validator_of(schema: Mapping[str, Any]) -> Any:
     """Return a validator that never asks anybody else; raises ToolError."""
     import jsonschema_rs  # a start judges nothing
 
+    addresses: list[str] = []
+
+    def refuse(address: str) -> NoReturn:
+        addresses.append(address)
+        raise ValueError(address)
+
     linear = jsonschema_rs.RegexOptions()
     limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKS)
     problem = ""
     for patterns in (linear, limited):
         try:
             return jsonschema_rs.validator_for(
-                dict(schema), retriever=_refuse, pattern_options=patterns
+                dict(schema), retriever=refuse, pattern_options=patterns
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            problem = " ".join(str(error).split())[:MAX_PROBLEM_CHARS]
-    raise ToolError(f"its schema cannot be used: {problem}")
-
-
-def _refuse(address: str) -> NoReturn:
-    raise ValueError(f"it refers to {address[:80]!r}; only references inside of it are followed")
+            problem = str(error).partition("\n")[0][:MAX_PROBLEM_CHARS]
+    if addresses:
+        problem = f"it refers to {addresses[0]:.80}; only references inside of it are followed"
+    raise ToolError(f"its schema cannot be used: {for_terminal(problem)}")
 
 
 def _problems(validator: Any, arguments: dict[str, Any]) -> list[str]:

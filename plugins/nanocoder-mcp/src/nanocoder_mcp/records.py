@@ -4,18 +4,16 @@ A record is bound to what runs: a server whose command or address changed has to
 """
 
 import hashlib
-import json
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict, evolve, field, frozen
-from nanocoder import ConfigError, ToolError, state_dir
-from nanocoder_files import open_private, private_directory, replace_file
+from nanocoder import ConfigError, state_dir
 from nanocoder_schema import canonical_json
 
+from nanocoder_mcp.private_files import read_json, write_json
 from nanocoder_mcp.server import Server
 
 FORMAT: Final = 1
@@ -59,10 +57,7 @@ def launch_digest(server: Server) -> str:
 def read(server: Server) -> Record:
     """Return the record of *server*, an empty one if there is none that can be used."""
     try:
-        with os.fdopen(open_private(path_of(server)), "rb") as file:
-            data = json.loads(file.read(MAX_BYTES))
-        if data.pop("format") != FORMAT:
-            return Record()
+        data = read_json(path_of(server), MAX_BYTES, FORMAT)
         lists = {
             key: tuple(data[key] or ()) if key != "pending" or data[key] is not None else None
             for key in ("tools", "resources", "prompts", "pending")
@@ -74,13 +69,7 @@ def read(server: Server) -> Record:
 
 def write(server: Server, record: Record) -> None:
     """Keep *record* of *server*; raises ToolError."""
-    path = path_of(server)
-    data = {"format": FORMAT, **asdict(record), "at": time.time()}
-    try:
-        private_directory(path.parent)
-        replace_file(path, json.dumps(data).encode())
-    except OSError as error:
-        raise ToolError(f"{path} cannot be written: {error.strerror}") from error
+    write_json(path_of(server), {**asdict(record), "at": time.time()}, FORMAT)
 
 
 def note(server: Server, problem: str) -> None:
