@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
 
-from nanocoder_policy_rules.command_search import LEADING, Segment, Text, program
+from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.computed_words import LEADING
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.shell import compile_once
 

@@ -10,6 +10,7 @@ from attrs import evolve
 from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import paths, shell, workspace_programs
+from nanocoder_policy_rules.brought_names import Brought, brought_along
 from nanocoder_policy_rules.command_search import Text, recognised_text, unknown_text
 from nanocoder_policy_rules.named_places import NamedPlaces
 from nanocoder_policy_rules.reach import Reach
@@ -79,6 +80,11 @@ class Case:
     def places(self) -> NamedPlaces:
         """The places that the words of the command may name, wherever it goes."""
         return NamedPlaces(self.text, self.simples if self.command else None, self.reach)
+
+    @cached_property
+    def brought(self) -> Brought:
+        """The first protected name that comes along with a folder that the command copies."""
+        return brought_along(self.text, self.places, self.reach)
 
     @cached_property
     def keeps_paths(self) -> bool:

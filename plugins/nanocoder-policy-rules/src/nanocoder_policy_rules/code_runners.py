@@ -4,12 +4,12 @@ A program that is started by its own name, with a file, does what that file says
 a pipe or in a setting is something else: it computes the names of files, so nothing shows them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from nanocoder_policy_rules import candidates, git_words, reading_commands, runners
-from nanocoder_policy_rules.command_search import LEADING
+from nanocoder_policy_rules.computed_words import LEADING
 from nanocoder_policy_rules.shell import ASSIGNMENT, compile_once, remember
 from nanocoder_policy_rules.spellings import leaves_braces
 from nanocoder_policy_rules.stream_programs import is_plain_awk, is_plain_sed
@@ -68,6 +68,7 @@ _FILE_URL = r"(?i).*\bfile:.*[%\[\]{}*?\\].*"
 _RUNS_FOUND: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _WRAPPERS: Final = frozenset(("flock", "ltrace", "script", "su", "catchsegv", "chrt", "xvfb-run"))
 _TEXT: Final = frozenset(("echo", "printf", "grep", "egrep", "fgrep", "rg"))
+_SHOWING: Final = frozenset(("echo", "cat", "tee", "true", ":", "set", "cd", "if", "then", "fi"))
 
 
 @remember
@@ -100,6 +101,56 @@ def code_runner(text: str) -> str:
             if _runs_code(name, rest):
                 return name
     return ""
+
+
+@remember
+def gets_unseen_code(text: str) -> bool:
+    """Tell whether a shell gets code that the words of *text* do not show, and no file holds."""
+    if not any(shell in text for shell in SHELLS):
+        return False
+    return any(map(_has_unseen_code, _texts(text)))
+
+
+def _texts(text: str, depth: int = 0) -> Iterator[str]:
+    yield text
+    words = (word for words, _ in candidates.commands_in(text) for word in words[1:])
+    for word in dict.fromkeys(word for word in words if " " in word) if depth < _MAX_DEPTH else ():
+        yield from _texts(word, depth + 1)
+
+
+def _has_unseen_code(text: str) -> bool:
+    commands = list(candidates.commands_in(text))
+    takes_all = "<(" in text or "{" in text or "(" in text
+    sources: list[Sequence[str]] = [words for words, _ in commands] if takes_all else []
+    for words, is_piped in commands:
+        if not takes_all:
+            sources = sources if is_piped else []
+        for name, rest in _started(words) if words[0] not in _TEXT else ():
+            if name in SHELLS and _takes_code(name, rest, text, sources, is_piped=is_piped):
+                return True
+        if not takes_all:
+            sources.append(words)
+    return False
+
+
+def _takes_code(
+    name: str, rest: Sequence[str], text: str, sources: Iterable[Sequence[str]], *, is_piped: bool
+) -> bool:
+    """Tell whether a shell takes code from a pipe or a substitution that is not plain text."""
+    if "<<<" in text and any(map(_is_computed, rest)):
+        return True
+    is_fed = is_piped or "<(" in text
+    return is_fed and _runs_input(name, rest) and not all(map(_shows, sources))
+
+
+def _shows(words: Sequence[str]) -> bool:
+    """Tell whether what a command puts out stands in its words, or in a file."""
+    name = words[0].rpartition("/")[2]
+    return name in SHELLS or (name in _SHOWING and not any(map(_is_computed, words)))
+
+
+def _is_computed(word: str) -> bool:
+    return not {"$", "`"}.isdisjoint(word)
 
 
 def _commands(text: str, depth: int = 0) -> Iterator[tuple[list[str], bool]]:

@@ -10,10 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from nanocoder_policy_rules import code_runners
+from nanocoder_policy_rules.computed_words import (
+    SIGNS,
+    WILD,
+    has_placeholder,
+    has_signs,
+    mark_computed,
+    programs,
+    stands_for,
+)
 from nanocoder_policy_rules.copied_programs import COMPUTED, copied_programs
 from nanocoder_policy_rules.git_words import plain_words
 from nanocoder_policy_rules.reach import Anywhere
@@ -28,28 +38,12 @@ _LITTER = r"\\\n|[\\'\"]"
 _GAPS = r"[\s(){}<>`,=;&|]+"
 _INNER_GAPS = r"[!$:@\[\]*?#~%^+]+"
 _ALL_GAPS = r"[\s(){}<>`,=!;&|$:@\[\]*?#~%^+]+"
-_VARIABLE = r"\$\{[^}\s]{0,64}+\}|\$\{?(?:\w++|[@*#?!$-])"
-_CLASS = r"\[[^\[\]\s]{0,64}+(?:\[[:.=]\w{1,16}+[:.=]\][^\[\]\s]{0,64}+){1,8}+\]"  # [[:alpha:]_]
-_SUBSTITUTION = r"\$\(|`"
-_ASSIGNMENTS = r"\s*+(?:[A-Za-z_]\w*+\+?=[^\s$`(]*+\s++)*+"
 _SHORT_FLAGS = r"-[A-Za-z]+"
-_WILD: Final = frozenset(("*", "?", "[", COMPUTED))
-_SIGNS: Final = _WILD | {"$", "`"}
-
 _FEEDS: Final = frozenset(("xargs", "parallel"))  # the program that they run may come before them
 _REDEFINES: Final = frozenset(
     (
         *("alias", "hash", "enable", "shopt", "eval", "source", ".", "exec", "set", "declare"),
         *("typeset", "export", "readonly", "local", "trap", "bind", "function", "unset"),
-    )
-)
-# A program is expected after these words.
-LEADING: Final = frozenset(
-    (
-        *("$", "!", "do", "then", "else", "elif", "if", "while", "until", "sudo", "doas", "env"),
-        *("nohup", "nice", "ionice", "timeout", "time", "setsid", "stdbuf", "watch", "xargs"),
-        *("exec", "command", "builtin", "eval", "coproc", "taskset", "prlimit", "setarch"),
-        *("systemd-run", "runuser", "fakeroot", "chroot", "unshare", "nsenter", "strace"),
     )
 )
 # These read and write files in their arguments, and never run a word as a program.
@@ -154,20 +148,26 @@ class Text:
                 return Match.YES
             if _is_in_a_row(rule_words, self._all_words):
                 return Match.YES
-        maybe = any(_may_become(rule_words, words) for words in self._computed)
-        return Match.MAYBE if maybe or self.copies(rule_words[0]) else Match.NO
+        maybe = self.gets_unseen_code or self.copies(rule_words[0])
+        maybe = maybe or any(_may_become(rule_words, words) for words in self._computed)
+        return Match.MAYBE if maybe else Match.NO
 
     def copies(self, name: str) -> bool:
         """Tell whether the command may copy the program *name*, or link to it."""
-        return any(copied == name or _stands_for(copied, name) for copied in self._copied)
+        return any(copied == name or stands_for(copied, name) for copied in self._copied)
 
     @property
     def is_computed(self) -> bool:
         """Tell whether a part of the command, or of a later one, is known only when it runs."""
-        return bool(self._computed or self._copied)
+        return bool(self._computed or self._copied or self.gets_unseen_code)
+
+    @cached_property
+    def gets_unseen_code(self) -> bool:
+        """Tell whether a shell gets code that the text does not show."""
+        return code_runners.gets_unseen_code(self.text)
 
     def _can_hold(self, rule_words: Sequence[str]) -> bool:
-        names = (want for want in rule_words if want[:1] != "-" and _WILD.isdisjoint(want))
+        names = (want for want in rule_words if want[:1] != "-" and WILD.isdisjoint(want))
         return all(name in self.words for name in names)
 
     @cached_property
@@ -181,25 +181,25 @@ class Text:
     @cached_property
     def _computed(self) -> list[list[str]]:
         """The commands with a word that is computed, each marked."""
-        if _SIGNS.isdisjoint(self.text):
+        if not has_signs(self.text):
             return []
-        if self._simples is None:
+        if self._simples is None or has_placeholder(self.text):
             scripts = _pieces(self.text)
             pieces = dict.fromkeys(piece for script in scripts for _, piece in script)
         else:
             pieces = dict.fromkeys(
                 " ".join(segment.words) for segment in self.segments if not segment.sure
             )
-        marked = (_mark_computed(piece) for piece in pieces if not _SIGNS.isdisjoint(piece))
-        return [words for words in marked if any(not _WILD.isdisjoint(word) for word in words)]
+        marked = (mark_computed(piece, _split) for piece in pieces if has_signs(piece))
+        return [words for words in marked if any(not WILD.isdisjoint(word) for word in words)]
 
     @cached_property
     def _copied(self) -> list[str]:
         """The programs that the command may copy, under whatever name."""
-        if _SIGNS.isdisjoint(self.text) and "bin" not in self.text:
+        if SIGNS.isdisjoint(self.text) and "bin" not in self.text:
             return []
         raw = dict.fromkeys(piece for script in _pieces(self.text) for _, piece in script)
-        return copied_programs(self.text, map(_mark_computed, raw), raw)
+        return copied_programs(self.text, (mark_computed(piece, _split) for piece in raw), raw)
 
 
 @remember
@@ -291,14 +291,6 @@ def _split(piece: str) -> list[str]:
     return [word for word in compile_once(_GAPS).split(bare) if word]
 
 
-def _mark_computed(piece: str) -> list[str]:
-    """Return a command's words without leading assignments; a mark replaces computed parts."""
-    command = compile_once(_ASSIGNMENTS).sub("", piece, count=1)
-    command = compile_once(_CLASS).sub("?", command)
-    substituted = compile_once(_SUBSTITUTION).sub(f"{COMPUTED} ", command)
-    return _split(compile_once(_VARIABLE).sub(COMPUTED, substituted))
-
-
 def _occurs(rule_words: Sequence[str], segment: Segment) -> bool:
     """Tell whether the words are in a segment in this order; options may be anywhere."""
     names, position = segment.names, 0
@@ -313,7 +305,7 @@ def _occurs(rule_words: Sequence[str], segment: Segment) -> bool:
                 return False
             position = index + 1
             continue
-        if not segment.sure and _WILD.isdisjoint(want) and want not in segment.vocabulary:
+        if not segment.sure and WILD.isdisjoint(want) and want not in segment.vocabulary:
             return False
         for at in range(position, len(names)):
             if _is_word(names[at], want):
@@ -340,7 +332,7 @@ def _has_option(want: str, segment: Segment, *, same_case: str = "") -> bool:
 
 
 def _is_word(word: str, want: str) -> bool:
-    if _WILD.isdisjoint(want):
+    if WILD.isdisjoint(want):
         return want in (word, word.rpartition("/")[2])
     return fnmatchcase(word, want) or fnmatchcase(word.rpartition("/")[2], want)
 
@@ -367,31 +359,24 @@ def _may_become(rule_words: Sequence[str], words: Sequence[str]) -> bool:
     """Tell whether a computed word could make *words* the command that a rule is about."""
     first, *others = rule_words
     second = others[0] if others else ""
+    if not others and any(stands_for(word, first) for word in programs(words)):
+        return True
     # A repeated word is checked once with each of its neighbours.
     for before, word, following in dict.fromkeys(
         zip(["", *words[:-1]], words, [*words[1:], ""], strict=True)
     ):
-        if _WILD.isdisjoint(word):
+        if WILD.isdisjoint(word):
             continue
-        if _stands_for(word, first):
-            if not others and (not before or before in LEADING):
-                return True
-            if others and (_is_word(following, second) or _stands_for(following, second)):
-                return True
+        is_next = _is_word(following, second) or stands_for(following, second)
+        if others and is_next and stands_for(word, first):
+            return True
         if before and COMPUTED in word and _follows(before, word, rule_words):
             return True
-    starts = words[:1] if words and _stands_for(words[0], first) else ()
+    starts = words[:1] if words and stands_for(words[0], first) else ()
     return bool(starts and others) and _occurs(rule_words, Segment([first, *words[1:]]))
 
 
 def _follows(before: str, word: str, rule_words: Sequence[str]) -> bool:
     """Tell whether a computed word is where the next word of a rule is expected."""
     pairs = pairwise(rule_words)
-    return any(_is_word(before, first) and _stands_for(word, second) for first, second in pairs)
-
-
-@lru_cache(maxsize=4_096)
-def _stands_for(word: str, want: str) -> bool:
-    """Tell whether a word with wildcards or a computed part could be *want*."""
-    pattern = word.rpartition("/")[2].replace(COMPUTED, "*")
-    return not _WILD.isdisjoint(pattern) and fnmatchcase(want, pattern)
+    return any(_is_word(before, first) and stands_for(word, second) for first, second in pairs)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
+_TAKES_NAMES: Final = frozenset(("xargs", "parallel"))
 # Deeds that others see at once, or that no undo reverts, by the words that a rule would allow.
 _LASTING: Final = {
     ("git", "push"): "pushes to another repository",
@@ -75,6 +76,8 @@ def allow_by_rules(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
         return None
     directory, rest = after_cd(case.simples, case.reach)
     used: list[Rule] = []
+    if not _fed_names_are_inside(rest, case, directory):
+        return None
     for simple in rest:
         if is_safe(with_input(simple), case.reach, directory) and not case.own_program:
             continue
@@ -134,6 +137,19 @@ def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
     return is_safe(with_input(simple), case.reach, directory)
+
+
+def _fed_names_are_inside(simples: Sequence[shell.Simple], case: "Case", directory: str) -> bool:
+    """Tell whether what a pipe gives to xargs as names of files stands for files inside."""
+    upstream: list[str] = []
+    for simple in simples:
+        upstream = upstream if simple.join == "|" else []
+        if simple.words[0] in _TAKES_NAMES and simple.join == "|":
+            parts = (part for word in upstream for part in paths_in(word) if part)
+            if not all(case.reach.may_read(part, directory) for part in parts):
+                return False
+        upstream = [*upstream, *simple.words[1:]]
+    return True
 
 
 def _stays_inside(simple: shell.Simple, rule: Rule, case: "Case", directory: str) -> bool:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules import reading_commands
+from nanocoder_policy_rules import git_words, reading_commands
 from nanocoder_policy_rules.command_search import Segment, Text, program
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.removal import is_recursive
@@ -31,7 +31,7 @@ _PAIR: Final = 2
 _WITH_TARGET: Final = frozenset(("cp", "scp", "rsync", "mv", "ln"))
 _USES_FOUND: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir", "-files0-from"))
 _READS_NAMES: Final = frozenset(("xargs", "parallel", "cpio", "read", "mapfile", "readarray"))
-PROGRAMS: Final = _SEARCHES | {"find"} | _LETTERS.keys()
+PROGRAMS: Final = _SEARCHES | {"find", "ls"} | _LETTERS.keys()
 
 
 class Descent(NamedTuple):
@@ -47,11 +47,18 @@ def descents(text: Text) -> Iterator[Descent]:
     if PROGRAMS.isdisjoint(text.words):
         return
     uses_names = not _READS_NAMES.isdisjoint(text.words)
+    # Another command of the text may show the files that git keeps.
+    shows = "git" in text.words and any(
+        git_words.shows_content(each.words) for each in text.segments
+    )
+    uses_listed = uses_names or "$(" in text.text or "`" in text.text
     for segment in text.segments:
         for at, name in _programs(segment):
             # Ripgrep searches what a pipe gives it, and a folder only if it is named.
             piped = ["-"] if segment.join == "|" and name == "rg" else []
-            descent = _descent(name, [*segment.words[at:], *piped], uses_names=uses_names)
+            words = [*segment.words[at:], *piped]
+            descent = _of_listing(name, words) if uses_listed else None
+            descent = descent or _descent(name, words, uses_names=uses_names, shows=shows)
             if descent is not None:
                 yield descent
 
@@ -64,14 +71,16 @@ def _programs(segment: Segment) -> Iterator[tuple[int, str]]:
             yield next(at for at, word in enumerate(words) if program(word) == name), name
 
 
-def _descent(name: str, words: Sequence[str], *, uses_names: bool) -> Descent | None:
+def _descent(name: str, words: Sequence[str], *, uses_names: bool, shows: bool) -> Descent | None:
     if name in _SEARCHES:
         searched = reading_commands.searched_folders([name, *words[1:]])
         return Descent(name, *searched) if searched else None
     if name == "find":
         return _of_find(words, uses_names=uses_names)
     if name == "git":
-        return _of_git(words)
+        return _of_git(words, shows=shows)
+    if name == "ls":
+        return None
     copies = _of_copies(name, words[1:])
     if name != "ln" or copies is None:
         return copies
@@ -85,10 +94,25 @@ def _of_find(words: Sequence[str], *, uses_names: bool) -> Descent | None:
     return Descent("find", words[1:end] or (".",))
 
 
-def _of_git(words: Sequence[str]) -> Descent | None:
+def _of_listing(name: str, words: Sequence[str]) -> Descent | None:
+    """Return the folders whose names a command puts out for another one that opens the files."""
+    operands = [word for word in words[1:] if word[:1] != "-"]
+    if name == "git":
+        is_listing = "ls-files" in operands and _has_option(words, "o", "--others")
+        return Descent("git ls-files", [HERE]) if is_listing else None
+    if name != "ls":
+        return None
+    return Descent(
+        name, operands or [HERE], hidden=_has_option(words, "aAf", "--all", "--almost-all")
+    )
+
+
+def _of_git(words: Sequence[str], *, shows: bool) -> Descent | None:
     if "grep" in words[1:3]:
         return Descent("git grep", (".",))
     operands = [word for word in words[1:] if word[:1] != "-"]
+    if descent := _kept_by_git(words, operands, shows=shows):
+        return descent
     if "diff" not in operands:
         return None
     compared = operands[operands.index("diff") + 1 :]
@@ -96,6 +120,17 @@ def _of_git(words: Sequence[str]) -> Descent | None:
     # Outside of a repository git compares two folders even without the option.
     is_pair = len(compared) == _PAIR and not compared[0].startswith(("HEAD", "@"))
     return Descent("git diff", compared) if is_plain or is_pair else None
+
+
+def _kept_by_git(words: Sequence[str], operands: Sequence[str], *, shows: bool) -> Descent | None:
+    """Return what git copies into the repository though it ignores it: later commands show it."""
+    if "add" in operands and (shows or _has_option(words, "f", "--force")):
+        folders = operands[operands.index("add") + 1 :]
+        return Descent("git add", [each.removeprefix(":/") or HERE for each in folders] or [HERE])
+    after = operands[operands.index("stash") + 1 :] if "stash" in operands else ["list"]
+    if (not after or after[0] in {"push", "save"}) and _has_option(words, "a", "--all"):
+        return Descent("git stash", [HERE])
+    return None
 
 
 def linked_places(words: Sequence[str]) -> list[str]:
@@ -107,6 +142,15 @@ def linked_places(words: Sequence[str]) -> list[str]:
     places = [os.path.join(folder, target) for folder in folders if folder for target in targets]
     # A link that is moved leads elsewhere.
     return list(dict.fromkeys([*places, *(each.replace("../", "") for each in targets)]))
+
+
+def _has_option(words: Sequence[str], letters: str, *names: str) -> bool:
+    return any(
+        word.startswith("--") and any(name.startswith(word) for name in names)
+        if word[:2] == "--" != word
+        else word[:1] == "-" and not set(letters).isdisjoint(word)
+        for word in words
+    )
 
 
 def _of_copies(name: str, arguments: Sequence[str]) -> Descent | None:

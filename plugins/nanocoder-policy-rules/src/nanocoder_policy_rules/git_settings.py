@@ -3,6 +3,7 @@
 from typing import Final
 
 from nanocoder_policy_rules.command_search import Segment
+from nanocoder_policy_rules.shell import compile_once
 
 STARTS: Final = "that setting decides which programs git starts"
 # The value of each of these keys is a program, or names one, or more settings.
@@ -10,9 +11,15 @@ _KEYS: Final = (
     *("fsmonitor", "textconv", "external", "sshcommand", "pager", "editor", "hookspath", "program"),
     *("helper", "command", "cmd", "driver", "clean", "smudge", "process", "askpass", "difffilter"),
     *("gitproxy", "uploadpack", "receivepack", "vcs", "packobjectshook", "templatedir"),
-    *("alternaterefscommand", "worktreeconfig"),
+    *("alternaterefscommand", "worktreeconfig", "worktree", "insteadof", "pushinsteadof"),
 )
-_SECTIONS: Final = ("include", "includeif", "alias", "filter")
+_SECTIONS: Final = ("include", "includeif", "alias", "filter", "protocol")
+# A section that gets another name may become one of these.
+_RENAMES: Final = frozenset(("--rename-section", "rename-section"))
+# `ext::sh -c x` is an address by which git starts a program.
+_HELPER = r"[A-Za-z][\w+.-]*::.*"
+_SETS_ADDRESS: Final = frozenset(("remote", "submodule", "config"))
+SUBCOMMANDS: Final = frozenset(("config", "init", "clone", "remote", "submodule"))
 _MAKES: Final = frozenset(("init", "clone"))
 _READS: Final = frozenset(("get", "--get", "--get-all", "--get-regexp", "--unset", "--list", "-l"))
 
@@ -26,8 +33,14 @@ def setting_of_program(segment: Segment) -> str:
         option = next((word for word in segment.words if word.startswith("--te")), "")
         if option:
             return option
+    if "git" in segment.vocabulary and not _SETS_ADDRESS.isdisjoint(segment.vocabulary):
+        is_helper = compile_once(_HELPER).fullmatch
+        if address := next(filter(is_helper, segment.words), ""):
+            return address
     if not {"git", "config"} <= segment.vocabulary or not _READS.isdisjoint(segment.words):
         return ""
+    if renaming := next(filter(_RENAMES.__contains__, segment.words), ""):
+        return renaming
     return next(filter(_is_program, segment.words), "")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from nanocoder_policy_rules.shell import compile_once
+
 # Options of git itself, before its subcommand.
 _ALONE: Final = frozenset(
     (
@@ -26,6 +28,18 @@ RUNS: Final = (
     *("--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--open-files-in-pager"),
     *("--output", "--config", "--config-env", "--exec-path", "--template", "--extcmd"),
     *("--textconv", "--interactive"),
+)
+_SHOWING: Final = frozenset(
+    (
+        *("diff", "show", "log", "blame", "annotate", "grep", "archive", "format-patch", "stash"),
+        *("cat-file", "whatchanged", "range-diff", "fast-export", "reflog", "diff-tree", "bundle"),
+        *("diff-index", "diff-files", "checkout-index", "difftool", "commit"),
+    )
+)
+_PATCHES: Final = r"-p|-u|--patch.*|-[SGL].*|-U.*|--unified.*|--word-diff.*|--cc|-c|-m"
+_VERBOSE: Final = r"-[a-zA-Z]*v[a-zA-Z]*|--verb.*"
+_ONLY_NAMES: Final = frozenset(
+    ("--stat", "--numstat", "--shortstat", "--name-only", "--name-status", "--quiet", "--no-patch")
 )
 RUNS_SHORT: Final = {"clone": "cu", "grep": "O", "rebase": "xi", "difftool": "x"}
 
@@ -68,3 +82,13 @@ def running_option(words: Sequence[str]) -> str:
         elif word.startswith("-") and word[1:2] and word[1] in letters:
             return word
     return ""
+
+
+def shows_content(words: Sequence[str]) -> bool:
+    """Tell whether a git command may put out what is in files, of a commit or of the index."""
+    name = next((word for word in words[1:] if word in _SHOWING), "") if "git" in words else ""
+    if name in {"log", "reflog", "stash"}:
+        return any(map(compile_once(_PATCHES).fullmatch, words))
+    if name == "commit":
+        return any(map(compile_once(_VERBOSE).fullmatch, words))
+    return bool(name) and _ONLY_NAMES.isdisjoint(words)

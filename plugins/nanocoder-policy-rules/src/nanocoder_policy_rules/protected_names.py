@@ -1,11 +1,18 @@
 """The step of judging for protected names: files that decide what runs later."""
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Mode, Verdict
 
-from nanocoder_policy_rules import expansion, git_settings, paths, shell, written_files
+from nanocoder_policy_rules import (
+    expansion,
+    git_settings,
+    paths,
+    shell,
+    written_files,
+)
 from nanocoder_policy_rules.named_places import MAX_PLACES
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ def needs_person(case: "Case") -> Verdict | None:
     return (
         _protected_word(case)
         or _protected_target(case)
+        or _brought_along(case)
         or _loosening_command(case)
         or _setting_of_git(case)
     )
@@ -42,7 +50,10 @@ def _with_end(path: "ResolvedPath") -> str:
 
 def _protected_word(case: "Case") -> Verdict | None:
     words = case.words
-    values = (value for word in words for value in written_files.attached_values(word))
+    values = chain(
+        (value for word in words for value in written_files.attached_values(word)),
+        written_files.written_by_sed(case.text),
+    )
     for number, (word, path) in enumerate(case.places.of([*words, *values])):
         if number > MAX_PLACES:
             text = shell.clip_line(case.started)
@@ -65,6 +76,11 @@ def _protected_target(case: "Case") -> Verdict | None:
             if why:
                 return _ask_person(case, repr(target.word), why)
     return _unpacking_command(case)
+
+
+def _brought_along(case: "Case") -> Verdict | None:
+    brought = case.brought
+    return _ask_person(case, repr(brought.path), brought.reason) if brought.path else None
 
 
 def _unpacking_command(case: "Case") -> Verdict | None:
@@ -94,7 +110,7 @@ def _loosening_command(case: "Case") -> Verdict | None:
 def _setting_of_git(case: "Case") -> Verdict | None:
     """Look for a command that sets which programs git starts later."""
     words = case.text.words
-    if "git" not in words or not {"config", "init", "clone"} & words.keys():
+    if "git" not in words or not git_settings.SUBCOMMANDS & words.keys():
         return None
     setting = next(filter(None, map(git_settings.setting_of_program, case.text.segments)), "")
     return _ask_person(case, repr(setting), git_settings.STARTS) if setting else None

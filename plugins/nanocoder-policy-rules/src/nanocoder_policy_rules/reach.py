@@ -13,6 +13,7 @@ from nanocoder_policy_rules.shell import compile_once
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
+    from nanocoder_kit_git import Repository
 
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
@@ -159,21 +160,40 @@ class Reach:
             return False  # git shows what is outside of the workspace
         if reason_not_plain(folder) is not None:
             return False
-        return not content or not self._hides_tracked(repository.top, f"{repository.own}/index")
+        return not content or next(self._tracked_and_hidden(repository), None) is None
 
-    def _hides_tracked(self, top: str, index: str) -> bool:
-        """Tell whether a file that *index* names may not be read."""
+    def hidden_in_commits(self, directory: str, named: Sequence[str]) -> str:
+        """Return a file in the index that may not be read, or "".
+
+        Words of *named* that exist are what git is asked for; without one it is asked for all.
+        """
+        from nanocoder_kit_git import find_repository
+
+        folder = os.path.realpath(os.path.join(self.folder, directory))
+        repository = find_repository(folder)
+        if repository is None:
+            return ""
+        places = [os.path.realpath(os.path.join(folder, word)) for word in named]
+        folders = [place for place in places if os.path.exists(place)] or [repository.top]
+        return next(self._tracked_and_hidden(repository, folders), "")
+
+    def _tracked_and_hidden(
+        self, repository: "Repository", folders: Sequence[str] = ()
+    ) -> Iterator[str]:
+        """Yield the files in the index of *repository* that may not be read, below *folders*."""
         from nanocoder_kit_git import tracked_files
 
         names: dict[str, dict[str, None]] = {}
-        for path in tracked_files(index):
+        for path in tracked_files(f"{repository.own}/index"):
+            place = os.path.join(repository.top, path)
+            if folders and not any(f"{place}/".startswith(f"{top}/") for top in folders):
+                continue
             parts = path.split("/")
             for at, name in enumerate(parts):
                 names.setdefault("/".join(parts[:at]), {})[name] = None
-        return any(
-            self.hidden_among(os.path.join(top, folder), list(each))
-            for folder, each in names.items()
-        )
+        for folder, each in names.items():
+            hidden = self.hidden_among(os.path.join(repository.top, folder), list(each))
+            yield from (os.path.join(folder, name) for name in sorted(hidden))
 
     def is_output(self, path: "ResolvedPath") -> bool:
         """Tell whether *path* is the whole output of an earlier call, which may be read."""

@@ -19,6 +19,7 @@ RUNNERS: Final = frozenset(
         *("npx", "bunx", "uvx", "pipx", "pnpx", "uv", "poetry", "ssh", "scp", "rsync", "docker"),
         *("podman", "kubectl", "tcpdump", "man", "less", "more", "open"),
         *("xdg-open", "osascript", "powershell", "pwsh", "curl", "wget"),
+        *("sqlite3", "psql", "mysql", "mariadb", "m4", "dc", "tclsh", "expect", "wish"),
     }
 )
 # The second word of these only says how they run the third.
@@ -46,6 +47,14 @@ _GIT_RUNNERS: Final = frozenset(
 _RISKY: Final = {
     "date": ("-s", "--set"),
     "du": ("-L", "--dereference"),
+    **dict.fromkeys(
+        ("gcc", "cc", "g++", "c++", "clang", "clang++"),
+        ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
+    ),
+    "go": ("-exec", "-toolexec", "-vettool", "-overlay"),
+    "mypy": ("--python-executable",),
+    "openssl": ("-engine", "-provider-path", "-config"),
+    "cargo": ("--config",),
     "find": (
         *("-L", "-follow"),
         *("-exec", "-execdir", "-ok", "-okdir", "-delete"),
@@ -65,6 +74,7 @@ _RISKY: Final = {
             "--remove-files",
         ),  # writing outside the workspace, deleting what it packs
     ),
+    "split": ("--filter",),
     "tree": ("-o", "-l"),
     "xxd": ("-r",),
     "zip": ("-T", "--unzip-command"),
@@ -83,6 +93,10 @@ _RISKY_GIT: Final = {
     "branch": ("-d", "-D", "-f", "-M", "-C", "--delete", "--force"),
     "tag": ("-d", "-f", "--delete", "--force"),
 }
+# With these `-exec` is an option, and not five of them.
+_OPTIONS_ARE_WORDS: Final = frozenset(
+    ("find", "go", "gcc", "cc", "g++", "c++", "clang", "clang++", "openssl")
+)
 _CHAINS: Final = ("&&", "||", ";", "|")
 _CHANGED = r"[$`~><&(){}\\#!]"  # a shell replaces these
 
@@ -183,17 +197,19 @@ def risky_option(words: Sequence[str], named: Sequence[str]) -> str:
         return next(iter(_RUNNING_WORDS[program] & {*words[1:2]}), "")
     if program == "tar" and rest and words[1] == rest[0] and not rest[0].startswith("-"):
         rest[0] = f"-{rest[0]}"  # `tar xf` is the old form of `tar -xf`
-    return _first_of(_RISKY.get(program, ()), rest, is_find=program == "find")
+    return _first_of(_RISKY.get(program, ()), rest, in_words=program in _OPTIONS_ARE_WORDS)
 
 
-def _first_of(options: Sequence[str], words: Sequence[str], *, is_find: bool = False) -> str:
+def _first_of(options: Sequence[str], words: Sequence[str], *, in_words: bool = False) -> str:
     """Return the first of *words* that is, or begins, one of *options*."""
-    short = {option[1] for option in options if option[1] != "-" and not is_find}
+    short = {option[1] for option in options if option[1] != "-" and not in_words}
     for word in words:
         if word == "--":
             return ""
-        if is_find:
-            is_named = word in options
+        if in_words:
+            is_named = word.startswith("-") and any(
+                word.lstrip("-").startswith(option.lstrip("-")) for option in options
+            )
         elif word.startswith("--"):
             name = word.partition("=")[0]
             is_named = name != "--" and any(option.startswith(name) for option in options)

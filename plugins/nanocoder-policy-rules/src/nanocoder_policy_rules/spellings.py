@@ -12,6 +12,11 @@ _ASSIGNMENTS = (
 )
 _VARIABLES = r"\$(?:\{([A-Za-z_]\w*+)(?::?[-=+]([^}\s]{1,64}+)|[^}\s]{0,64}+)\}|([A-Za-z_]\w*+))"
 _LOOPS = r"\bfor\s++([A-Za-z_]\w*+)\s++in\s++([^;\n$`]{1,256})"
+_GIT_FOLDER = (
+    r"(?:\$\(|`)\s*git\s+rev-parse\s+(?:--[a-z-]+=\S+\s+)?"
+    r"(?:--(?:absolute-)?git-dir|--git-common-dir|--git-path\s+([\w./-]+))\s*[)`]"
+)
+_GIT_TOP = r"(?:\$\(|`)\s*git\s+rev-parse\s+--show-(?:toplevel|cdup)\s*[)`]"
 _HERE = r"\$\(\s*pwd\s*\)|`\s*pwd\s*`"
 _ESCAPES = r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|0?([0-7]{1,3})|([ntrvf_]))"
 # A program gets another name by the shell, by git's options or environment, and by new files.
@@ -24,6 +29,7 @@ _GIT_SETTINGS = (
     r"\bGIT_CONFIG_(KEY|VALUE)_(\d{1,4}+)=(?:'([^']{1,64})'|\"([^\"]{1,64})\"|([^\s;&|]{1,64}))"
 )
 _NEW_FILES = r"(?<![\w.-])(?:hash|ln|cp|mv|link|install)\s([^;&|\n]*+)"
+_SEPARATORS = r"\bIFS=\$?['\"]?([^\s'\";&|\\$]{1,8}+)"
 _PROGRAM = r"s?bin/|\$\(|`"
 _NAME = r"(?<![\w./-])(?:\./)?+[\w.-]++(?![/=])"
 _SEQUENCE = r"\{([^{}.,\s]{1,6})\.\.([^{}.,\s]{1,6})(?:\.\.-?\d{1,4})?\}"
@@ -42,6 +48,7 @@ def spellings(text: str, *, escapes: bool = True) -> list[str]:
     readings = [text]
     changes: tuple[Callable[[str], str], ...] = (
         replace_variables,
+        _split_words,
         replace_aliases,
         _decode_escapes,
         _expand_braces,
@@ -60,6 +67,9 @@ def replace_variables(text: str) -> str:
     """
     if "pwd" in text:
         text = compile_once(_HERE).sub(".", text)
+    if "rev-parse" in text:
+        text = compile_once(_GIT_TOP).sub(".", text)
+        text = compile_once(_GIT_FOLDER).sub(_folder_of_git, text)
     if "$" not in text:
         return text
     values = {name: list(value) for name, value in _KNOWN.items()}
@@ -74,6 +84,16 @@ def replace_variables(text: str) -> str:
         return " ".join(dict.fromkeys(assigned))
 
     return compile_once(_VARIABLES).sub(value_of, text, count=_MAX_REPLACED)
+
+
+def _folder_of_git(question: re.Match[str]) -> str:
+    return f".git/{question[1]}" if question[1] else ".git"
+
+
+def _split_words(text: str) -> str:
+    """Put spaces where the shell splits words by signs that *text* itself sets: `IFS=_`."""
+    signs = "".join(compile_once(_SEPARATORS).findall(text)) if "IFS=" in text else ""
+    return text.translate(dict.fromkeys(map(ord, signs), " "))
 
 
 def replace_aliases(text: str) -> str:

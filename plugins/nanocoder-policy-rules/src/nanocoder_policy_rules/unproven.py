@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import candidates, code_runners, descending
+from nanocoder_policy_rules import candidates, code_runners, descending, git_words
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.shell import clip_line, compile_once
 
@@ -24,7 +24,9 @@ def ask_when_unproven(case: "Case") -> Verdict | None:
     """Ask where a command may read what a rule or the list of secrets keeps back."""
     if not case.started or case.is_safe:
         return None
-    doubt = case.places.problem or _going_through(case) or _computed(case)
+    doubt = case.places.problem or _going_through(case) or _computed(case) or _in_commits(case)
+    if not doubt and case.brought.is_cut:
+        doubt = "it copies too many files to look for protected names among them"
     if not doubt:
         return None
     command = clip_line(case.started)
@@ -40,6 +42,20 @@ def _going_through(case: "Case") -> str:
                 continue
             if reason := case.reach.hidden_below(folder, hidden=descent.hidden):
                 return f"{descent.program} goes through {folder!r}, and {reason}"
+    return ""
+
+
+def _in_commits(case: "Case") -> str:
+    """Say what git shows of a file that is kept back, though no word names it."""
+    for segment in case.text.segments if "git" in case.text.words else ():
+        words = segment.words
+        at = next((at for at, word in enumerate(words) if word.rpartition("/")[2] == "git"), -1)
+        if at < 0 or not git_words.shows_content(words[at:]):
+            continue
+        for directory in (HERE, *case.places.directories):
+            named = [word for word in words[at + 1 :] if word[:1] not in "-:"]
+            if hidden := case.reach.hidden_in_commits(directory, named):
+                return f"git may show {hidden!r}, which may not be read"
     return ""
 
 

@@ -30,6 +30,7 @@ _UNPACKS = r"--(?:ext|get|rem).*|-[A-Za-z]*x.*|[A-Za-z]*x[A-Za-z]*"
 _IN_PLACE = r"-[A-Za-z]*i.*|--in-place.*"
 _SCRIPT = r"[sy][^\w\s].*"
 _OPTION_OF_TARGET = r"--t.*|-[A-Za-z]*t"
+_SED_WRITES = r"w([./~][^\s;}'\"]*)"
 _OUTPUT = r">[>|&]?\s*([^\s;&|<>(){}`]+)"
 _LITTER = r"\\\n|[\\'\"]"
 _MOST_LETTERS: Final = 4
@@ -59,6 +60,13 @@ def targets(text: Text) -> Iterator[Target]:
     for segment in text.segments:
         for name, arguments in writers(segment):
             yield from _targets_of_program(name, arguments)
+
+
+def written_by_sed(text: Text) -> Iterator[str]:
+    """Yield the files that a script of sed writes without a space before their names."""
+    if "sed" in text.words:
+        for spelling in spellings(text.text):
+            yield from (match[1] for match in compile_once(_SED_WRITES).finditer(spelling))
 
 
 def writers(segment: Segment) -> Iterator[tuple[str, Sequence[str]]]:
@@ -114,7 +122,8 @@ def _targets_of_program(name: str, arguments: Sequence[str]) -> Iterator[Target]
             yield from (Target(part, name) for part in attached_values(word))
             continue
         is_end = at >= last or compile_once(_OPTION_OF_TARGET).fullmatch(before) is not None
-        if is_end or name not in _TO_LAST:
+        # Later writes to a link change the file that it leads to.
+        if is_end or name == "ln" or name not in _TO_LAST:
             yield Target(word, name, is_end)
 
 

@@ -1,0 +1,216 @@
+"""Ways around the rules that an attacker found: code and names that appear only when it runs."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SECRET = "KEY=1\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path) -> Path:
+    """A repository with a secret that git ignores, a hidden folder, and a folder of strangers."""
+    files = {
+        "README.md": "read me\n",
+        "x.sh": "true\n",
+        ".env": SECRET,
+        "private/k.txt": SECRET,
+        ".gitignore": ".env\nprivate\n",
+        "evil/.vscode/tasks.json": "{}",
+        "evil/.envrc": "true\n",
+        "evil/sub/plain.txt": "x\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "README.md", "x.sh", ".gitignore")
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 5 $(echo touch) x",
+        "nice -n 5 `echo touch` x",
+        "env -u X $(cat name) x",
+        "echo x | xargs -n1 $(echo tou)ch",
+        "echo to | xargs -I% env %uch x",
+        "echo to | xargs --replace=_ env _uch x",
+        'bash -c "$(printf tou%s ch) x"',
+        'sh -ec "$code"',
+        "echo dG91Y2g= | base64 -d | bash",
+        "bash <(echo dG91Y2g= | base64 -d)",
+        ". <(git log -1 --pretty=tou%x63h)",
+        'bash <<< "$(rev name)"',
+        "git log -1 --pretty='tou%x63h x' | sh",
+        "{ cat x.sh; rev name; } | sh",
+    ],
+)
+def test_a_program_that_appears_only_when_it_runs_asks(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(touch *)"])
+    assert str(verdict.decision) in {"ask", "deny"}, verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat x.sh | bash",
+        "echo make | sh",
+        "timeout 5 make $(git rev-parse HEAD)",
+        "xargs -n1 wc < names",
+        "ls | xargs -I{} wc {}",
+        "bash x.sh <(git log)",
+        'bash -c "ls; echo $HOME"',
+        "while IFS=, read -r a b; do echo $a; done < table.csv",
+    ],
+)
+def test_what_shows_its_programs_runs(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(touch *)"])
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "IFS=_; x=cat_.env; $x",
+        "IFS=','; x=cat,.env; $x",
+        "ls -A | xargs cat",
+        "cat $(ls -a | head -3)",
+        "git ls-files -o | xargs cat",
+        "cat $(git ls-files --others)",
+        "git add -f . && git diff --cached",
+        "git add -fA",
+        "git add --force -- :/",
+        "git add . && git diff --cached",
+        "git stash --all",
+        "git stash push -a",
+    ],
+)
+def test_a_secret_that_no_word_names_is_not_read_unasked(command, judge):
+    verdict = judge("bash", {"command": command}, "auto")
+    assert str(verdict.decision) in {"ask", "deny"}, verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git add . && git commit -m x", "ls | xargs wc", "git stash", "git ls-files | xargs wc -l"],
+)
+def test_what_leaves_the_secret_alone_runs(command, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+CONTENT = [
+    *("git diff", "git show", "git log -p", "git stash show -p", "git format-patch -1 --stdout"),
+    *("git archive HEAD | tar xO", "git grep KEY", "git commit -v -m x", "git -C . diff"),
+    *("git difftool -y -x cat", "cd evil && git diff"),
+]
+
+
+@pytest.mark.parametrize("command", CONTENT)
+def test_git_asks_before_it_may_show_a_committed_file_that_is_kept_back(command, project, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+    git(project, "add", "-f", ".env")
+    verdict = judge("bash", {"command": command}, "auto")
+    assert str(verdict.decision) == "ask"
+    assert ".env" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git diff --stat", "git log", "git status", "git diff x.sh", "git diff -- evil"],
+)
+def test_git_that_shows_nothing_of_it_runs(command, project, judge):
+    git(project, "add", "-f", ".env")
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp -r evil/. .",
+        "cp -rT evil .",
+        "cp -a evil/.??* .",
+        "mv evil/.* .",
+        "rsync -a evil/ .",
+        "shopt -s dotglob; mv evil/* .",
+        "for f in evil/.*; do cp -r $f .; done",
+        "find evil -type f -exec cp -t . {} +",
+        "find evil -type f | xargs -I{} cp {} .",
+        "cd evil && cp -r . ..",
+        "cp -r evil copy",
+        "sed -n 'w.envrc' README.md",
+        "sed 's/a/b/w./.envrc' README.md",
+        "cp x.sh $(git rev-parse --git-dir)/hooks/pre-commit",
+        "cp x.sh `git rev-parse --git-path hooks`/pre-commit",
+        "d=$(git rev-parse --git-dir); cp x.sh $d/hooks/pre-commit",
+        "cd $(git rev-parse --git-dir); cp ../x.sh hooks/pre-commit",
+        "ln -s .git g; echo x >> g/config",
+        "git config --rename-section a alias",
+        "git config protocol.ext.allow always",
+        "git config url.x.insteadOf y",
+        "git config core.worktree ..",
+        "git remote add x 'ext::sh -c touch% x'",
+        "git remote set-url origin ext::x",
+        "git submodule add ext::x",
+    ],
+)
+def test_what_decides_what_runs_is_not_changed_on_a_detour(command, judge):
+    assert judge("bash", {"command": command}, "auto").rule == "protected names"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp -r evil/sub copy",
+        "mv evil/sub .",
+        "cp x.sh y.sh",
+        "sed -n 's/a/b/w out.txt' README.md",
+        "git remote add origin https://example.org/a.git",
+        "git config user.name me",
+        "ln -s README.md link",
+    ],
+)
+def test_plain_copies_run(command, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("bash(split *)", "split --filter='touch x' README.md"),
+        ("bash(split *)", "split --fil='touch x' README.md"),
+        ("bash(gcc *)", "gcc -wrapper ./x.sh a.c"),
+        ("bash(gcc *)", "gcc -fplugin=./x.so a.c"),
+        ("bash(go test *)", "go test -exec ./x.sh ."),
+        ("bash(go test *)", "go test -toolexec=./x.sh ."),
+        ("bash(cargo build *)", "cargo build --config build.rustc=x"),
+        ("bash(mypy *)", "mypy --python-executable=./x.sh a.py"),
+        ("bash(openssl dgst *)", "openssl dgst -engine ./x.so README.md"),
+        ("bash(xargs cat *)", "echo ../outside | xargs cat"),
+        ("bash(xargs cat *)", "echo .env | xargs cat"),
+    ],
+)
+def test_an_allowed_program_starts_no_other(rule, command, judge):
+    allowed = [rule, "bash(echo *)"]
+    assert str(judge("bash", {"command": command}, allow=allowed).decision) != "allow"
+
+
+def test_a_program_with_a_shell_of_its_own_is_not_allowed_as_a_whole(judge):
+    with pytest.raises(ValueError, match="sqlite3 runs what its arguments name"):
+        judge("bash", {"command": "sqlite3 x.db"}, allow=["bash(sqlite3 *)"])
+
+
+def test_very_many_copied_files_ask(project, judge, monkeypatch):
+    monkeypatch.setattr("nanocoder_policy_rules.brought_names._MOST_NAMES", 3)
+    verdict = judge("bash", {"command": "cp -r evil/sub copy"}, "auto")
+    assert str(verdict.decision) == "allow"
+    for number in range(5):
+        (project / f"evil/sub/{number}").write_text("")
+    verdict = judge("bash", {"command": "cp -r evil/sub copy"}, "auto")
+    assert (str(verdict.decision), "too many" in verdict.reason) == ("ask", True)
