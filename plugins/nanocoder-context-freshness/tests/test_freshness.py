@@ -63,8 +63,8 @@ def test_a_file_that_somebody_changes_is_named_once_and_stays_named_there(file, 
     assert (said(first), said(second)) == ([], [])
     assert said(third) == said(fourth) == [len(third.messages) - 1]
     assert third.messages[-1].text == (
-        "and now?\n\n[Changed on the disk since you read them: a.py. Read them again before you"
-        " rely on them.]"
+        "and now?\n\n[Changed on the disk since they were last read: a.py. Read them again before"
+        " you rely on them.]"
     )
     assert fourth.messages[: len(third.messages)] == third.messages, (
         "the same objects: no new bytes"
@@ -76,8 +76,17 @@ def test_what_a_command_changes_is_named_with_its_result(file, session):
     command = ("bash", {"command": "sed -i s/1/3/ a.py"})
     with session([READ], [command], "Done.") as (talk, model):
         list(talk.run("go"))
+        (result,) = talk.messages[-2].results
+        assert "last read: a.py. Read" in result.output, "a part of the conversation, as it is kept"
     assert [said(request) for request in model.requests] == [[], [], [4]]
     assert file.read_text() == "one = 3\n"
+
+
+def test_a_file_that_is_not_on_this_machine_is_not_missed(tmp_path):
+    """So it is where a recorded session is replayed."""
+    seen = Seen(tmp_path)
+    seen.remember(ToolResult("1", metadata={"path": "there.py", "digest": "d"}))
+    assert seen.note_of_changes() == ""
 
 
 @pytest.mark.parametrize("call", [EDIT, ("apply_patch", {"patch": PATCH})])
@@ -156,8 +165,8 @@ def test_a_name_with_blanks_is_named_whole(tmp_path):
     result = ToolResult("1", metadata={"path": "my notes.txt"})
     seen.remember(result)
     (tmp_path / "my notes.txt").write_text("23")
-    (shown,) = seen.with_notes([Message("tool", results=(result,))])
-    assert "since you read them: my notes.txt. Read" in shown.results[0].output
+    assert "last read: my notes.txt. Read" in seen.note_of_changes()
+    assert seen.note_of_changes() == ""
 
 
 def test_many_files_are_counted(tmp_path):

@@ -122,6 +122,14 @@ def test_a_failed_session_is_replayed_up_to_its_failure(nanocoder):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_session_whose_answer_had_to_fit_a_schema_is_replayed_with_its_second_try(nanocoder):
+    model = nanocoder.script({"text": "one"}, {"text": '{"lines": 1}'})
+    schema = ["--schema", '{"type": "object", "required": ["lines"]}']
+    assert nanocoder("run", "--model", model, *schema, "Count").stdout == '{"lines": 1}\n'
+    done = nanocoder("sessions", "replay")
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_steps_of_a_call_are_not_taken_again(nanocoder):
     (nanocoder.cwd / "hello.py").write_text("print('hello')\n")
     model = nanocoder.script(STEPS, DONE)

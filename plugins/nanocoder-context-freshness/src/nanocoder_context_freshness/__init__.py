@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from attrs import evolve, field, frozen, validators
-from nanocoder import Request, Resource, SessionInfo, ToolResult, hookimpl
+from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl
 
 from nanocoder_context_freshness.seen import Seen
 
@@ -34,19 +34,26 @@ def nanocoder_resources() -> list[Resource]:
 
 
 @hookimpl
-def nanocoder_after_execute(result: ToolResult, resource: Callable[[str], Seen]) -> None:
-    """Remember the files that a call read or changed."""
-    resource(SEEN).remember(result)
+def nanocoder_after_execute(
+    result: ToolResult, call: ToolCall, session: SessionInfo, resource: Callable[[str], Seen]
+) -> ToolResult | None:
+    """Remember the files that a call read or changed, and add which others changed meanwhile.
+
+    A small model gets nothing: it would take the note for the request.
+    """
+    snapshots = resource(SEEN)
+    snapshots.remember(result)
+    if call.parent_id or session.profile == "small":
+        return None
+    note = snapshots.note_of_changes()
+    return evolve(result, output=f"{result.output}\n\n{note}") if note else None
 
 
 @hookimpl
 def nanocoder_before_request(
     request: Request, session: SessionInfo, resource: Callable[[str], Seen]
 ) -> Request | None:
-    """Add which files changed to the last message, and leave what was added before in its place.
-
-    A small model gets nothing: it would take the note for the request.
-    """
+    """Add to a prompt which files changed, and leave what was added before in its place."""
     if session.profile == "small":
         return None
     messages = resource(SEEN).with_notes(request.messages)

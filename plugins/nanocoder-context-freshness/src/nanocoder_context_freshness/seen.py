@@ -12,7 +12,7 @@ from attrs import define, evolve
 from nanocoder import Message, ToolResult
 
 CHANGED: Final = (
-    "[Changed on the disk since you read them: {}. Read them again before you rely on them.]"
+    "[Changed on the disk since they were last read: {}. Read them again before you rely on them.]"
 )
 MAX_SHOWN: Final = 20
 MAX_BYTES: Final = 8 * 1024 * 1024
@@ -49,26 +49,40 @@ class Seen:
         with self._lock:
             for path, stated in _files_of(result):
                 version = self._version(path)
-                digest = stated or (self._digest(path, version) if version else "")
+                if version is None:  # not a file of this machine, as in a replay
+                    self._files.pop(path, None)
+                    continue
+                digest = stated or self._digest(path, version)
                 self._files[path] = Snapshot(digest, version, self._clock())
 
-    def with_notes(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return *messages* with what changed; notes of earlier requests stay where they were.
+    def note_of_changes(self) -> str:
+        """Return what to say of the files that changed, "" if there are none."""
+        with self._lock:
+            return _note([text for _, text in self._changed()])
 
-        The same messages come back where nothing ever changed.
+    def with_notes(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return *messages* with what changed behind the last one, if that is a prompt.
+
+        Notes of earlier requests stay where they were. The same messages come back where nothing
+        ever changed.
         """
         with self._lock:
             if not self._knows_the_past:
                 self._take_over(messages)
-            changed = [text for path, text in self._changed() if _is_in_view(path, messages)]
-            if changed and messages:
-                last = messages[-1]
-                _, message = self._notes.get(id(last), (last, last))
-                self._notes[id(last)] = last, _with_note(message, changed)
+            if messages and messages[-1].role == "user":
+                changed = [text for path, text in self._changed() if _is_in_view(path, messages)]
+                self._add(messages[-1], _note(changed))
             if not self._notes:
                 return messages
             # By identity: a provider has encoded these very messages already.
             return [self._notes.get(id(message), (message, message))[1] for message in messages]
+
+    def _add(self, message: Message, note: str) -> None:
+        if note:
+            _, longer = self._notes.get(id(message), (message, message))
+            typed = longer.text if longer.typed is None else longer.typed
+            longer = evolve(longer, text=f"{longer.text}\n\n{note}", typed=typed)
+            self._notes[id(message)] = message, longer
 
     def _take_over(self, messages: Sequence[Message]) -> None:
         """Know of a resumed session what it read, and nothing of what it changed later."""
@@ -141,13 +155,8 @@ def _is_in_view(path: str, messages: Sequence[Message]) -> bool:
     )
 
 
-def _with_note(message: Message, changed: Sequence[str]) -> Message:
+def _note(changed: Sequence[str]) -> str:
     names = [*changed[:MAX_SHOWN]]
     if len(changed) > MAX_SHOWN:
         names.append(f"{len(changed) - MAX_SHOWN} more")
-    note = CHANGED.format(", ".join(names))
-    if not message.results:
-        typed = message.text if message.typed is None else message.typed
-        return evolve(message, text=f"{message.text}\n\n{note}", typed=typed)
-    *others, last = message.results
-    return evolve(message, results=(*others, evolve(last, output=f"{last.output}\n\n{note}")))
+    return CHANGED.format(", ".join(names)) if names else ""

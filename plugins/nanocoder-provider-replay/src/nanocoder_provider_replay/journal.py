@@ -28,9 +28,10 @@ VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         *(("result", name) for name in ("stages", "running_beside", "artifact", "attachments")),
         *(("result", "metadata", name) for name in ("queued_ms", "tmp_dir")),
     ),
-    "run.finished": (("model",), ("usage",), ("cost",), ("signal",)),
+    "run.finished": (("model",), ("usage",), ("cost",), ("signal",), ("answer",)),
 }
-"""Fields that are those of the recording: durations, tokens, and where long outputs are kept."""
+"""Fields that are those of the recording: durations, tokens, where long outputs are kept, and what
+an answer came to by the schema of `run --schema`, which is no part of a recording."""
 
 
 class ReplayJournal(MemoryJournal):
