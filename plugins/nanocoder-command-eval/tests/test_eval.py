@@ -2,6 +2,7 @@
 
 import json
 import re
+from xml.etree import ElementTree as ET
 
 import pytest
 from check_outputs import check_outputs  # noqa: F401
@@ -105,6 +106,11 @@ def test_two_results_are_compared_task_by_task(nanocoder, suite):
     table = nanocoder("eval", "compare", "a", "b").stdout
     assert "B - A: -50.0%" in table
     assert (nanocoder.cwd / "compare.html").read_text().count("<svg") == 3
+    nanocoder("eval", "compare", "a", "b", "--page", "compare.svg")
+    picture = ET.parse(nanocoder.cwd / "compare.svg").getroot()
+    assert picture.tag.endswith("}svg")
+    assert len(picture.findall("{*}circle")) == 2
+    assert "no difference that chance does not explain" in picture.findtext("{*}title")
 
 
 @pytest.mark.contract("W16")
@@ -202,6 +208,13 @@ def test_what_is_wrong_is_said_before_anything_starts(nanocoder, suite, words, m
     assert done.returncode == 2
     assert message in done.stderr
     assert not (nanocoder.cwd / "r" / "results.jsonl").exists()
+
+
+def test_runs_that_all_end_with_an_error_say_which(nanocoder, suite):
+    words = ("--model", f"scripted/{nanocoder.cwd}/none.json", "--only", "one")
+    done = nanocoder("eval", "suite", "--results", "r", *words)
+    assert "every run ended with an error; the first: " in done.stderr
+    assert "none.json" in done.stderr
 
 
 def test_criteria_without_a_criterion_are_refused(nanocoder, suite):

@@ -12,6 +12,7 @@ from nanocoder import UsageError
 from nanocoder_kit_batch import Defaults, Rate, Results, Tally, failure_of, quantile, read_tasks
 from nanocoder_kit_batch.charts import Interval, bars, histogram, intervals
 from nanocoder_kit_batch.own_files import write_own
+from nanocoder_kit_batch.page import table
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
 from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
@@ -404,3 +405,18 @@ def test_a_task_begins_with_its_folders_and_permissions(tmp_path):
 def test_wrong_folders_and_permissions_are_refused(tmp_path, text, message):
     with pytest.raises(UsageError, match=re.escape(message)):
         suite_of(tmp_path, text)
+
+
+def test_a_long_label_keeps_its_end_which_tells_it_from_others():
+    labels = [f"openai/a-model-with-a-long-name-{number}" for number in (1, 2)]
+    drawn = intervals("Solved", [Interval(label, 0.5, 0.1, 0.9) for label in labels])
+    shown = re.findall(r'text-anchor="end">([^<]*)', drawn)
+    assert [label[-7:] for label in shown] == ["-name-1", "-name-2"]
+    assert all(len(label) <= 25 for label in shown)
+
+
+def test_a_word_stays_on_one_line_and_only_numbers_go_to_the_right():
+    rows = [("task-00", "20261124-143334-fcj6", "$0.50", "12,000", "x" * 200)]
+    assert re.findall(r"<td([^>]*)>", table("abcde", rows)) == [
+        *(' class="short"', ' class="short"', ' class="number"', ' class="number"', "")
+    ]

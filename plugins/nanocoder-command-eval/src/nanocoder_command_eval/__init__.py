@@ -19,7 +19,12 @@ def nanocoder_commands() -> list[Command[Host]]:
             "--fail-if-worse", "for compare: end with 1 if the second solves less", kind="flag"
         ),
         Argument("--budget", "stop when all runs have cost $N", kind="number", metavar="N"),
-        Argument("--page", "for compare: write it as a page, too", metavar="FILE", default=""),
+        Argument(
+            "--page",
+            "for compare: write a page, too, or a picture (.svg)",
+            metavar="FILE",
+            default="",
+        ),
         Argument("--runner", "what works on the tasks", default="threads", metavar="NAME"),
         Argument("--workers", "how many tasks are worked on at once", kind="integer", metavar="N"),
         Argument("--scheduler", "the runner's scheduler", metavar="ADDRESS", default=""),

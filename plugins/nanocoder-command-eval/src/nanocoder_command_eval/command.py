@@ -54,6 +54,7 @@ def run(arguments: Namespace, host: Host) -> int:
     _write(folder, {**figures.data(), "criteria": dict(criteria.limits), "unmet": unmet})
     write_own(folder, "summary.html", [figures_page(figures, unmet).encode()])
     _show(arguments, host, figures, unmet)
+    _explain(results, host)
     return 1 if unmet else 0
 
 
@@ -128,6 +129,13 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
 
 def _write(folder: Path, data: dict[str, Any]) -> None:
     write_own(folder, NOTES, [json.dumps(data, indent=2).encode() + b"\n"])
+
+
+def _explain(results: list[dict[str, Any]], host: Host) -> None:
+    """Say why there are no figures to speak of, where every run ended with an error."""
+    errors = [str(result["error"]["message"]) for result in results if result.get("error")]
+    if errors and len(errors) == len(results):
+        host.say(f"every run ended with an error; the first: {errors[0]}")
 
 
 def _show(arguments: Namespace, host: Host, figures: Figures, unmet: list[str]) -> None:

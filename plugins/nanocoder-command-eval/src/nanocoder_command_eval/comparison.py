@@ -14,7 +14,7 @@ from nanocoder_kit_batch.statistics import bootstrap, mcnemar
 
 from nanocoder_command_eval.criteria import read_criteria
 from nanocoder_command_eval.figures import Figures, dollars, number, shares
-from nanocoder_command_eval.page import comparison_page
+from nanocoder_command_eval.page import comparison_page, comparison_picture
 
 FLIPS: Final = 10_000
 SEED: Final = 20_250_101
@@ -72,13 +72,19 @@ def compare(arguments: Namespace, host: Host) -> int:
         for name, each in zip(arguments.others, (a, b), strict=True)
     ]
     if arguments.page:
-        text = comparison_page(sides[0], sides[1], comparison.verdict, asdict(comparison))
-        Path(arguments.page).write_text(text, encoding="utf-8")
+        _write(Path(arguments.page), sides[0], sides[1], comparison)
     unmet = criteria.unmet(sides[1])
     if arguments.fail_if_worse and comparison.is_worse:
         unmet.append(f"--fail-if-worse: {comparison.verdict}")
     _show(arguments, host, sides, comparison, unmet)
     return 1 if unmet else 0
+
+
+def _write(path: Path, a: Figures, b: Figures, comparison: Comparison) -> None:
+    verdict = comparison.verdict
+    is_picture = path.suffix == ".svg"
+    picture = comparison_picture(a, b, verdict) if is_picture else ""
+    path.write_text(picture or comparison_page(a, b, verdict, asdict(comparison)), encoding="utf-8")
 
 
 def _show(

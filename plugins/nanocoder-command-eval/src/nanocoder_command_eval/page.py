@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nanocoder_kit_batch.charts import Interval, bars, figures, intervals
-from nanocoder_kit_batch.page import facts, page, table
+from nanocoder_kit_batch.charts import Interval, bars, figures, intervals, standalone
+from nanocoder_kit_batch.page import STYLE, facts, page, table
 from nanocoder_kit_batch.statistics import wilson
 
 from nanocoder_command_eval.figures import Figures, dollars, number
@@ -54,3 +54,10 @@ def comparison_page(a: Figures, b: Figures, verdict: str, data: Mapping[str, Any
     )
     parts = [cells, figures(charts), table(("task", "solved more often by"), rows)]
     return page(f"{a.suite} and {b.suite}", f"{data['tasks']} tasks: {verdict}", parts)
+
+
+def comparison_picture(a: Figures, b: Figures, verdict: str) -> str:
+    """Return the comparison as one SVG, for a page or a report elsewhere."""
+    sides = [Interval(side.suite, side.pass_at_1, side.low, side.high) for side in (a, b)]
+    caption = f"pass@1 with the 95 % interval: {verdict}"
+    return standalone(intervals(caption, sides), STYLE.read_text(encoding="utf-8"))

@@ -17,7 +17,9 @@ VALUE: Final = 110
 BINS: Final = 24
 HEIGHT: Final = 150
 AXIS: Final = 22
-LABEL_CHARS: Final = 30
+EDGE: Final = 16
+HEAD: Final = 44
+LABEL_CHARS: Final = 25
 
 
 @frozen
@@ -40,7 +42,7 @@ def bars(title: str, rows: Mapping[str, float], show: Callable[[float], str] = s
     lines = []
     for place, (label, value) in enumerate(rows.items()):
         y, width = place * ROW, max(1.0, room * value / most)
-        lines.append(_text(LABEL - 8, y + 17, one_line(label, LABEL_CHARS), "end"))
+        lines.append(_text(LABEL - 8, y + 17, short(label), "end"))
         lines.append(f'<rect class="bar" x="{LABEL}" y="{y + 4}" width="{width:.1f}" height="18"/>')
         lines.append(_text(LABEL + width + 6, y + 17, show(value)))
     return _figure(title, "".join(lines), len(rows) * ROW)
@@ -58,11 +60,20 @@ def intervals(title: str, rows: Sequence[Interval]) -> str:
     for place, row in enumerate(rows):
         y = place * ROW + 13
         low, mid, high = (LABEL + room * part for part in (row.low, row.share, row.high))
-        lines.append(_text(LABEL - 12, y + 4, one_line(row.label, LABEL_CHARS), "end"))
+        lines.append(_text(LABEL - 12, y + 4, short(row.label), "end"))
         lines.append(f'<line class="range" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
         lines.append(f'<circle class="bar" cx="{mid:.1f}" cy="{y}" r="5"/>')
         lines.append(_text(LABEL + room + 14, y + 4, row.note or f"{row.share:.1%}"))
     return _figure(title, "".join(lines), len(rows) * ROW + AXIS)
+
+
+def short(label: str) -> str:
+    """Return a label that has room beside its row; names differ at their end more than before."""
+    line = one_line(label, len(label) + 1)
+    if len(line) <= LABEL_CHARS:
+        return line
+    end = LABEL_CHARS * 2 // 3
+    return f"{line[: LABEL_CHARS - end - 1]}…{line[-end:]}"
 
 
 def histogram(title: str, values: Sequence[float], show: Callable[[float], str]) -> str:
@@ -85,6 +96,18 @@ def histogram(title: str, values: Sequence[float], show: Callable[[float], str])
     middle = f"half below {show(quantile(values, 0.5))}, nine of ten below"
     caption = f"{title}: {middle} {show(quantile(values, 0.9))}"
     return _figure(caption, "".join(lines), HEIGHT + AXIS)
+
+
+def standalone(chart: str, style: str) -> str:
+    """Return a chart as a file of its own, with its caption and the *style* of the page."""
+    caption = chart[chart.index("<figcaption>") + 12 : chart.index("</figcaption>")]
+    body = chart[chart.index('role="img"') : chart.index("</svg>")].partition(">")[2]
+    height = int(chart.partition(f'viewBox="0 0 {WIDTH} ')[2].partition('"')[0])
+    box = f'"-{EDGE} -{HEAD} {WIDTH + 2 * EDGE} {height + HEAD + EDGE}"'
+    paper = f'<rect x="-{EDGE}" y="-{HEAD}" width="100%" height="100%" fill="var(--paper)"/>'
+    name = f'<text x="0" y="-18" font-weight="600">{caption}</text>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox={box} role="img">'
+    return f"{head}<title>{caption}</title><style>{style}</style>{paper}{name}{body}</svg>\n"
 
 
 def figures(charts: Iterable[str]) -> str:

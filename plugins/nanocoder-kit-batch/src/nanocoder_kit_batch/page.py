@@ -1,5 +1,6 @@
 """A page of HTML about results: one file that loads nothing and runs nothing."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,9 @@ from typing import Final
 from nanocoder import __version__
 from nanocoder_kit_html import page_html, text_html
 
+NUMBER: Final = re.compile(r"[$+-]?[\d,.]+( ?%| s)?")
+SHORT_CHARS: Final = 24
+"""A word of so many characters stays on one line."""
 STYLE: Final = Path(__file__).with_name("page.css")
 
 
@@ -34,5 +38,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    kind = ' class="number"' if text[:1].isdigit() or text[:1] == "$" else ""
+    if NUMBER.fullmatch(text):
+        return f'<td class="number">{text_html(text)}</td>'
+    is_short = len(text) <= SHORT_CHARS and " " not in text
+    kind = ' class="short"' if is_short else ""
     return f"<td{kind}>{text_html(text)}</td>"
