@@ -1,6 +1,8 @@
 """A real server, and the official client on both revisions of the protocol."""
 
 import http.client
+import os
+import pty
 import re
 import subprocess
 import urllib.error
@@ -207,3 +209,18 @@ def test_what_cannot_be_served_is_named(nanocoder, tmp_path):
         done = nanocoder("mcp", "serve", *words, cwd=tmp_path)
         assert done.returncode == 2
         assert problem in done.stderr
+
+
+def test_a_person_who_starts_it_at_a_terminal_reads_what_it_waits_for(nanocoder, tmp_path):
+    leader, follower = pty.openpty()
+    words = [COMMAND, "mcp", "serve"]
+    ends = {"stdin": follower, "stdout": follower, "stderr": follower}
+    environment = {**nanocoder.environment, "TERM": "xterm"}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment, **ends) as process:
+        os.close(follower)
+        shown = b""
+        while b"Ctrl-D ends it" not in shown:
+            shown += os.read(leader, 4096)
+        os.write(leader, b"\x04")
+        assert process.wait(60) == 0
+    os.close(leader)

@@ -21,6 +21,10 @@ PLUGIN: Final = "mcp-server"
 VARIABLE: Final = "NANOCODER_MCP_TOKEN"
 """The variable that holds the token of clients over HTTP; without it a new one is shown."""
 CLIENT: Final = "mcp"
+AT_TERMINAL: Final = (
+    "a client starts this and speaks the protocol here; --http PORT serves at an address, and"
+    " Ctrl-D ends it"
+)
 ALONE: Final = frozenset({"ask_user", "tool_search", "task_result"})
 """Tools that make sense only to the model of a session."""
 
@@ -43,6 +47,8 @@ def serve(arguments: Namespace, host: Host) -> int:
         server = server_of(calls, chosen_tools(session.tools, named))
         try:
             if port is None:
+                if host.is_interactive:
+                    host.say(AT_TERMINAL)
                 anyio.run(_on_standard_streams, server)
             else:
                 _at_address(server, port, host)
