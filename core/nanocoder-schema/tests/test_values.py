@@ -39,6 +39,17 @@ def test_a_value_is_compared_and_shown_by_its_fields():
         Point(1).x = 2
 
 
+def test_a_value_may_take_its_fields_by_name_alone_and_be_compared_by_identity():
+    @value(eq=False, kw_only=True)
+    class Named:
+        x: int
+
+    assert Named(x=1).x == 1
+    assert Named(x=1) != Named(x=1)
+    with pytest.raises(TypeError, match="positional"):
+        Named(1)
+
+
 def test_a_value_that_changes_keeps_its_fields():
     counter = Counter()
     counter.count += 1

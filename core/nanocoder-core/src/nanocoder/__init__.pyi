@@ -42,6 +42,7 @@ from nanocoder_schema import one_line as one_line
 from nanocoder_schema import parse_json as parse_json
 from nanocoder_schema import repeats_itself as repeats_itself
 from nanocoder_schema import structure as structure
+from nanocoder_schema import value as value
 from nanocoder_schema import without_password as without_password
 
 from nanocoder.cancel import Cancel as Cancel

@@ -13,7 +13,11 @@ def front_door(package: str) -> tuple[list[str], object, object]:
     The stub beside it is the list of its names, for type checkers, too; each line says where one
     lives: `from MODULE import NAME as NAME`.
     """
-    homes = dict(_names_in_stub(package))
+    spec = sys.modules[package].__spec__
+    # Read by the loader, because the package may be in a zip file.
+    stub = spec.loader.get_data(f"{spec.submodule_search_locations[0]}/__init__.pyi")  # type: ignore[union-attr,index]
+    lines = (line.split() for line in stub.decode().splitlines())
+    homes = {words[3]: words[1] for words in lines if words[:1] == ["from"]}
     public = sorted(homes)
 
     def load(name: str) -> object:
@@ -26,12 +30,3 @@ def front_door(package: str) -> tuple[list[str], object, object]:
         return value
 
     return public, load, lambda: public
-
-
-def _names_in_stub(package: str) -> list[tuple[str, str]]:
-    """Return each name in the stub of a package with the module that defines it."""
-    spec = sys.modules[package].__spec__
-    # Read by the loader, because the package may be in a zip file.
-    stub = spec.loader.get_data(f"{spec.submodule_search_locations[0]}/__init__.pyi")  # type: ignore[union-attr,index]
-    lines = (line.split() for line in stub.decode().splitlines())
-    return [(words[3], words[1]) for words in lines if words[:1] == ["from"]]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attrs import frozen as value
 else:
 
-    def value(cls: type | None = None, /, *, eq: bool = True) -> Any:
+    def value(cls: type | None = None, /, *, eq: bool = True, kw_only: bool = False) -> Any:
         """Make *cls* a frozen attrs class as soon as an instance or its fields are needed.
 
         It is compared and hashed by its fields, without *eq* by identity. A start defines several
@@ -21,14 +21,14 @@ else:
         of what a start costs.
         """
         if cls is None:
-            return partial(value, eq=eq)
+            return partial(value, eq=eq, kw_only=kw_only)
         if eq:
             cls.__eq__, cls.__hash__ = _equals, _hash
-        return _built_later(cls, is_frozen=True)
+        return _built_later(cls, frozen=True, kw_only=kw_only)
 
     def mutable(cls: type) -> type:
         """Make *cls* as `value` does, with fields that may change, and compared by identity."""
-        return _built_later(cls, is_frozen=False)
+        return _built_later(cls)
 
 
 # One method for all classes: attrs would compile one for each.
@@ -91,13 +91,13 @@ class _FieldsOnDemand:
         return self._cls.__attrs_attrs__  # type: ignore[attr-defined,no-any-return]
 
 
-def _built_later(cls: type, *, is_frozen: bool) -> type:
+def _built_later(cls: type, **options: Any) -> type:
     def build() -> None:
         with _building:  # two threads may need the class at the same time
             if vars(cls)["__attrs_attrs__"] is fields:
                 from attrs import define
 
-                define(cls, frozen=is_frozen, init=True, eq=False, repr=False, slots=False)
+                define(cls, init=True, eq=False, repr=False, slots=False, **options)
 
     def __init__(self: object, *values: Any, **named: Any) -> None:  # noqa: N807
         build()

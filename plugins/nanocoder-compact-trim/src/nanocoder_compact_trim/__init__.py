@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import field, frozen, validators
-from nanocoder import Message, Resource, SessionInfo, Window, hookimpl
+from attrs import field, validators
+from nanocoder import Message, Resource, SessionInfo, Window, hookimpl, value
 from nanocoder_kit_context import ROOM, Room
 
 
-@frozen
+@value
 class Settings:
     """The table `[plugins.compact-trim]`; both are parts of the model's window.
 

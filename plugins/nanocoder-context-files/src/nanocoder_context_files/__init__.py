@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from attrs import evolve, field, frozen, validators
-from nanocoder import Request, SessionInfo, hookimpl
+from attrs import evolve, field, validators
+from nanocoder import Request, SessionInfo, hookimpl, value
 
 from nanocoder_context_files.files import Names, instructions
 
@@ -11,7 +11,7 @@ SMALL_CHARS = 1_500
 """A small model gets at most so much of each file."""
 
 
-@frozen(eq=False, repr=False)
+@value
 class Settings:
     """The table `[plugins.context-files]`.
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanocoder import Readable, SessionInfo, ToolError, clip
-from nanocoder_kit_text import read_text_file
 
 NOTES = "notes.md"
 MAX_FOLDERS = 40
@@ -53,7 +52,9 @@ def _all(
     """Yield the name and the text of each file that is in *folder*; links may not leave it."""
     if not any((folder / name).is_file() for name in names):
         return
-    from nanocoder import Workspace  # 14 modules; most folders have none of the files
+    # 16 modules; most folders have none of the files.
+    from nanocoder import Workspace
+    from nanocoder_kit_text import read_text_file
 
     with Workspace(folder, readable=readable or Readable()) as place:
         for name in names:

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import evolve, field, frozen, validators
-from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl
+from attrs import evolve, field, validators
+from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl, value
 
 from nanocoder_context_freshness.seen import Seen
 
 SEEN: Final = "seen"
 
 
-@frozen(eq=False, repr=False)
+@value
 class Settings:
     """The table `[plugins.context-freshness]`.
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Final, TypeVar
 
-from attrs import field, frozen
-from nanocoder import Cancel, ProviderError, Retrying
+from attrs import field
+from nanocoder import Cancel, ProviderError, Retrying, value
 
 from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
 from nanocoder_kit_http.failures import RETRIED_KINDS, UnreachedError
@@ -30,7 +30,7 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
     cancel.wait(seconds)
 
 
-@frozen(eq=False, repr=False)
+@value
 class Retry:
     """Up to *tries* requests; the pauses between them double from *first_s* to *cap_s*.
 

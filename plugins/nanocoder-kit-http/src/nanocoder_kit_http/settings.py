@@ -2,7 +2,8 @@
 
 from typing import Any, Final, Literal, Self
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
+from nanocoder import value
 
 from nanocoder_kit_http.breaker import RetryBudget
 from nanocoder_kit_http.retry import Retry
@@ -16,7 +17,7 @@ def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
     return field(default=default, metadata={"description": description, "user_only": user_only})
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@value(kw_only=True)
 class HttpSettings:
     """Address, timers and retries; a provider's own settings class inherits from this one.
 

@@ -5,8 +5,8 @@ from typing import Final
 
 SMALL_BILLIONS: Final = 4.0
 """A model of at most so many parameters gets the small profile; measured on one of 1.5."""
-_BILLIONS: Final = re.compile(r"(?<![\w.])e?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE)
-_MILLIONS: Final = re.compile(r"(?<![\w.])\d{2,3}m(?![a-z0-9])", re.IGNORECASE)
+_BILLIONS: Final = r"(?i)(?<![\w.])e?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])"
+_MILLIONS: Final = r"(?i)(?<![\w.])\d{2,3}m(?![a-z0-9])"
 
 
 def is_small(text: str) -> bool:
@@ -14,5 +14,5 @@ def is_small(text: str) -> bool:
 
     The largest number counts: of 30b-a3b only a part works at a time, but it knows all 30.
     """
-    sizes = [float(size) for size in _BILLIONS.findall(text)]
-    return max(sizes) <= SMALL_BILLIONS if sizes else bool(_MILLIONS.search(text))
+    sizes = [float(size) for size in re.findall(_BILLIONS, text)]
+    return max(sizes) <= SMALL_BILLIONS if sizes else bool(re.search(_MILLIONS, text))

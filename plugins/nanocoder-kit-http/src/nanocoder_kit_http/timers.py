@@ -3,15 +3,14 @@
 import time
 from typing import Final
 
-from attrs import frozen
-from nanocoder import ProviderError
+from nanocoder import ProviderError, value
 
 from nanocoder_kit_http.failures import FinalError
 
 _DRAIN_S: Final = 0.2
 
 
-@frozen(eq=False, repr=False)
+@value
 class Timeouts:
     """How long each phase may take, in seconds; *total_s* 0 means no limit.
 

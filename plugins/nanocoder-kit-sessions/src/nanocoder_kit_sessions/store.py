@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nanocoder_kit_sessions.transcript import Transcript
 
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
-ID: Final = re.compile(r"\d{8}-\d{6}-[a-z0-9]{4}")
+ID: Final = r"\d{8}-\d{6}-[a-z0-9]{4}"
 TRIES: Final = 20
 TICK_S: Final = 0.001
 TIMESTAMP_CHARS: Final = len("20261121-224509")
@@ -30,7 +30,7 @@ CLOCK_JUMP_S: Final = 7 * 86_400.0
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
 LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
-PROMPT: Final = re.compile(rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)')
+PROMPT: Final = rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)'
 
 
 @value
@@ -129,7 +129,7 @@ class SessionStore:
         except OSError:
             return ()
         ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
-        return sorted(name for name in ids if ID.fullmatch(name))
+        return sorted(name for name in ids if re.fullmatch(ID, name))
 
     def path(self, session_id: str) -> Path:
         """Return the journal of a session, which need not be there."""
@@ -359,7 +359,9 @@ def _last(descriptor: int, size: int) -> Record | None:
 
 def _prompt(head: bytes) -> str:
     """Return the first prompt, or its beginning when it is longer than *head*."""
-    return next(filter(None, (_beginning(match.group(1)) for match in PROMPT.finditer(head))), "")
+    return next(
+        filter(None, (_beginning(match.group(1)) for match in re.finditer(PROMPT, head))), ""
+    )
 
 
 def _beginning(text: bytes) -> str:

@@ -1,9 +1,10 @@
 """The settings of mcp-server."""
 
-from attrs import field, frozen
+from attrs import field
+from nanocoder import value
 
 
-@frozen(eq=False, repr=False)
+@value
 class Settings:
     """The keys of `[plugins.mcp-server]`."""
 

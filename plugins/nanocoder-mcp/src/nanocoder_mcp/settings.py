@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
+from nanocoder import value
 
 from nanocoder_mcp.server import server_of
 
 
-@frozen(eq=False, repr=False)
+@value
 class Settings:
     """The keys of `[plugins.mcp]`; raises ValueError for a server that cannot be understood.
 

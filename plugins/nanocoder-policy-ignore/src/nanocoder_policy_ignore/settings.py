@@ -1,9 +1,10 @@
 """The table [plugins.policy-ignore]."""
 
-from attrs import field, frozen
+from attrs import field
+from nanocoder import value
 
 
-@frozen
+@value
 class Settings:
     """The table `[plugins.policy-ignore]`.
 

@@ -17,7 +17,7 @@ SAME_RESULTS: Final = 5
 SAME_IN_A_TURN: Final = 10
 SHOWN_CHARS: Final = 200
 INVALID: Final = "invalid_arguments"
-TIMES: Final = re.compile(r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b")
+TIMES: Final = r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b"
 """Durations and times of day: an output that differs in these alone counts as the same."""
 
 Outcome = tuple[str, str]
@@ -99,7 +99,7 @@ class Guard:
         return ""
 
     def _count_in_a_row(self, call: ToolCall, result: ToolResult, new_turn: int) -> str:
-        key, output = _key(call), TIMES.sub("", result.output)
+        key, output = _key(call), re.sub(TIMES, "", result.output)
         if result.metadata.get("repeated"):
             output = self._last[1]  # the model was told so in place of the same output
         self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
@@ -154,7 +154,7 @@ def _key(call: ToolCall) -> str:
 def _outcome(call: ToolCall, result: ToolResult) -> Outcome:
     # A model that varies the rest of faulty arguments repeats the fault all the same.
     key = f"{call.name}\0" if _is_bad_call(result) else _key(call)
-    return key, TIMES.sub("", result.output)
+    return key, re.sub(TIMES, "", result.output)
 
 
 def _is_bad_call(result: ToolResult) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 from nanocoder import (
     Decision,
     Effect,
@@ -15,6 +15,7 @@ from nanocoder import (
     Verdict,
     for_model,
     hookimpl,
+    value,
 )
 from nanocoder_kit_redact import Redactor, placeholders_in, redact_value
 
@@ -23,7 +24,7 @@ from nanocoder_policy_secrets.conversation import RedactedMessages
 CHANGES = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 
 
-@frozen
+@value
 class Settings:
     """The table [plugins.policy-secrets].
 

@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import field
+from nanocoder import value
 from nanocoder_kit_http import HttpSettings
 from nanocoder_kit_models import MODELS_SETTING
 
 
-@frozen(kw_only=True, eq=False, repr=False)
+@value(kw_only=True)
 class Settings(HttpSettings):
     """`[plugins.provider-openai]`: the common HTTP settings and these."""
 

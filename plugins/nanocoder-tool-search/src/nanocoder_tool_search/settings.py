@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from attrs import field, frozen
-from nanocoder import Param
+from attrs import field
+from nanocoder import Param, value
 
 
-@frozen(eq=False, repr=False)
+@value
 class Settings:
     """The keys of `[plugins.tool-search]`."""
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from attrs import field, frozen, validators
+from attrs import field, validators
+from nanocoder import value
 
 
 def _limit(default: int, description: str) -> Any:
@@ -10,7 +11,7 @@ def _limit(default: int, description: str) -> Any:
     return field(default=default, validator=validators.ge(0), metadata=metadata)
 
 
-@frozen
+@value
 class Settings:
     """The table `[plugins.undo-snapshots]`.
 

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import pluggy
@@ -26,8 +26,8 @@ from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
-API_VERSION = 1
 MARK = f"{PROJECT}_impl"
+HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
@@ -45,9 +45,19 @@ OFFERS: dict[str, type] = {
 }
 
 
+class Manager(pluggy.PluginManager):
+    """Looks quickly at what can be no hook: a start registers modules with hundreds of names."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        """Return how a hook was marked; None for anything else."""
+        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name), HOOKABLE):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
 def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows our hooks and no plugin."""
-    manager = pluggy.PluginManager(PROJECT)
+    manager = Manager(PROJECT)
     manager.add_hookspecs(specs)
     return manager
 

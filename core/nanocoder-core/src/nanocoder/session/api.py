@@ -9,7 +9,7 @@ from nanocoder_config import own_folders
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, UsageError
-from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
+from nanocoder.hooks.contributions import Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session.conversation import Conversation
@@ -77,9 +77,8 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     warn = warn or (lambda _line: None)
     environment = os.environ if environment is None else environment
     if config is None:
-        flags = {"model": model or None, "mode": mode, "max_turns": max_turns}
-        flags["dialect"] = dialect or None
-        config = Config.load(root, flags=flags, environment=environment)
+        named = {"model": model or None, "mode": mode, "dialect": dialect or None}
+        config = Config.load(root, flags={**named, "max_turns": max_turns}, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
     restore_interrupted_changes(root, environment, warn)
     sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
@@ -97,6 +96,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         call_limit=CallLimit(config.core.concurrency),
     )
     name = config.core.dialect
+    translation = find_offer(plugins, "dialects", "dialect", name)[1] if name else None
     return Session(
         plugins=plugins,
         config=config,
@@ -107,7 +107,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         approve=approve,
         ask=ask,
         conversation=Conversation(stored.messages if stored else ()),
-        tool_list=ToolList(plugins, find_dialect(plugins, name) if name else None),
+        tool_list=ToolList(plugins, translation),
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
     )
@@ -159,9 +159,3 @@ def _choose_name(config: Config, resumed: str, warn: Warn) -> str:
         return named
     warn(f"continuing with {resumed}, this session's model (--model chooses another)")
     return resumed
-
-
-def find_dialect(plugins: Plugins, name: str) -> Dialect:
-    """Return the dialect called *name*; raises UsageError, or PluginError where two offer it."""
-    dialect: Dialect = find_offer(plugins, "dialects", "dialect", name)[1]
-    return dialect

@@ -45,8 +45,8 @@ Make the calls all the same, and say what they would do, never that you did it."
 NAMED_FILE_CHARS = 1_500
 """A file named in the request is put into it whole up to this many characters."""
 NAMED_FILES = 4
-_WORD = re.compile(r"[A-Za-z0-9_@%+=./-]++")
-_PATH = re.compile(r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b")
+_WORD = r"[A-Za-z0-9_@%+=./-]++"
+_PATH = r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b"
 PATH_CHARS = 500
 """A longer word is no path: a request may hold anything, encoded data for instance."""
 
@@ -189,7 +189,7 @@ def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
 
 def named_files(text: str) -> list[str]:
     """Return what looks like a file's path in a request, each once and the first few."""
-    words = (word.group() for word in _WORD.finditer(text))
-    matches = (_PATH.match(word) for word in words if len(word) <= PATH_CHARS)
+    words = (word.group() for word in re.finditer(_WORD, text))
+    matches = (re.match(_PATH, word) for word in words if len(word) <= PATH_CHARS)
     paths = dict.fromkeys(match.group().removeprefix("./") for match in matches if match)
     return [path for path in paths if not path.startswith(("/", ".."))][:NAMED_FILES]

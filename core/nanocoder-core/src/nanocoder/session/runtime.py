@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 from nanocoder_files import Readable
-from nanocoder_schema import problem_of
+from nanocoder_schema import mutable, problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
 
-@define(eq=False)
+@mutable
 class Runtime:
     """What one session works with; closed with the session.
 
