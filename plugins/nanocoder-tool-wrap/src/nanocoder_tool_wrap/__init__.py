@@ -1,4 +1,4 @@
-"""Retry, time limit and fallback around any tool: by configuration, or in a plugin's own code."""
+"""Retry, time limit, fallback and mediator around any tool: by configuration, or in code."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,10 @@ from typing import Any
 from attrs import evolve, field, frozen
 from nanocoder import PluginError, Tool, did_you_mean, hookimpl
 
+from nanocoder_tool_wrap.mediator import with_mediator
 from nanocoder_tool_wrap.wrappers import call_as_step, with_fallback, with_retry, with_timeout
 
-__all__ = ["Settings", "with_fallback", "with_retry", "with_timeout"]
+__all__ = ["Settings", "with_fallback", "with_mediator", "with_retry", "with_timeout"]
 
 NAME = "tool-wrap"
 Tools = Mapping[str, Tool[..., Any]]
@@ -30,7 +31,7 @@ def _at_least(least: float) -> Any:
 
 @frozen
 class Settings:
-    """The table [plugins.tool-wrap]: in each key, a value by tool.
+    """The table [plugins.tool-wrap]: a value by tool, except for the mediator of all tools.
 
     Only your own configuration may retry or replace calls; the file of a folder that you trust may
     set time limits.
@@ -55,6 +56,13 @@ class Settings:
         factory=dict,
         metadata={"description": "The tool that gets a call that failed.", "user_only": True},
     )
+    mediator: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "description": "The program that gets each call of each tool first.",
+            "user_only": True,
+        },
+    )
 
 
 @hookimpl
@@ -71,6 +79,8 @@ def nanocoder_tools(tools: Tools, settings: Settings) -> list[Tool[..., Any]]:
         if name not in tools and hint:
             raise _problem(key, f"there is no tool {name!r}{hint}")
     named = {*settings.retry, *settings.timeout_s, *settings.fallback} & set(tools)
+    if settings.mediator:
+        named = set(tools)
     return [_wrap_lazily(tools[name], tools, settings) for name in sorted(named)]
 
 
@@ -108,6 +118,8 @@ def _wrap(tool: Tool[..., Any], other: Tool[..., Any] | None, settings: Settings
             tool = with_fallback(tool, call_as_step(other))
     except PluginError as error:
         raise _problem(key, error.problem) from None
+    if settings.mediator:
+        tool = with_mediator(tool, settings.mediator)
     if name in settings.timeout_s:
         tool = with_timeout(tool, settings.timeout_s[name])
     return evolve(tool, load=None)
