@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-EVERYDAY = [
-    line
-    for line in Path(__file__).with_name("everyday.txt").read_text().splitlines()
-    if line[:1] != "#"
-]
-ENOUGH = 40
+README = Path(__file__).parents[1] / "README.md"
+_, _, LIST = README.read_text().partition("## Fifty everyday commands")
+EVERYDAY = LIST.split("```")[1].splitlines()[1:]
+UNASKED = 46
 
 
 def git(folder, *words):
@@ -31,11 +29,11 @@ def repository(tmp_path):
 
 
 @pytest.mark.contract("C5")
-def test_of_fifty_everyday_commands_that_only_read_at_least_forty_run_unasked(repository, judge):
+def test_of_fifty_everyday_commands_that_only_read_46_run_unasked(repository, judge):
     verdicts = {command: judge("bash", {"command": command}) for command in EVERYDAY}
     asked = [command for command, verdict in verdicts.items() if verdict.decision != "allow"]
     assert len(EVERYDAY) == 50
-    assert len(EVERYDAY) - len(asked) >= ENOUGH, asked
+    assert asked == EVERYDAY[UNASKED:]
 
 
 @pytest.mark.parametrize(
