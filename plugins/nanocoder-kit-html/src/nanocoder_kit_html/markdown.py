@@ -19,10 +19,9 @@ def markdown_html(text: str) -> str:
 
 @cache
 def _renderer() -> Any:
-    from markdown_it import MarkdownIt  # what shows no answer does not need it
+    from nanocoder_kit_markdown import answer_parser  # what shows no answer does not need it
 
-    options = {"html": False, "highlight": lambda code, language, _more: code_html(code, language)}
-    renderer = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    renderer = answer_parser(highlight=lambda code, language, _more: code_html(code, language))
     renderer.validateLink = lambda url: url.strip().casefold().startswith(LINKS)  # type: ignore[method-assign]
     renderer.add_render_rule("image", _image)
     renderer.add_render_rule("link_open", _link)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import ClassVar, Final
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nanocoder import for_terminal
+from nanocoder_kit_markdown import answer_parser
 from rich import box
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -163,8 +163,7 @@ class MarkdownRenderer:
         self._colour = ColorSystem.STANDARD if colour else None
         # Entities would bring back characters that were made visible; raw HTML, images and
         # reference definitions would hide text.
-        parser = MarkdownIt("commonmark", {"html": False})
-        self._parser = parser.enable(["strikethrough", "table"]).disable(["entity", "reference"])
+        self._parser = answer_parser().disable(["entity", "reference"])
         self._console = Console(
             color_system="standard" if colour else None,
             force_terminal=colour,
