@@ -20,7 +20,8 @@ def shown(text):
         "2*3*4 is 24, and 2**3**4 is large",
         "src/**/*.py or tests/*.py, **/*.txt and **/*.md",
         "Match (*.py) and (*.txt), \u201c*.c\u201d and \u201c*.h\u201d",
-        "char *p, *q; def f(*, a, **b)",
+        "char *p, *q",
+        "def f(*, a, **b)",
         "a * b * c",
     ],
 )

@@ -41,9 +41,9 @@ def _emphasis(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 - mar
         state.pending += state.src[start:end]
         state.pos = end
         return True
-    known = len(state.delimiters)
+    first = len(state.delimiters)
     emphasis.tokenize(state, silent)
-    for delimiter in state.delimiters[known:]:
+    for delimiter in state.delimiters[first:]:
         delimiter.open = delimiter.open and before != "/" and after not in NO_WORD
         delimiter.close = delimiter.close and "/" not in {before, after}
     return True
