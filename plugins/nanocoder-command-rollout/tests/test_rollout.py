@@ -76,6 +76,7 @@ def test_each_stage_needs_a_gate_of_its_own(rollout, evaluate, nanocoder):
     assert events == ["started", "gate passed", "promoted to 100 %", "gate passed", "done"]
 
 
+@pytest.mark.contract("NT-89")
 @pytest.mark.contract("NT-94")
 def test_the_second_failure_in_a_row_takes_the_set_away_from_everybody(rollout, evaluate):
     rollout("start", "new", "--from", "old", "--stages", "100")
