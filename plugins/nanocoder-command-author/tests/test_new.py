@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,11 @@ def test_a_disk_that_refuses_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_to_do_next_installs_into_this_environment(nanocoder) -> None:
-    said = nanocoder("plugins", "new", "tool", "count").stdout
-    assert f"pip install --python {sys.executable} -e" in said or find_spec("pip"), said
-    assert "nanocoder-tool-count[test]" in said
+def test_what_to_do_next_is_three_commands_on_lines_of_their_own(nanocoder) -> None:
+    printed = nanocoder("plugins", "new", "tool", "count", "--into", ".").stdout
+    assert printed.splitlines() == [
+        "nanocoder-tool-count is ready. Next:",
+        "  nanocoder plugins install testing",
+        "  nanocoder plugins test nanocoder-tool-count",
+        "  nanocoder plugins install ./nanocoder-tool-count",
+    ]

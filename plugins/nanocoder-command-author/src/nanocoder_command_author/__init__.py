@@ -1,4 +1,4 @@
-"""The commands `plugins new`, `plugins check` and `plugins hooks`: for authors of plugins."""
+"""The commands `plugins new`, `test`, `check` and `hooks`: for authors of plugins."""
 
 from argparse import Namespace
 from typing import Final
@@ -10,7 +10,7 @@ KINDS: Final = ("tool", "policy", "provider", "ui")
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer three actions of the group `plugins`."""
+    """Offer four actions of the group `plugins`."""
     return [
         Command(
             "plugins new",
@@ -21,6 +21,12 @@ def nanocoder_commands() -> list[Command[Host]]:
                 Argument("name", "its name without the kind, for example wordcount"),
                 Argument("--into", "parent directory (default: .)", default=".", metavar="DIR"),
             ),
+        ),
+        Command(
+            "plugins test",
+            "run the tests of a plugin that you write, with the Python of nanocoder",
+            _test,
+            (Argument("path", "its folder, or a file (default: .)", count="?", default="."),),
         ),
         Command(
             "plugins check",
@@ -47,6 +53,12 @@ def nanocoder_commands() -> list[Command[Host]]:
 
 def _new(arguments: Namespace, host: Host) -> int:
     from nanocoder_command_author.new import run  # a command that is not typed costs nothing
+
+    return run(arguments, host)
+
+
+def _test(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_author.testing import run  # as above
 
     return run(arguments, host)
 

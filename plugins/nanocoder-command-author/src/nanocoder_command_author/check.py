@@ -10,11 +10,9 @@ from nanocoder import Host, UsageError
 from nanocoder_kit_capabilities import ManifestError, Package, packages_in, scan, start_files
 
 from nanocoder_command_author.importing import deeds_at_import
+from nanocoder_command_author.testing import NO_KIT
 
 PREFIX: Final = "nanocoder-"
-NO_SUITE: Final = (
-    "checking needs the package nanocoder-testing: `nanocoder plugins install testing` installs it"
-)
 
 
 def run(arguments: Namespace, host: Host) -> int:
@@ -22,7 +20,7 @@ def run(arguments: Namespace, host: Host) -> int:
     try:
         import nanocoder_testing  # an extra: it brings pytest and hypothesis along
     except ImportError as error:
-        raise UsageError(NO_SUITE) from error
+        raise UsageError(NO_KIT) from error
 
     plugin = arguments.name.removeprefix(PREFIX)
     if plugin and plugin not in host.plugins.entries:

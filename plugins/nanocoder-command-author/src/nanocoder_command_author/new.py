@@ -1,11 +1,9 @@
 """`nanocoder plugins new`: a package whose tests pass at once."""
 
-import importlib.util
 import os
 import re
 import shlex
 import shutil
-import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator
@@ -14,7 +12,6 @@ from pathlib import Path
 from string import Template
 
 from nanocoder import Host, UsageError, __version__
-from nanocoder_kit_capabilities import first_links
 
 TEMPLATES = Path(__file__).resolve().parent / "template"
 SUFFIX = ".template"
@@ -31,14 +28,13 @@ DESCRIPTIONS = {
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Make the package and say how to install and test it."""
+    """Make the package and say how to test and install it."""
     folder = make_package(arguments.kind, arguments.name, arguments.into)
-    # uv makes environments without pip; a pip on the path would install somewhere else.
-    pip = f"pip install -e '{folder}[test]' && pytest {folder}"
-    links = "".join(f" {shlex.quote(word)}" for word in first_links())
-    uv = f"uv pip install --python {sys.executable}{links} -e '{os.path.join('.', folder)}[test]'"
-    uv += f" && {sys.executable} -m pytest {folder}"
-    host.print_line(f"{folder} is ready. Next: {pip if importlib.util.find_spec('pip') else uv}")
+    place = shlex.quote(str(folder))
+    host.print_line(f"{folder} is ready. Next:")
+    # The kit has pytest; the other Pythons of the machine may have neither it nor nanocoder.
+    for action in ("install testing", f"test {place}", f"install {os.path.join('.', place)}"):
+        host.print_line(f"  nanocoder plugins {action}")
     return 0
 
 
