@@ -1,6 +1,7 @@
 """The base of everything that uses git: what a repository would start, and git that starts none."""
 
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
+from nanocoder_kit_git.elsewhere import data_elsewhere
 from nanocoder_kit_git.index import Entry, tracked_files
 from nanocoder_kit_git.plain import reason_not_plain
 from nanocoder_kit_git.repositories import (
@@ -14,6 +15,7 @@ from nanocoder_kit_git.run import git
 __all__ = [
     "Entry",
     "Repository",
+    "data_elsewhere",
     "find_repository",
     "git",
     "is_like_bare",

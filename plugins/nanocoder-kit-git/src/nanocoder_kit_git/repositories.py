@@ -97,7 +97,7 @@ def _present(folder: str) -> set[str]:
 
 
 def _behind_file(folder: str, git: str) -> Repository:
-    start, _, place = _read_path(git).partition(": ")
+    start, _, place = read_path(git).partition(": ")
     repository = _stores(folder, os.path.realpath(os.path.join(folder, place or GIT)))
     if start != "gitdir" or not place or not _is_complete(repository):
         return repository._replace(problem=f"{git} names no repository")
@@ -105,11 +105,11 @@ def _behind_file(folder: str, git: str) -> Repository:
 
 
 def _stores(folder: str, own: str) -> Repository:
-    shared = _read_path(os.path.join(own, "commondir"))
+    shared = read_path(os.path.join(own, "commondir"))
     return Repository(folder, own, os.path.realpath(os.path.join(own, shared)) if shared else own)
 
 
-def _read_path(path: str) -> str:
+def read_path(path: str) -> str:
     """Return the path in a file; for git, too, it ends at a NUL."""
     content = read_start(path).rstrip(b"\r\n")
     return os.fsdecode(content.partition(b"\0")[0])

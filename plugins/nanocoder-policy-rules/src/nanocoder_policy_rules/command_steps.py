@@ -84,7 +84,7 @@ def allow_by_rules(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
         rule = next((rule for rule in fitting if rules.allows_command(rule, simple)), None)
         if rule is None or not _stays_inside(simple, rule, case, directory):
             return None
-        if _program_of_git(simple, case, directory):
+        if _program_of_git(simple, case, directory) or _data_of_git(simple, case, directory):
             return None
         used.append(rule)
     return verdict_of_rule(used[0]) if used else None
@@ -108,6 +108,7 @@ def unknown_part(case: "Case") -> str:
         return ""
     if case.own_program:
         return f"{case.own_program} is in the workspace and may do anything"
+    directory = HERE
     if case.simples is None:
         part, command = shell.unknown_part(case.command)
         part_text = f"`{part}` in `{command}`" if part and part != command else f"`{command}`"
@@ -120,6 +121,9 @@ def unknown_part(case: "Case") -> str:
     settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
     if setting := next(filter(None, settings), ""):
         return f"{part_text} can start a program: {setting}"
+    data = (_data_of_git(simple, case, directory) for simple in case.simples or ())
+    if place := next(filter(None, data), ""):
+        return f"{part_text} would use the data of a repository in {place!r}, outside"
     return f"{part_text} is not known to be read-only"
 
 
@@ -133,6 +137,14 @@ def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
     folders = [folder, *(os.path.join(folder, each) for each in case.places.directories)]
     reasons = (reason_not_plain(each) for each in dict.fromkeys(map(os.path.realpath, folders)))
     return next(filter(None, reasons), "")
+
+
+def _data_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
+    """Return where a git command would use data of another repository, which no word names."""
+    if simple.words[0] != "git":
+        return ""
+    folders = [directory, *case.places.directories]
+    return next(filter(None, (case.reach.data_of_git(each, around=True) for each in folders)), "")
 
 
 def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:

@@ -158,9 +158,27 @@ class Reach:
         root = os.path.realpath(self._session.cwd)
         if not f"{repository.top}/".startswith(f"{root.rstrip('/')}/"):
             return False  # git shows what is outside of the workspace
-        if reason_not_plain(folder) is not None:
+        if reason_not_plain(folder) is not None or self.data_of_git(directory):
             return False
         return not content or next(self._tracked_and_hidden(repository), None) is None
+
+    def data_of_git(self, directory: str, *, around: bool = False) -> str:
+        """Return where git, in *directory*, takes data from that a command may not read, or "".
+
+        With *around* the workspace may be a folder of a repository around it.
+        """
+        from nanocoder_kit_git import data_elsewhere, find_repository
+
+        repository = find_repository(os.path.join(self.folder, directory))
+        if repository is None:
+            return ""
+        stores = {os.path.realpath(place) for place in (repository.own, repository.common)}
+        for place in stores - {os.path.join(repository.top, ".git")}:
+            operand = self.operand(place)
+            if operand.is_private or self.refuses(operand) or self.asks(operand):
+                return place
+        root = os.path.realpath(self._session.cwd)
+        return data_elsewhere(repository, [root, repository.top] if around else [root])
 
     def hidden_in_commits(self, directory: str, named: Sequence[str]) -> str:
         """Return a file in the index that may not be read, or "".

@@ -1,0 +1,66 @@
+"""Whether git takes what it shows from elsewhere: a `.git`, and links in it, can lead anywhere."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nanocoder_kit_git.repositories import GIT, Repository, read_path
+
+MAX_NAMES: Final = 50_000
+"""Data with more names than this is not looked through."""
+_WHOLE: Final = ("refs", "logs", "worktrees")
+_STORES: Final = ("objects", "objects/info", "objects/pack")
+"""Folders of which only the names in them are looked at: each file is named by its content."""
+
+
+def data_elsewhere(repository: Repository, roots: Sequence[str]) -> str:
+    """Return a place outside of *roots*, real paths, where git keeps data of *repository*, or "".
+
+    The data of a worktree may lie in its repository, wherever that is: only git, working in that
+    repository, can have noted there that this is a worktree of it.
+    """
+    places = dict.fromkeys(map(os.path.realpath, (repository.own, repository.common)))
+    allowed = [*roots, repository.common] if is_worktree(repository) else roots
+    for place in places:
+        if not _is_below(place, allowed):
+            return place
+    for count, link in enumerate(_links(places)):
+        if link and not _is_below(os.path.realpath(link), allowed):
+            return link
+        if count > MAX_NAMES:
+            return f"{repository.common} (too many names to check)"
+    return ""
+
+
+def is_worktree(repository: Repository) -> bool:
+    """Tell whether the repository's own data names the `.git` of this checkout as a worktree."""
+    git, own = os.path.join(repository.top, GIT), repository.own
+    if os.path.islink(git) or not os.path.isfile(git):
+        return False
+    if os.path.dirname(own) != os.path.join(repository.common, "worktrees"):
+        return False
+    back = os.path.join(own, read_path(os.path.join(own, "gitdir")))
+    folder, name = os.path.split(back)
+    return name == GIT and os.path.realpath(folder) == repository.top
+
+
+def _is_below(place: str, roots: Sequence[str]) -> bool:
+    return any(f"{place}/".startswith(f"{root.rstrip('/')}/") for root in roots)
+
+
+def _links(places: Sequence[str] | dict[str, None]) -> Iterator[str]:
+    """Yield the links in *places*, and "" for each other name that was looked at."""
+    waiting = [(place, False) for place in places]
+    waiting += [(os.path.join(place, name), False) for place in places for name in _STORES]
+    waiting += [(os.path.join(place, name), True) for place in places for name in _WHOLE]
+    while waiting:
+        folder, goes_down = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                listed = list(entries)
+        except OSError:  # missing, or unreadable for git, too
+            continue
+        for entry in listed:
+            yield entry.path if entry.is_symlink() else ""
+            if goes_down and entry.is_dir(follow_symlinks=False):
+                waiting.append((entry.path, True))
