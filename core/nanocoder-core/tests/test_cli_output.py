@@ -164,3 +164,19 @@ def test_the_shell_completes_names_that_there_are(nanocoder):
 
 def with_command():
     return {"PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize(
+    "words",
+    [("tools",), ("plugins", "list"), ("policy", "explain", "bash", '{"command": "make test"}')],
+    ids=lambda words: words[0],
+)
+def test_a_table_of_the_core_breaks_between_words_in_a_narrow_terminal(nanocoder, words, columns):
+    printed = nanocoder.on_terminal(*words, columns=columns)
+    table = [line for line in printed.splitlines() if not line.startswith("ask: ")]
+    assert max(map(len, table)) <= columns
+    whole = nanocoder(*words).stdout.splitlines()
+    rows = [line for line in whole if not line.startswith(("ask: ", "tool ", "plugin "))]
+    assert {*" ".join(rows).split()} <= {*" ".join(table).split()}
+    assert ("plugin: " in printed) == (columns < 80)  # too narrow for columns

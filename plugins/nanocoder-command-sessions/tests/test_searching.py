@@ -36,6 +36,14 @@ def test_a_search_shows_session_time_folder_title_and_passage(nanocoder, session
     assert (none.returncode, none.stdout.startswith("No session has 'nowhere'")) == (0, True)
 
 
+def test_a_narrow_terminal_shows_the_title_of_a_match_on_a_line_of_its_own(nanocoder, sessions):
+    first, second, third = nanocoder.on_terminal(
+        "sessions", "search", "lexer", columns=len(sessions[1]) + 45
+    ).splitlines()
+    assert first.startswith(sessions[1])
+    assert (second, third) == ("  Fix the parser", "  answer: The lexer skipped blanks.")
+
+
 def test_a_search_looks_in_every_directory_or_only_here(nanocoder, sessions):
     (nanocoder.home / "other").mkdir()
     elsewhere = ("--cwd", str(nanocoder.home / "other"))

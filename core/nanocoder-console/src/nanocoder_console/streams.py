@@ -47,16 +47,38 @@ def print_line(text: str = "") -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows below their heads, aligned, each on a line of its own; numbers to the right."""
+    """Print rows below their heads, aligned; numbers to the right.
+
+    In a narrow terminal the last column is wrapped at words, and where too little room stays for
+    it, each row becomes lines with the head and the cell. Elsewhere a row is a line.
+    """
     texts = [[" ".join(for_terminal(str(cell)).split("\n")) for cell in row] for row in rows]
     columns = [[title, *cells] for title, *cells in zip(head, *texts, strict=True)]
+    # One long value must not push what follows it out of sight.
+    widths = [min(WIDE, max(map(len, column))) for column in columns]
+    room = terminal_width()
+    rest = room - sum(widths[:-1]) - 2 * len(widths[:-1])
+    if room and rest < min(MIN_COLUMNS, widths[-1]):
+        for name, cell in (pair for row in texts for pair in zip(head, row, strict=True)):
+            indent = "" if name == head[0] else "  "
+            sys.stdout.write(f"{indent}{_folded(f'{name}: {cell}', room - 4, 4)}\n")
+        return
     for place, column in enumerate(columns):
         is_right = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-        # One long value must not push what follows it out of sight.
-        width = min(WIDE, max(map(len, column)))
-        column[:] = [cell.rjust(width) if is_right else cell.ljust(width) for cell in column]
+        align = str.rjust if is_right else str.ljust
+        column[:] = [align(cell, widths[place]) for cell in column]
+    if room:
+        columns[-1][:] = [_folded(cell.rstrip(), rest, room - rest) for cell in columns[-1]]
     for cells in zip(*columns, strict=True):
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def _folded(text: str, width: int, indent: int) -> str:
+    """Return *text* in lines of *width* columns, all but the first behind *indent* spaces."""
+    import textwrap  # only a narrow terminal needs it
+
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -111,7 +111,12 @@ def _print_match(host: Host, match: Match) -> None:
     tags = f"  {tag_text(session.tags)}" if session.tags else ""
     place = directory_of(session.cwd, width)
     title = one_line(session.title, TITLE_COLUMNS)
-    host.print_line(f"{session.id}  {local_time(session.updated)}  {place}  {title}{tags}")
+    line = f"{session.id}  {local_time(session.updated)}  {place}"
+    # A narrow terminal would break the title anywhere.
+    is_narrow = 0 < width < len(line) + len(title) + len(tags) + 2
+    host.print_line(line if is_narrow else f"{line}  {title}{tags}")
+    if is_narrow:
+        host.print_line(f"  {one_line(title, max(MIN_COLUMNS, width - len(tags) - 2))}{tags}")
     label = (
         f"{match.role} {match.prompt}" if match.role == "prompt" and match.prompt else match.role
     )

@@ -31,12 +31,7 @@ HABITS: Final = ("-p", "--print", "--prompt")
 # How other programs call an action that shows a value, and how it is called here.
 ACTION_HABITS: Final = {"get": "where"}
 INSTALL: Final = "plugins install"
-IDLE: Final = {
-    "model": "--model",
-    "mode": "--mode",
-    "resume": "--continue",
-    "store": "--ephemeral",
-}
+IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "store": "--ephemeral"}
 """Options that a command without sessions would ignore, by what they set."""
 CALL: Final = "NANOCODER_CALL"
 """Set in the environment of every process that a tool starts."""

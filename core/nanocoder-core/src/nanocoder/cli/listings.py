@@ -1,7 +1,7 @@
 """List what is installed and configured: `nanocoder tools`, `plugins` and `config`."""
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nanocoder_config import user_config_dir
@@ -15,6 +15,8 @@ from nanocoder.values import manifest_of
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 OWN: Final = ("plugin", "version", "tokens", "parameters")
 """The fields of a tool that are shown besides its definition."""
+Row = tuple[Any, ...]
+Rows = list[dict[str, Any]]
 TO_ADD = "To add the usual plugins: nanocoder plugins install set-default"
 
 
@@ -27,13 +29,18 @@ def tools(arguments: Namespace, host: Host) -> int:
         host.say(str(report))
     if arguments.tool or arguments.dialect:
         return host.hand_over("tools", arguments, rows=rows)
-    if arguments.output == "json":
+    head = ("tool", "plugin", "risk", "tokens", "effects")
+    return _show(arguments.output, rows, head, _tool_row, "No tool is installed.")
+
+
+def _show(form: str, rows: Rows, head: Row, cells: Callable[[Any], Row], lack: str = "") -> int:
+    """Print *rows* as JSON, or as a table of their *cells*; *lack* without any."""
+    if form == "json":
         print_json(rows)
     elif rows:
-        head = ("tool", "plugin", "version", "risk", "effects", "tokens")
-        print_table(head, [_tool_row(row) for row in rows])
+        print_table(head, [*map(cells, rows)])
     else:
-        print_line(f"No tool is installed. {TO_ADD}")
+        print_line(f"{lack} {TO_ADD}")
     return 0
 
 
@@ -43,16 +50,13 @@ def settings(arguments: Namespace, host: Host) -> int:
     rows = [{"key": key, "value": value, "origin": str(origin)} for key, value, origin in items]
     for notice in host.config.notices:
         host.say(notice)
-    if arguments.output == "json":
-        print_json(rows)
-    else:
-        print_table(("key", "value", "from"), [tuple(row.values()) for row in rows])
-    return 0
+    head = ("key", "value", "from")
+    return _show(arguments.output, rows, head, lambda row: tuple(row.values()))
 
 
-def _tool_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _tool_row(row: Mapping[str, Any]) -> Row:
     effects = " ".join(sorted(row["effects"])) or "undeclared"
-    return row["name"], row["plugin"], row["version"], row["risk"], effects, row["tokens"]
+    return row["name"], row["plugin"], row["risk"], row["tokens"], effects
 
 
 def plugins(arguments: Namespace, host: Host) -> int:
@@ -64,20 +68,17 @@ def plugins(arguments: Namespace, host: Host) -> int:
     ]
     if arguments.names:
         return host.hand_over("plugins list", arguments, rows=rows)
-    if arguments.output == "json":
-        print_json(rows)
-        return 0
-    print_table(("plugin", "version", "package", "offers"), [_plugin_row(row) for row in rows])
-    if not rows:
-        print_line(f"No plugin is installed. {TO_ADD}")
-    return 0
+    head = ("plugin", "version", "offers")
+    return _show(arguments.output, rows, head, _plugin_row, "No plugin is installed.")
 
 
-def _plugin_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _plugin_row(row: Mapping[str, Any]) -> Row:
     offers = [f"{what}: {', '.join(row[what])}" for what in OFFERED if row[what]]
     offers += ["policy"] if row["policy"] else []
-    problem = row["set_aside"] and f"set aside: {row['set_aside']}"
-    return row["name"], row["version"], row["package"], problem or "; ".join(offers or row["hooks"])
+    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or row["hooks"]
+    if row["package"] != f"nanocoder-{row['name']}":
+        parts.append(f"package: {row['package']}")
+    return row["name"], row["version"], "; ".join(parts)
 
 
 def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:

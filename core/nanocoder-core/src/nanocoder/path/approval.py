@@ -12,14 +12,7 @@ from attrs import evolve
 from nanocoder_schema import copy_arguments, wrong_field
 
 from nanocoder.cancel import Cancel, run_with_deadline
-from nanocoder.errors import (
-    ApprovalNeeded,
-    Cancelled,
-    Denied,
-    NanocoderError,
-    TimedOut,
-    ToolError,
-)
+from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, NanocoderError, TimedOut, ToolError
 from nanocoder.hooks import styles
 from nanocoder.path.in_flight import CallSession, InFlight, consent_key, digest_of, scope_of_always
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed

@@ -13,12 +13,7 @@ from nanocoder.hooks.contributions import Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import (
-    find_offer,
-    installed_plugins,
-    open_store,
-    refuse_misspelt,
-)
+from nanocoder.session.installed import find_offer, installed_plugins, open_store, refuse_misspelt
 from nanocoder.session.model_view import ToolList
 from nanocoder.session.runtime import kept_in
 from nanocoder.session.session import Session
