@@ -122,15 +122,16 @@ def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
     talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
     talk.type("/undo").see("+print('hello')").see("remove new.py").see("Restore these files?")
+    talk.type("maybe").see("'maybe' is neither yes nor no").see("Restore these files?", times=2)
     talk.type("n").see("Nothing was changed.")
     assert (workspace / "new.py").exists()
-    talk.type("/undo").see("Restore these files?", times=2).type("y").see("/redo reverts this")
+    talk.type("/undo").see("Restore these files?", times=3).type("y").see("/redo reverts this")
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
-    talk.type("/redo").see("Restore these files?", times=3).type("y").see("/undo reverts this")
+    talk.type("/redo").see("Restore these files?", times=4).type("y").see("/undo reverts this")
     assert (workspace / "hello.py").read_text() == "print('bye')\n"
     assert (workspace / "new.py").read_text() == "x\n"
-    talk.type("/undo").see("Restore these files?", times=4).type("y").see("Done. /redo", times=2)
+    talk.type("/undo").see("Restore these files?", times=5).type("y").see("Done. /redo", times=2)
     talk.type("and now").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
     assert "undid your changes; read these files again" in journal.read_text()
@@ -515,7 +516,8 @@ def test_what_fills_the_window_is_shown_by_source(chat):
 def test_a_conversation_is_compacted_shown_before_and_restored_after(chat, workspace):
     (workspace / "long.txt").write_text("a line of words\n" * 400)
     reads = [call("read_file", path="long.txt"), {"text": "Read."}]
-    talk = chat(*reads, *reads, HI, rows=60).type("read").see("Read.")
+    talk = chat(*reads, *reads, HI, rows=60).type("/compact").see("nothing to compact yet")
+    talk.type("read").see("Read.")
     talk.type("again").see("Read.", times=2)
     talk.type("/compact preview").see("compact-trim would shorten the conversation from")
     talk.type("/compact").see("compact-trim shortened the conversation from")

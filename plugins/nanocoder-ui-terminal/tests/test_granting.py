@@ -59,17 +59,19 @@ def test_once_keeps_nothing(run, workspace, state, answer):
     assert rules(state) == []
 
 
-@pytest.mark.parametrize("answer", ["", "y", "p 7", "everywhere", "s 2h"])
-def test_what_names_no_extent_grants_nothing_and_asks_again(run, workspace, state, answer):
+@pytest.mark.parametrize("answer", ["y", "p 7", "everywhere", "s 2h"])
+def test_what_names_no_extent_asks_again_how_far(run, workspace, state, answer):
     talk = run(command("touch one"), DONE).see(ASKED).type("a").see("How far?").type(answer)
-    talk.see("none of these answers" if answer else "the call still needs your answer").see(
-        ASKED, times=2
-    ).type("n").see("All done.")
+    talk.see("none of these answers").see("How far?", times=2)
     assert not (workspace / "one").exists()
     assert rules(state) == []
+    talk.type("p 2h").see("All done.")
+    assert (workspace / "one").exists()
+    assert rules(state) == [("bash(touch one)", "project", str(workspace))]
+    assert talk.text.count("Approve?") == 1
 
 
-@pytest.mark.parametrize("keys", ["\x1b", "q\r"], ids=["Esc", "q"])
+@pytest.mark.parametrize("keys", ["\x1b", "q\r", "\r"], ids=["Esc", "q", "Enter"])
 def test_the_choice_of_an_extent_is_left_for_the_question(run, workspace, state, keys):
     talk = run(command("touch one"), DONE).see(ASKED).type("a").see("How far?").press(keys)
     talk.see("nothing was granted").see(ASKED, times=2).type("n").see("All done.")

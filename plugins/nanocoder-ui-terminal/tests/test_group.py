@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("D8")]
 
 ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
-ALL = "Approve all 3? [y(es, all)/o(ne by one)/n(one)/1-3 shows one/q(uit)]"
+ALL = "Approve all 3? [y(es, all)/o(ne by one)/n(one)/a number, 1 to 3, shows one/q(uit)]"
 DONE = {"text": "All done."}
 COMMAND = "touch made && touch made_too"
 

@@ -207,13 +207,16 @@ class _OpenRequest:
             lines = message_rows(extent_lines(self.request), terminal.width - 2)
             terminal.write(add_bar(["", *lines], self.request, terminal))
             typed = self._read_inner("How far?", CHOICES)
-        extent = parse_extent(typed)
-        if extent is None:
-            is_back = not typed.strip() or typed.strip().casefold() in BACK
-            note = NOT_GRANTED if is_back else UNKNOWN.format(for_terminal(typed.strip()))
+        for _ in range(MAX_QUESTIONS):
+            if extent := parse_extent(typed):
+                return self.agree(scope=extent.scope, lasts_s=extent.lasts_s)
+            if not typed.strip() or typed.strip().casefold() in BACK:
+                break
+            note = UNKNOWN.format(for_terminal(typed.strip()))
             terminal.write(f"{terminal.paint(note, 'yellow')}\n")
-            return None
-        return self.agree(scope=extent.scope, lasts_s=extent.lasts_s)
+            typed = self._read_inner("How far?", CHOICES)
+        terminal.write(f"{terminal.paint(NOT_GRANTED, 'yellow')}\n")
+        return None
 
     def _edit(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
 NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
+EMPTY: Final = "nothing to compact yet: the conversation is empty"
 STOPPED: Final = "stopped; the conversation is as it was"
 NO_WORDS: Final = "{} takes no words: {!r} did not decide what is kept"
 WAY_BACK: Final = "To take it back: /compact restore"
@@ -133,7 +134,9 @@ def _say_words_were_ignored(conversation: "Conversation", plugin: str, words: st
 
 
 def _why_nothing(session: "Session") -> str:
-    return STOPPED if session.compaction.cancel.is_set() else NOTHING
+    if session.compaction.cancel.is_set():
+        return STOPPED
+    return NOTHING if session.messages else EMPTY
 
 
 def _show_events(conversation: "Conversation", events: Iterable[Event]) -> str:

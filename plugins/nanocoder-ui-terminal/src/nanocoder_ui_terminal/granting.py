@@ -14,7 +14,7 @@ SCOPES: Final = {
 UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_S: Final = 10 * 366 * 86_400
 CHOICES: Final = "[o(nce)/s(ession)/p(roject)/u(ser), with an end: p 2h, u 7d]"
-UNKNOWN: Final = "{!r} is none of these answers, so nothing was granted"
+UNKNOWN: Final = "{!r} is none of these answers"
 NOT_GRANTED: Final = "nothing was granted; the call still needs your answer"
 _END: Final = r"([1-9][0-9]{0,5})([mhdw])"
 

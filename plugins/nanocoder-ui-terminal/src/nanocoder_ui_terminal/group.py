@@ -48,7 +48,8 @@ def decide(
     lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
     for number, request in enumerate(requests, 1):
         terminal.write(_describe_call(number, request, describe, lines, terminal))
-    choices = f"[y(es, all)/o(ne by one)/n(one)/1-{count} shows one/q(uit)] (Enter: none)"
+    numbers = f"a number, 1 to {count}, shows one"
+    choices = f"[y(es, all)/o(ne by one)/n(one)/{numbers}/q(uit)] (Enter: none)"
     for _ in range(MAX_ASKED):
         typed = read_line(terminal, f"Approve all {count}?", choices, cancelled, until).strip()
         if typed.isdecimal() and 0 < int(typed[:4]) <= count:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import NanocoderError, counted
+from nanocoder import NanocoderError, counted, for_terminal
 
 from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.text_lines import use_chat_commands
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from nanocoder_ui_terminal.conversation import Conversation
 
 QUESTION: Final = "Restore these files?"
+MAX_ASKED: Final = 100
+YES: Final = ("y", "yes")
+NO: Final = ("", "n", "no", "q", "quit", "exit")
+UNCLEAR: Final = "{!r} is neither yes nor no: type y to restore the files, n to leave them"
 
 
 def restore_files(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
@@ -37,13 +41,18 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
 
 
 def agrees_to_restore(conversation: "Conversation") -> bool:
-    """Ask whether the files that were shown may be restored."""
-    terminal = conversation.terminal
+    """Ask whether the files that were shown may be restored; an unclear answer asks again."""
+    terminal, is_agreed = conversation.terminal, False
     try:
         with line_mode():
-            typed = read_line(terminal, QUESTION, "[y/n]", conversation.leaving).strip().casefold()
+            for _ in range(MAX_ASKED):
+                typed = read_line(terminal, QUESTION, "[y/n]", conversation.leaving).strip()
+                is_agreed = typed.casefold() in YES
+                if is_agreed or typed.casefold() in NO:
+                    break
+                note = UNCLEAR.format(for_terminal(typed))
+                terminal.write(f"{terminal.paint(note, 'yellow')}\n")
     except (StoppedError, EOFError):
-        terminal.write("\n")
-        return False
+        is_agreed = False
     terminal.write("\n")
-    return typed in {"y", "yes"}
+    return is_agreed
