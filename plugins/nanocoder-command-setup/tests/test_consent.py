@@ -11,8 +11,9 @@ class Screen:
 
     is_interactive = False
 
-    def __init__(self):
+    def __init__(self, columns=0):
         self.lines = []
+        self.columns = columns
 
     def print_line(self, text=""):
         self.lines.append(text)
@@ -57,3 +58,24 @@ def test_what_stays_as_it_is_is_not_listed():
     assert lines(Proposal(newer, program)) == ["idna 3.21 (now 3.20): wants no more than before"]
     plugin = Package("nanocoder-tool-acme", "1", ("tool-acme",), (), ())
     assert lines(Proposal(plugin, plugin, is_named=True)), "what a person names is shown"
+
+
+def test_what_is_named_comes_first_and_lines_are_indented_and_wrapped():
+    library = Package("alpha", "1.0", (), (), ())
+    program = Package("beta", "2.0", (), (), (), ("beta-with-a-long-name", "and-another-program"))
+    plugin = Package("nanocoder-tool-acme", "1", ("tool-acme",), (), ())
+    proposals = [Proposal(each, None) for each in (library, program)]
+    screen = Screen(columns=40)
+    named = Proposal(plugin, None, is_named=True)
+    assert is_agreed([*proposals, named], Namespace(yes=True), screen) == 0
+    assert max(map(len, screen.lines)) <= 40
+    heads = [line for line in screen.lines if line and line[0] != " "]
+    assert heads[:3] == ["nanocoder-tool-acme 1", "beta 2.0", "and the libraries alpha 1.0"]
+    start = screen.lines.index("beta 2.0")
+    assert screen.lines[start - 1 :][:5] == [
+        "",
+        "beta 2.0",
+        "  it is a library",
+        "  it adds the programs",
+        "    beta-with-a-long-name,",
+    ]

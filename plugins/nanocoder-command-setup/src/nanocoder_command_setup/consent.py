@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Host, UsageError, counted, known_packages, one_line
+from nanocoder import Host, UsageError, counted, for_terminal, known_packages, one_line
 from nanocoder_kit_capabilities import (
     Capabilities,
     ManifestError,
@@ -25,6 +25,7 @@ NEEDS_PERSON: Final = 3
 MAX_USES: Final = 3
 """How many places in the source are named for a package that does not declare what it does."""
 LINE_COLUMNS: Final = 300
+LIBRARIES: Final = "and the libraries "
 NOT_HELD: Final = (
     "Plugins run inside nanocoder with your rights: what they declare is shown and checked, and"
     " only a process of its own in a sandbox holds a plugin to it."
@@ -106,7 +107,8 @@ def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -
     """
     packages = list(proposals)
     for line in _all_lines(packages):
-        host.print_line(one_line(line, LINE_COLUMNS))
+        for part in _folded(line, host.columns or LINE_COLUMNS):
+            host.print_line(part)
     if foreign := next((each.package.distribution for each in packages if each.is_foreign), ""):
         problem = f"{foreign} is no plugin of nanocoder: nothing was installed"
         if arguments.yes or host.is_interactive:
@@ -115,7 +117,8 @@ def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -
         return NEEDS_PERSON
     if not any(each.is_more for each in packages):
         return 0
-    host.print_line(NOT_HELD)
+    for part in _folded(NOT_HELD, host.columns or LINE_COLUMNS):
+        host.print_line(part)
     if arguments.yes:
         return 0
     if not host.is_interactive:
@@ -128,15 +131,27 @@ def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -
 
 
 def _all_lines(packages: list[Proposal]) -> Iterator[str]:
+    """Yield the lines of all *packages*, what a person named first, with a blank line after each.
+
+    What adds nothing but modules comes last, in one line.
+    """
     plain = [each for each in packages if each.is_plain]
-    for each in packages:
-        if each not in plain:
-            yield from lines_of(each)
+    for each in sorted(packages, key=lambda each: (not each.is_named, not each.package.plugins)):
+        lines = [] if each in plain else [*lines_of(each)]
+        yield from [*lines, ""] if len(lines) > 1 else lines
     if new := [each.package for each in plain if each.now is None]:
-        text = "and the libraries " + ", ".join(_named(package) for package in new)
-        folded = textwrap.TextWrapper(LINE_COLUMNS // 3, subsequent_indent="  ")
-        folded.break_on_hyphens = False  # a name stays one word
-        yield from folded.wrap(text)
+        yield LIBRARIES + ", ".join(_named(package) for package in new)
+        yield ""
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    """Return *line*, made safe, in lines of at most *columns*, all of them indented as it is."""
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    wrapper = textwrap.TextWrapper(columns, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    wrapper.break_on_hyphens = False  # a name stays one word
+    is_list = line.startswith(LIBRARIES)
+    text = for_terminal(line.strip()) if is_list else one_line(line, LINE_COLUMNS)
+    return wrapper.wrap(text) or [""]
 
 
 def _named(package: Package) -> str:
