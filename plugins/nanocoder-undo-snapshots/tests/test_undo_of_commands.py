@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -103,6 +104,30 @@ def test_a_file_that_changed_since_is_named_and_left_and_the_rest_is_restored(na
     assert tree(nanocoder) == {"a.txt": b"by hand", "b.txt": b"old"}
     assert undo(nanocoder, "--force").returncode == 0
     assert tree(nanocoder) == {"a.txt": b"old", "b.txt": b"old"}
+
+
+def test_compiled_python_files_are_left_alone_with_and_without_an_ignore_file(nanocoder, work):
+    (nanocoder.cwd / "a.py").write_text("A = 1\n")
+    compile_it = f"{sys.executable} -m compileall -q ."
+    work(bash(f"echo 'A = 2' > a.py; touch old.pyc; {compile_it}"))
+    (cache,) = (nanocoder.cwd / "__pycache__").iterdir()
+    done = undo(nanocoder)
+    assert done.returncode == 0, done.stderr
+    assert "pyc" not in done.stdout + done.stderr
+    assert (nanocoder.cwd / "a.py").read_text() == "A = 1\n"
+    assert cache.exists()
+    (nanocoder.cwd / ".gitignore").write_text("*.log\n")
+    work(bash(f"echo 'A = 3' > a.py; rm -r __pycache__; {compile_it}"))
+    assert "pyc" not in undo(nanocoder).stdout
+
+
+def test_a_binary_file_that_goes_is_not_said_to_become_empty(nanocoder, work):
+    work(bash(r"printf '\377\376' > new.bin"))
+    done = undo(nanocoder)
+    assert "remove new.bin" in done.stdout
+    assert "binary file" not in done.stdout
+    work(bash(r"printf '\377\376' > new.bin"), bash(r"printf '\377' > new.bin"))
+    assert "binary file new.bin: 1 byte become 2" in undo(nanocoder, "--call", "call-2-1").stdout
 
 
 def test_one_file_or_one_call_alone(nanocoder, work):
@@ -344,13 +369,13 @@ def test_a_folder_that_is_a_link_now_keeps_what_a_tool_wrote_below_it(nanocoder,
 
 @pytest.mark.contract("G4")
 def test_the_plan_says_that_changes_of_others_may_be_among_those_of_a_command(nanocoder, work):
-    others = "what git keeps; what others changed meanwhile is among them\n"
+    others = "large files; what others changed at the same time is undone, too\n"
     work(bash("echo one > by_command.txt"))
     done = undo(nanocoder)
     assert others in done.stdout + done.stderr
     work(bash("echo one > both.txt"), write("both.txt", "two"))
     done = undo(nanocoder)
-    assert "what git keeps\n" in done.stdout + done.stderr
+    assert "or in large files\n" in done.stdout + done.stderr
     assert others not in done.stdout + done.stderr
 
 

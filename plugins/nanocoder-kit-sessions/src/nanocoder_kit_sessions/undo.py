@@ -41,10 +41,10 @@ TELL_MODEL: Final = "[the user {}; read these files again before you continue: {
 NO_REDO: Final = "nothing to redo"
 UNTRACKED: Final = "side effects are not tracked: {}"
 BEYOND: Final = (
-    "of {} only changes of files in this folder are restored, without ignored and large files"
-    " and what git keeps"
+    "what {} changed is undone in this folder, but not in .git, in files that git ignores, or in"
+    " large files"
 )
-OTHERS: Final = "; what others changed meanwhile is among them"
+OTHERS: Final = "; what others changed at the same time is undone, too"
 FORCED: Final = "; --force restores it, too"
 LOST: Final = "its content before was too large for the snapshot"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})

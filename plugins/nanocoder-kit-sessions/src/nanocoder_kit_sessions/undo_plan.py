@@ -373,7 +373,8 @@ def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
     try:
         before, after = ((data or b"").decode().splitlines() for data in (old, new))
     except UnicodeDecodeError:
-        yield f"binary file {path}: {counted(len(old or b''), 'byte')} become {len(new or b''):,}"
+        if old is not None and new is not None:  # the lines below name files that come or go
+            yield f"binary file {path}: {counted(len(old), 'byte')} become {len(new):,}"
         return
     source = f"a/{path}" if old is not None else "/dev/null"
     target = f"b/{path}" if new is not None else "/dev/null"

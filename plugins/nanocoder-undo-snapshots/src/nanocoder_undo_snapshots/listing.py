@@ -34,6 +34,8 @@ class TooLargeError(Exception):
 class Listing:
     """The regular files of a workspace that git would not ignore, and its folders.
 
+    Compiled Python files are left out, also where no `.gitignore` names them.
+
     *at_ns* is when the listing began. *ignores* goes by the rules of that moment.
     """
 
@@ -65,13 +67,19 @@ class Ignores:
     def __call__(
         self, folder: str, names: Sequence[str], folders: Sequence[str]
     ) -> Collection[str]:
-        """Return what git ignores of the names in *folder*."""
+        """Return what git ignores of the names in *folder*, and Python's caches."""
         self.folders.add(folder)
-        return self._rules(folder, names, folders)
+        caches = {name for name in (*names, *folders) if _is_cache(name)}
+        return {*self._rules(folder, names, folders), *caches}
 
     def ignores(self, path: str) -> bool:
         """Tell whether *path* was ignored when the walk came by."""
-        return self._rules.ignores(path)
+        return any(map(_is_cache, path.split("/"))) or self._rules.ignores(path)
+
+
+def _is_cache(name: str) -> bool:
+    """Tell whether Python writes what has this name by itself, from other files."""
+    return name == "__pycache__" or name.endswith((".pyc", ".pyo"))
 
 
 def list_workspace(workspace: Workspace, root: Path, most_files: int) -> Listing:
