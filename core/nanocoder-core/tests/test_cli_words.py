@@ -317,6 +317,9 @@ def test_an_interrupted_call_is_shown_with_its_status_once(nanocoder, monkeypatc
     call = {"id": "c1", "name": "bash", "arguments": {"command": "make"}}
     journal.append("message", {"role": "user", "text": "build it"})
     journal.append("message", {"role": "assistant", "text": "", "calls": [call]})
+    shown = nanocoder("sessions", "show").stdout
+    assert "  not finished: the session is in use; the call still runs, or waits" in shown
+    assert "interrupted" not in shown
     journal.close()
     shown = nanocoder("sessions", "show").stdout
     assert "  interrupted: the program ended before this call finished\n" in shown

@@ -1,6 +1,7 @@
 """Stored sessions as a whole: read, copy and name them."""
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +22,25 @@ def read_session(
 
     Raises: UsageError.
     """
+    return _all_of(*_place_of(store, name, cwd))
+
+
+def is_in_use(store: SessionStore, name: str, cwd: Path | None) -> bool:
+    """Tell whether a process works on a session, or on a sub-agent's; raises UsageError."""
+    place, session_id = _place_of(store, name, cwd)
+    try:
+        os.close(place.lock(session_id))
+    except UsageError as error:
+        return error.error_class == "session_in_use"
+    return False
+
+
+def _place_of(store: SessionStore, name: str, cwd: Path | None) -> tuple[SessionStore, str]:
     if ID.fullmatch(name):
         # A sub-agent's journal lies with its session's files.
         for journal in store.folder.glob(f"*/sessions/{name}.jsonl"):
-            return _all_of(SessionStore(journal.parent.parent), name)
-    return _all_of(store, store.find(name, cwd=cwd))
+            return SessionStore(journal.parent.parent), name
+    return store, store.find(name, cwd=cwd)
 
 
 def _all_of(store: SessionStore, session_id: str) -> tuple[Sequence[Record], Transcript]:

@@ -4,15 +4,17 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any, Final
 
+from attrs import evolve
 from nanocoder import Host, Message, brief, encode_message, one_line, spoken
 from nanocoder_kit_redact import Redactor
 from nanocoder_kit_sessions import Record, Transcript, session_store
 from nanocoder_kit_sessions.prompts import prompt_numbers, prompts_of
 from nanocoder_kit_sessions.redaction import without_secrets
-from nanocoder_kit_sessions.transcript import repaired
+from nanocoder_kit_sessions.transcript import INTERRUPTED, repaired
 
-from nanocoder_command_sessions.archive import read_session
+from nanocoder_command_sessions.archive import is_in_use, read_session
 
+RUNNING: Final = "the session is in use; the call still runs, or waits for an answer"
 OUTPUT_CHARS: Final = 2_000
 LINE_COLUMNS: Final = 160
 REDACTED: Final = (
@@ -27,7 +29,10 @@ UNREDACTED: Final = (
 
 def show(arguments: Namespace, host: Host) -> int:
     """Print a transcript: messages as they are, calls and results in a line each."""
-    records, transcript = read_session(session_store(host), arguments.id, host.cwd)
+    store = session_store(host)
+    records, transcript = read_session(store, arguments.id, host.cwd)
+    if transcript.interrupted and is_in_use(store, arguments.id, host.cwd):
+        _mark_running(transcript)
     numbers = prompt_numbers(transcript.messages, prompts_of(records))
     if arguments.output == "json":
         data = _data(transcript)
@@ -44,6 +49,18 @@ def show(arguments: Namespace, host: Host) -> int:
         is_rewound = any(record.kind == "transcript.rewound" for record in records)
         host.print_line(NOTHING_SAID.format(REWOUND if is_rewound else ""))
     return 0
+
+
+def _mark_running(transcript: Transcript) -> None:
+    """Say of the last calls that they go on: the session is in use."""
+    last = transcript.messages[-1]
+    results = [
+        evolve(result, output=RUNNING, error_class="not finished")
+        if result.error_class == "interrupted" and result.output == INTERRUPTED
+        else result
+        for result in last.results
+    ]
+    transcript.messages[-1] = evolve(last, results=tuple(results))
 
 
 def export(arguments: Namespace, host: Host) -> int:
