@@ -180,3 +180,13 @@ def test_a_table_of_the_core_breaks_between_words_in_a_narrow_terminal(nanocoder
     rows = [line for line in whole if not line.startswith(("ask: ", "tool ", "plugin "))]
     assert {*" ".join(rows).split()} <= {*" ".join(table).split()}
     assert ("plugin: " in printed) == (columns < 80)  # too narrow for columns
+
+
+def test_the_output_of_a_failing_command_is_printed_as_it_is(nanocoder):
+    failing = json.dumps({"command": "echo a problem >&2; exit 3"})
+    done = nanocoder("--mode", "auto", "call", "bash", failing)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "a problem\n" in done.stderr
+    assert "nanocoder: STDERR" not in done.stderr
+    refused = nanocoder("--mode", "plan", "call", "bash", failing)
+    assert "nanocoder: denied: " in refused.stderr

@@ -221,7 +221,10 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
     if data["status"] == "ok":
         sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")
         return
-    complain(data["output"])
+    if data["metadata"].get("error"):
+        complain(data["output"])
+    else:  # what the tool itself has to say
+        sys.stderr.write(for_terminal(data["output"]).rstrip("\n") + "\n")
     is_unknown = data["error_class"] == UnknownTool.error_class
     if is_unknown and not session.plugins.why_missing(arguments.tool):
         complain(why_not_offered(session.plugins, "tools", arguments.tool) or UNKNOWN)
