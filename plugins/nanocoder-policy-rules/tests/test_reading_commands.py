@@ -224,6 +224,8 @@ def test_words_that_are_no_paths_are_not_taken_for_some(command, tmp_path, judge
         ("python3 -c 'print(1, 2)'", "`python3 -c 'print(1, 2)'` is not known to be read-only"),
         ("echo $HOME", "`$` in `echo $HOME` is not known"),
         ("X=1 ls", "`X` in `X=1 ls` is not known"),
+        ("cat <<'EOF' > y.py\nx\nEOF", "`>` in `cat <<'EOF' > y.py` is not known"),
+        ("cat <<'>' 2>/dev/null\nx\n>", "`<` in `cat <<'>' 2>/dev/null` is not known"),
     ],
 )
 def test_the_reason_says_which_part_is_not_known(command, reason, judge):

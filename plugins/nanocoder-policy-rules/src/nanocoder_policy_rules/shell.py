@@ -24,6 +24,7 @@ _WORDS = (
     r"""|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
 _QUOTED = r"'([^']*)'|\"([^\"]*)\""
+_QUIET = r"2?>/dev/null|2>&1"
 _ENDS = r"[;&|\n]+"
 ASSIGNMENT: Final = r"[A-Za-z_][A-Za-z0-9_]*\+?=.*"
 
@@ -79,7 +80,10 @@ def unknown_part(text: str) -> tuple[str, str]:
         start = end_of_command.end()
     else:
         end = len(text)
-    return text[position : position + 1].strip(" "), clip_line(text[start:end] or text)
+    part, command = text[position : position + 1].strip(" "), text[start:end]
+    # What is read is of less interest than that a file is written.
+    is_written = part == "<" and ">" in compile_once(f"{_QUOTED}|{_QUIET}").sub("", command)
+    return ">" if is_written else part, clip_line(command or text)
 
 
 def clip_line(text: str) -> str:
