@@ -227,6 +227,7 @@ def test_the_command_prints_the_trace_of_a_single_call(nanocoder):
     (nanocoder.cwd / "a.txt").write_text("x")
     assert nanocoder("call", "read_file", '{"path": "a.txt"}').returncode == 0
     shown = nanocoder("trace", "last").stdout
+    assert nanocoder("trace").stdout == shown
     assert [line.split()[:2] for line in shown.splitlines()[2:]] == [[one, "ok"] for one in STAGES]
     found = json.loads(nanocoder("trace", "call-1", "--output", "json").stdout)
     assert [stage["stage"] for stage in found["stages"]] == list(STAGES)

@@ -49,7 +49,13 @@ def nanocoder_commands() -> list[Command[Host]]:
             "show the six stages of one call, with their times",
             _trace,
             (
-                Argument("call", 'the ID of a call, or "last"', metavar="CALL_ID"),
+                Argument(
+                    "call",
+                    "the ID of a call (default: that of the last call)",
+                    count="?",
+                    default="last",
+                    metavar="CALL_ID",
+                ),
                 Argument(
                     "--session",
                     "the session of the call",
