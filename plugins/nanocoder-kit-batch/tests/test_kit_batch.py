@@ -16,6 +16,7 @@ from nanocoder_kit_batch.page import table
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
 from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
+from nanocoder_kit_batch.tally import price_of
 from nanocoder_kit_batch.trees import remove_tree
 from nanocoder_kit_batch.workspaces import remove_own_folder, workspace_of
 
@@ -32,6 +33,11 @@ def result(name, **more):
         "model": "m/x",
         **more,
     }
+
+
+def test_what_costs_nothing_is_free():
+    assert [price_of(cost) for cost in (0.0, 0.004)] == ["free", "$0.0040"]
+    assert "free" in summary_page("Batch", [result("a", cost=0.0)], 1)
 
 
 def test_the_interval_of_a_share_is_wilsons():

@@ -590,6 +590,11 @@ def test_a_note_is_kept_for_every_session(chat, state):
     assert (state / "notes.md").read_text() == "- I like tabs\n"
 
 
+def test_requests_that_cost_nothing_are_called_free(chat):
+    free = {**HI, "usage": {**HI["usage"], "cost": 0}}
+    chat(free).type("one").see("Hello there.").type("/cost").see("free")
+
+
 @pytest.mark.contract("H9")
 def test_the_cost_of_several_models_is_shown_for_each(chat, tmp_path):
     other = tmp_path / "other.json"

@@ -10,7 +10,7 @@ from attrs import define, field
 from nanocoder import Host, counted, for_terminal, one_line
 
 from nanocoder_kit_batch.running import Watcher
-from nanocoder_kit_batch.tally import Tally, failure_of
+from nanocoder_kit_batch.tally import Tally, failure_of, price_of
 
 BAR_CELLS: Final = 20
 PAINT_S: Final = 0.1
@@ -83,7 +83,7 @@ class Bar:
 
     def ended(self, tally: Tally, seconds: float, *, interrupted: bool) -> None:
         """Replace the bar by the figures of all tasks."""
-        cost = "cost unknown" if tally.cost is None else f"${tally.cost:.4f}"
+        cost = "cost unknown" if tally.cost is None else price_of(tally.cost)
         state = "interrupted; the same command goes on" if interrupted else "done"
         facts = [f"{tally.solved:,} of {self._total:,} solved", f"{tally.failed:,} failed", cost]
         self.out.write(f"{CLEAR}{', '.join(facts)}, {seconds:.1f} s: {state}\n")
@@ -104,7 +104,7 @@ class Bar:
         bar = "#" * cells + "-" * (BAR_CELLS - cells)
         rate = tally.total / max(0.001, now - self._began)
         rest_s = (self._total - ended) / rate if tally.total else 0.0
-        cost = "" if tally.cost is None else f" ${tally.cost:.4f}"
+        cost = f" ${tally.cost:.4f}" if tally.cost else ""
         text = f"[{bar}] {ended:,}/{self._total:,} {rate:.1f}/s {tally.failed:,} failed{cost}"
         text += f" {_duration(rest_s)} left" if rest_s else ""
         self.out.write(CLEAR + text[: self.columns - 1])

@@ -15,7 +15,7 @@ from nanocoder_kit_batch.page import facts, page, table
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.running import Batch
 from nanocoder_kit_batch.statistics import wilson
-from nanocoder_kit_batch.tally import Tally, failure_of, quantile
+from nanocoder_kit_batch.tally import Tally, failure_of, price_of, quantile
 
 SHOWN_FAILURES: Final = 200
 SHOWN_GROUPS: Final = 20
@@ -55,14 +55,14 @@ def group_of(result: Mapping[str, Any]) -> str:
 
 def _facts(tally: Tally) -> str:
     share = tally.solved / tally.total if tally.total else 0.0
-    cost = "unknown" if tally.cost is None else f"${tally.cost:.4f}"
+    cost = "unknown" if tally.cost is None else price_of(tally.cost)
     each = tally.cost / tally.solved if tally.cost is not None and tally.solved else None
     return facts(
         {
             "solved": f"{share:.1%}",
             "failed": f"{tally.failed:,}",
             "cost": cost,
-            "cost a solved task": "unknown" if each is None else f"${each:.4f}",
+            "cost a solved task": "unknown" if each is None else price_of(each),
             "tokens a task": f"{sum(tally.tokens) / max(1, tally.total):,.0f}",
             "seconds a task": f"{quantile(tally.seconds, 0.5):.1f}",
         }

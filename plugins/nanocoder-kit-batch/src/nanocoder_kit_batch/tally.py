@@ -22,6 +22,11 @@ def tokens_of(result: Mapping[str, Any]) -> int:
     return int(usage["input_tokens"] + usage["output_tokens"])
 
 
+def price_of(cost: float) -> str:
+    """Return a price in US dollars for a person; none at all is "free"."""
+    return f"${cost:.4f}" if cost else "free"
+
+
 def quantile(values: Sequence[float], part: float) -> float:
     """Return the value below which *part* (0 to 1) of *values* lie; 0 without any."""
     ordered = sorted(values)

@@ -202,6 +202,8 @@ def _check(values: Mapping[str, Any]) -> None:
             raise UsageError(f"there is no key {name!r}{hint} Keys: {', '.join(EXPECTED)}")
     for name, expected in EXPECTED.items():
         value = values.get(name)
+        if name in ("id", "prompt") and name not in values:
+            raise UsageError(f"{name} is missing")
         if name in ("id", "prompt") and (not isinstance(value, str) or not value.strip()):
             raise UsageError(f"{name}: a text is needed")
         is_wrong = not isinstance(value, expected) or isinstance(value, bool)

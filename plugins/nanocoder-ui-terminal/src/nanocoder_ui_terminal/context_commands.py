@@ -77,6 +77,8 @@ def _expected_tokens(conversation: "Conversation") -> int:
 
 
 def _price(usage: Usage) -> str:
+    if usage.cost == 0 and usage.output_tokens:
+        return "free"
     return "unknown" if usage.cost is None else f"${usage.cost:.4f}"
 
 
