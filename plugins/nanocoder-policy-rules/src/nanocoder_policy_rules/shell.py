@@ -81,7 +81,7 @@ def unknown_part(text: str) -> tuple[str, str]:
     else:
         end = len(text)
     part, command = text[position : position + 1].strip(" "), text[start:end]
-    # What is read is of less interest than that a file is written.
+    # A file that is written matters more than one that is read.
     is_written = part == "<" and ">" in compile_once(f"{_QUOTED}|{_QUIET}").sub("", command)
     return ">" if is_written else part, clip_line(command or text)
 
