@@ -344,6 +344,11 @@ def test_the_doctor_and_the_list_say_which_variable_has_the_key(nanocoder):
     [
         (("version",), "there is no command 'version'; did you mean '--version'? "),
         (("help",), "there is no command 'help'; did you mean '--help'? "),
+        (("undo",), "there is no command 'undo'; did you mean 'sessions undo'? "),
+        (("install", "x"), "did you mean 'plugins install'? "),
+        (("resume",), "did you mean '--resume' or 'sessions resume'? "),
+        (("mode",), "there is no command 'mode'; did you mean '--mode'? "),
+        (("logout-now",), "there is no command 'logout-now'. To give a prompt"),
         (("config", "get", "mode"), "there is no action 'get'; did you mean 'where'? "),
         (("run", "hi", "--model", "nope"), "A model is written PROVIDER/MODEL. Providers: "),
         (("run", "hi", "--model", "opnai/x"), "; did you mean 'openai'? "),

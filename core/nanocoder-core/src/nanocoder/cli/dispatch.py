@@ -3,7 +3,7 @@
 import os
 import shlex
 from argparse import REMAINDER, HelpFormatter, Namespace
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any, Final
@@ -94,7 +94,7 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
         hint = did_you_mean(ACTION_HABITS.get(action, action), actions, ".")
         raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
     prompt = group if any(word.startswith("-") for word in named) else " ".join(named)
-    raise _no_command(group, first_words(commands), shlex.quote(prompt))
+    raise _no_command(group, commands, shlex.quote(prompt))
 
 
 def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> None:
@@ -156,9 +156,13 @@ def _refuse_missing(host: Host, name: str) -> None:
         raise UsageError(f"`nanocoder {name}` needs a package: {installer} {package}")
 
 
-def _no_command(name: str, commands: Collection[str], quoted: str) -> UsageError:
+def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
     """Make the error for a word that is no command: a slip, or a prompt, *quoted* for a shell."""
-    hint = did_you_mean(name, [*commands, "--help", "--version"], ".")
+    options = options_of(BEFORE_A_COMMAND)
+    # An action without its group, or an option without its dashes, is surely what was meant.
+    own = [each for each in (*commands, *options) if each.split()[-1].removeprefix("--") == name]
+    alike = [each for each in first_words(commands) if each[0] == name[:1]]
+    hint = did_you_mean(name, own, limit=3, cutoff=0.0) or did_you_mean(name, alike, ".")
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
         f" to start a conversation with it: nanocoder chat {quoted};"
