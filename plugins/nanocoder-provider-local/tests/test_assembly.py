@@ -101,6 +101,7 @@ def test_missing_packages_are_named(site, weights, cache):
         assemble(no_progress, weights=weights, cache=cache, folders=[site])
 
     assert caught.value.kind == "not_found"
+    assert "nanocoder plugins install 'provider-local[weights]' installs them" in str(caught.value)
 
 
 def test_a_file_that_was_changed_later_is_made_again(site, weights, cache):

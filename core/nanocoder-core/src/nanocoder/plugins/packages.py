@@ -36,6 +36,13 @@ def package_with(kind: str, name: str) -> str:
     return next((package for offered, package in names if offered.startswith(f"{name} ")), "")
 
 
+def way_to_install(kind: str, name: str) -> str:
+    """Return the command that installs what offers *name*, "" where no package of ours does."""
+    package = package_with(kind, name)
+    hint = next((offer.hint for offer in known_offers(kind) if offer.name == name), "")
+    return hint.partition("\n")[0] or (f"nanocoder plugins install {package}" if package else "")
+
+
 def _rows() -> Iterator[Offered]:
     """Yield a row for each package, and a row for each thing that one offers."""
     with open(os.path.join(os.path.dirname(__file__), "packages.txt"), encoding="utf-8") as file:

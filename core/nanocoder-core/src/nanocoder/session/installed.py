@@ -81,11 +81,10 @@ def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str,
 
 def why_not_offered(plugins: Plugins, what: str, name: str) -> str:
     """Return why nothing is offered as *name*, or which package brings it; "" if none does."""
-    from nanocoder.plugins.packages import package_with  # only mistakes need it
+    from nanocoder.plugins.packages import way_to_install  # only mistakes need it
 
-    package = package_with(what, name)
-    way = f"nanocoder plugins install {package} adds it" if package else ""
-    return plugins.why_missing(name, what) or way
+    way = way_to_install(what, name)
+    return plugins.why_missing(name, what) or (f"{way} adds it" if way else "")
 
 
 def open_store(
