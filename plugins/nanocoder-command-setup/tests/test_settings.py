@@ -93,6 +93,12 @@ def test_set_writes_the_persons_file(nanocoder):
         ("max_turns", "many", "nothing was changed, because this would be wrong"),
         ("plugins.tool-gerp.x", "1", "unknown configuration key"),
         ("plugins.policy-rules.deny", "((", "policy-rules"),
+        (
+            "plugins.policy-rules.deny",
+            '["bsh(git push *)"]',
+            "would be wrong: 'bsh(git push *)' is about the tool 'bsh', which is not installed",
+        ),
+        ("tools.disable", '["bsh"]', "nothing was changed, because this would be wrong: there is"),
     ],
 )
 def test_a_wrong_key_or_value_is_refused_and_nothing_is_written(nanocoder, key, value, message):
@@ -129,3 +135,13 @@ def test_a_name_that_nothing_has_is_not_written(nanocoder):
     assert not (nanocoder.home / ".config/nanocoder/config.toml").exists()
     for key, name in (("sandbox", "none"), ("dialect", ""), ("store", "files")):
         assert nanocoder("config", "set", key, name).returncode == 0
+
+
+def test_a_slip_in_the_file_keeps_nobody_from_removing_it(nanocoder):
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("[plugins.policy-rules]\ndeny = ['bsh(rm *)']\nask = ['raed_file']\n")
+    done = nanocoder("config", "set", "plugins.policy-rules.deny", '["bash(rm *)"]')
+    assert done.returncode == 0, done.stderr
+    assert nanocoder("config", "unset", "plugins.policy-rules.ask").returncode == 0
+    assert file.read_text() == '[plugins.policy-rules]\ndeny = ["bash(rm *)"]\n'

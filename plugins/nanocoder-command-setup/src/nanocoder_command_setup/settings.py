@@ -11,9 +11,11 @@ from nanocoder import (
     ConfigError,
     ConfigFile,
     Host,
+    NanocoderError,
     UsageError,
     did_you_mean,
     find_offer,
+    misspelt,
     read_user_file,
 )
 from nanocoder_files import replace_file
@@ -58,6 +60,7 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
         text = re.sub(rf"^{place}:\d+: (?={name}:)", "", str(error))
         raise ConfigError(f"nothing was changed, because this would be wrong: {text}") from error
     _check_choice(host, key[0], changed.data.get(key[0]))
+    _refuse_new_slips(host, changed)
     path = changed.path.resolve()  # people keep their dotfiles elsewhere
     try:
         replace_file(path, changed.text.encode())
@@ -85,6 +88,29 @@ def _check_choice(host: Host, key: str, name: Any) -> None:
             find_offer(host.plugins, OFFERED_BY[key], key, name)
         except UsageError as error:
             raise ConfigError(f"nothing was changed: {error}") from error
+
+
+def _refuse_new_slips(host: Host, changed: ConfigFile) -> None:
+    """Raise ConfigError for a name that is surely a slip: it would keep every run from starting.
+
+    A slip that is in the file already keeps nobody from removing another.
+    """
+    old = _slips(host, _file(host))
+    if new := [line for line in _slips(host, changed) if line not in old]:
+        raise ConfigError(f"nothing was changed, because this would be wrong: {new[0]}")
+
+
+def _slips(host: Host, document: ConfigFile) -> list[str]:
+    """Return a line for each name in *document* that was probably meant otherwise."""
+    try:
+        config = Config.of_user(document)
+        host.plugins.renew_settings(config.settings)
+        lines = misspelt(config, host.plugins)
+    except NanocoderError:  # the file that is there may be wrong in other ways
+        return []
+    finally:
+        host.plugins.renew_settings(host.config.settings)
+    return [re.sub(rf"^{re.escape(str(document.path))}(:\d+)?: ", "", line) for line in lines]
 
 
 def _current(host: Host, key: tuple[str, ...]) -> Any:
