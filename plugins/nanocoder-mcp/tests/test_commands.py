@@ -225,3 +225,16 @@ def test_a_file_of_a_person_keeps_its_other_lines(mcp):
     assert file.read_text().strip() == before.strip()
     file.write_text("[plugins.mcp]\nservers = { good = { command = ['x'], url = 'http://y' } }\n")
     assert "either a command or a url" in mcp("mcp", "list").stderr
+
+
+def test_the_empty_folder_that_a_sandbox_puts_there_is_no_file(mcp):
+    place = mcp.cwd / ".mcp.json"
+    place.mkdir()
+    settings = mcp.cwd / ".nanocoder" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text("max_turns = 7\n")
+    assert mcp("config", "trust", "--yes").returncode == 0
+    (place / "servers.json").write_text("{}")
+    done = mcp("config", "trust", "--yes")
+    assert done.returncode == 2
+    assert f"{place}: cannot be read: is not a regular file" in done.stderr

@@ -1,7 +1,9 @@
 """The `.mcp.json` of a project: its servers count as long as it is what the person trusted."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
@@ -39,6 +41,8 @@ class ProjectFile:
         except FileNotFoundError:
             return cls(path)
         except OSError as error:
+            if error.errno == errno.EINVAL and _is_empty_folder(path):
+                return cls(path)
             return cls(path, {}, [f"{path}: cannot be read: {error.strerror}"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return cls(path, {}, [f'{path}: expected {{"mcpServers": {{…}}}}: {error!s:.200}'])
@@ -94,6 +98,16 @@ def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
     if lines:
         lines.append("Each of them starts only after nanocoder mcp review NAME.")
     return [f"{file.path} brings servers:", *lines, *map(for_terminal, file.problems)], file.accept
+
+
+def _is_empty_folder(path: Path) -> bool:
+    """Tell whether *path* only keeps its name taken, as a sandbox does while a command runs."""
+    try:
+        return not os.listdir(path)
+    except FileNotFoundError:  # the command has ended meanwhile
+        return True
+    except OSError:
+        return False
 
 
 def _accepted_file(folder: Path) -> Path:
