@@ -33,6 +33,7 @@ MACHINE_FORMS = ("json", "jsonl")
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""
+AN_OBJECT = """a JSON object, as in '{"path": "a.py"}'"""
 UNKNOWN = "no plugin that is installed or known has it; `nanocoder tools` lists the tools"
 
 
@@ -235,9 +236,8 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         values = parse_json(text) if text.strip() else {}
     except BadArguments as error:
-        raise UsageError(f"the arguments are not JSON: {error}") from error
+        problem = str(error).removeprefix("invalid JSON: ")
+        raise UsageError(f"the arguments are not JSON: {problem}; write {AN_OBJECT}") from error
     if not isinstance(values, dict):
-        raise UsageError(
-            f"""the arguments must be a JSON object, as in '{{"path": "a.py"}}', not {text!r:.80}"""
-        )
+        raise UsageError(f"the arguments must be {AN_OBJECT}, not {text!r:.80}")
     return values
