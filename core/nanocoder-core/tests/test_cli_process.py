@@ -54,6 +54,10 @@ def test_1_when_a_called_tool_fails(nanocoder):
         (["run", "go", "--session", "20200101-000000-aaaa"], "20200101-000000-aaaa"),
         (["run", "go", "--set", "defualt"], "did you mean 'default'?"),
         (["call", "read_file", "{nope"], "not JSON"),
+        (
+            ["call", "read_file", "a.txt"],
+            """«a.txt»; write a JSON object, as in '{"path": "a.py"}'""",
+        ),
         (["call", "read_file", "[1]"], "must be a JSON object"),
         (["plugins", "lsit"], "did you mean 'list'?"),
         (["plugins", "new", "tool", "Bad Name"], "did you mean 'bad-name'?"),
@@ -565,3 +569,20 @@ def test_a_rule_that_does_not_hold_is_told_once_at_the_start(nanocoder, lines, n
     assert [event["type"] for event in events[:2]] == ["session.started", "notice"]
     assert notice in events[1]["text"]
     assert notice in nanocoder("doctor").stdout or "more such" in notice
+
+
+def test_the_command_that_reads_a_new_plugin_says_so_and_where_a_broken_one_fails(
+    nanocoder, denying, tmp_path
+):
+    nanocoder("tools")
+    first = nanocoder("config", "set", "mode", "ask", env=denying)
+    assert "new or changed plugins: policy-nothing\n" in first.stderr
+    assert "new or changed" not in nanocoder("tools", env=denying).stderr
+
+    (tmp_path / "site/policy_nothing.py").write_text("import json\n\nundefined_name\n")
+    broken = nanocoder("tools", env=denying).stderr
+    assert "NameError: name 'undefined_name' is not defined (site/policy_nothing.py:3)" in broken
+    assert "Traceback" not in broken
+    debugged = nanocoder("tools", env={**denying, "NANOCODER_DEBUG": "1"}).stderr
+    assert "Traceback (most recent call last):" in debugged
+    assert f'File "{tmp_path}/site/policy_nothing.py", line 3, in <module>' in debugged

@@ -120,7 +120,8 @@ def test_a_listener_that_keeps_failing_is_set_aside_and_the_session_says_so(tmp_
     plugins, run = played(tmp_path, {"acme-listener": offer(nanocoder_event=broken)})
     assert run.text == "Done."
     assert len(seen) == MAX_FAILURES
-    problem = "nanocoder_event failed: RuntimeError: boom"
+    place = f"(tests/test_deadlines.py:{broken.__code__.co_firstlineno + 2})"
+    problem = f"nanocoder_event failed: RuntimeError: boom {place}"
     assert plugins.set_aside == plugins.failed == {"acme-listener": problem}
 
 

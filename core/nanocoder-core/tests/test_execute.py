@@ -126,6 +126,8 @@ def test_whatever_a_handler_raises_is_a_result(tmp_path, error):
     assert result.error_class == "tool_broken"
     assert result.title == "Error: burst"
     assert result.output.startswith("Error: burst of tools broke:")
+    line = burst.handler.__code__.co_firstlineno + 3
+    assert result.output.endswith(f" (tests/test_execute.py:{line})")
     assert result.metadata["error"] is True
     assert "Traceback" not in result.output
     assert events[-1].kind == "call.returned"

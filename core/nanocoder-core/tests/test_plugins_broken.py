@@ -129,6 +129,22 @@ def test_a_broken_plugin_is_set_aside_by_name_and_the_others_work(site: Site, wh
     assert tools["fine"].real()() == "well"
 
 
+PLACES = {
+    "a name that is not there": ("\n\nundefined_name\n", "NameError: name 'undefined_name'", 3),
+    "a fault below": ("import json\njson.loads('{')\n", "JSONDecodeError", 2),
+    "a hook": (hook("return 1 / 0"), "ZeroDivisionError", 6),
+}
+
+
+@pytest.mark.parametrize("what", PLACES)
+def test_the_file_and_the_line_of_a_fault_are_named(site: Site, what: str) -> None:
+    source, problem, line = PLACES[what]
+    site.install("tool-broken", source, module="acme_broken")
+    reason = site.plugins().set_aside["tool-broken"]
+    assert problem in reason
+    assert reason.endswith(f" (site/acme_broken.py:{line})")
+
+
 # PLUG-022
 @pytest.mark.timeout(60)
 def test_a_plugin_that_hangs_on_import_is_set_aside_at_the_deadline(site: Site) -> None:

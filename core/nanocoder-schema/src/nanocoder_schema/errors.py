@@ -26,8 +26,7 @@ class UsageError(PersonError):
 
     def __init__(self, message: str, *, error_class: str = "") -> None:
         super().__init__(message)
-        if error_class:
-            self.error_class = error_class
+        self.error_class = error_class or self.error_class
 
 
 class ConfigError(PersonError):
@@ -90,8 +89,11 @@ def show(value: Any) -> str:
     return "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
 
 
-def problem_of(error: BaseException) -> str:
-    """Say in one line what an exception means to a person."""
+def problem_of(error: BaseException, module: str = "") -> str:
+    """Say in one line what an exception means to a person, and where the code of *module* failed.
+
+    The place is the last one that belongs to the package of *module*.
+    """
     text = text_of_error(error)
     if isinstance(error, NanocoderError) and text:
         return text
@@ -99,7 +101,19 @@ def problem_of(error: BaseException) -> str:
         # Its own text has the file's name alone, which many files share.
         text = f"{error.msg} ({error.filename}, line {error.lineno})"
     line = " ".join(text.split())
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+    problem = f"{type(error).__name__}: {line}" if line else type(error).__name__
+    return problem + _place_in(str(module).partition(".")[0], error)
+
+
+def _place_in(package: str, error: BaseException) -> str:
+    """Return the file and line of *package* that *error* came from; "" where it was elsewhere."""
+    place, trace = "", error.__traceback__
+    while package and trace is not None:
+        frame, line, trace = trace.tb_frame, trace.tb_lineno, trace.tb_next
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+            # The folders above say where this person's files are, and a model may read it.
+            place = f" ({'/'.join(frame.f_code.co_filename.split('/')[-2:])}:{line})"
+    return place
 
 
 def text_of_error(error: BaseException) -> str:

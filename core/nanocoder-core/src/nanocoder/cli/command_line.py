@@ -81,10 +81,8 @@ def _failed(error: Exception) -> int:
         return BROKEN
     if os.environ.get("NANOCODER_DEBUG"):
         raise error
-    complain(
-        f"this is a bug in nanocoder: {type(error).__name__}: {error}"
-        " (NANOCODER_DEBUG=1 shows where)"
-    )
+    problem = f"{type(error).__name__}: {error}"
+    complain(f"this is a bug in nanocoder: {problem} (NANOCODER_DEBUG=1 shows where)")
     return BROKEN
 
 
@@ -217,8 +215,7 @@ def _help_sources(host: "Host", manifest: Path) -> Iterator[str]:
 
     yield from site_paths()
     settings = user_config_dir()
-    for path in (manifest, settings / "config.toml", settings / "plugins.lock"):
-        yield str(path)
-    yield str(project_file(host.cwd))
+    files = (manifest, settings / "config.toml", settings / "plugins.lock", project_file(host.cwd))
+    yield from map(str, files)
     for entry in host.plugins.entries.values():
         yield from (path for path, _ in entry.description.get("files", ()))

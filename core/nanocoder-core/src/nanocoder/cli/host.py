@@ -70,8 +70,11 @@ class Host:
 
     @cached_property
     def plugins(self) -> Plugins:
-        """The installed plugins, configured."""
-        return installed_plugins(self.config)
+        """The installed plugins, configured; the command that reads new ones says so."""
+        plugins = installed_plugins(self.config)
+        if plugins.fresh:
+            self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
+        return plugins
 
     def restrict_to_set(self, name: str) -> None:
         """Keep only the plugins that the set *name* depends on.
@@ -206,15 +209,16 @@ class Host:
         return open_workspace(root, journal, self.config)
 
     def tell_news(self) -> None:
-        """Say once what is new, set aside, or was ignored."""
+        """Say once what is set aside, or was ignored."""
         if not self._has_news:
             return
         self._has_news = False
         self._tell_ignored()
-        if self.plugins.fresh:
-            self.say(f"new or changed plugins: {', '.join(self.plugins.fresh)}")
         for name, reason in self.plugins.set_aside.items():
-            self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor)")
+            entry, trace = self.plugins.entries.get(name), ""
+            if entry and os.environ.get("NANOCODER_DEBUG"):
+                trace = f"\n{entry.description.get('traceback', '')}".rstrip()
+            self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor){trace}")
 
     def _tell_ignored(self) -> None:
         """Say what of the configuration was ignored, each line once."""

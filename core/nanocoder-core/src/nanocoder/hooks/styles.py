@@ -87,7 +87,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
-        raise implementation.error(problem_of(error)) from error
+        raise implementation.error(problem_of(error, implementation.function.__module__)) from error
 
 
 def collect(

@@ -316,5 +316,6 @@ def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) 
             error = other
     if os.environ.get("NANOCODER_DEBUG"):
         traceback.print_exception(error)
-    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem_of(error)}"
+    problem = problem_of(error, tool.handler.__module__)
+    message = f"Error: {call.name} of {tool.plugin or 'this session'} broke: {problem}"
     return result_of_error(call, ToolError(message, error_class="tool_broken"))

@@ -230,7 +230,10 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
     except PluginError as error:
         return {"error": error.problem}
     except BaseException as error:  # noqa: BLE001 - sys.exit in a plugin is a failure like any other
-        return {"error": f"import failed: {problem_of(error)}"}
+        import traceback  # few imports fail
+
+        problem = f"import failed: {problem_of(error, module)}"
+        return {"error": problem, "traceback": "".join(traceback.format_exception(error))}
     description["files"] = package_files(getattr(plugin, "__file__", "") or "")
     return description
 

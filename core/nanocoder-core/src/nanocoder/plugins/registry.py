@@ -370,7 +370,7 @@ class Plugins:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
-                self.put_aside(name, f"import failed: {problem_of(error)}")
+                self.put_aside(name, f"import failed: {problem_of(error, entry.module)}")
         if entry.is_policy:
             raise PluginError(
                 name, f"{self.set_aside[name]}; nanocoder does not start without this policy"
