@@ -239,6 +239,8 @@ BAD = {
     '{"id": "a", "prompt": "x", "set": "nope"}': "there is no set 'nope'",
     '{"id": "a", "prompt": "x", "cwd": "nope"}': "there is no directory",
     '{"id": "a", "prompt": "x", "revision": "nope"}': "has no commit 'nope'",
+    '{"id": "a", "prompt": "x", "revision": "\\u0000"}': "has no commit",
+    '{"id": "a", "prompt": "x", "budget": {"max_seconds": 1e300}}': "max_seconds is at most",
     '{"id": "a", "prompt": "x", "seed": true}': "seed: True is not a whole number",
     '{"id": "a", "prompt": "x", "budget": -1}': "max_cost is a number above 0, not -1",
     '{"id": "a", "prompt": "x", "budget": {"cost": 1}}': "did you mean 'max_cost'?",
@@ -377,3 +379,105 @@ def test_the_words_of_the_answer_decide_nothing_and_its_secrets_are_left_out(fle
     artifact = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"] / "answer.txt"
     assert token not in artifact.read_text()
     assert "rm -rf /" in artifact.read_text()
+
+
+def reads(*paths):
+    """A script that reads each path and ends."""
+    calls = [{"name": "read_file", "arguments": {"path": path}} for path in paths]
+    return {"turns": [*({"calls": [call]} for call in calls), {"text": "done"}]}
+
+
+def git_in(folder, *words):
+    names = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True)
+
+
+def commit_all(folder):
+    git_in(folder, "init", "-q")
+    git_in(folder, "add", "--all", "--force")
+    git_in(folder, "commit", "-qm", "first")
+
+
+def test_a_rule_for_an_absolute_path_holds_in_a_copy(fleet):
+    source = fleet.folder / "source"
+    (source / "private").mkdir()
+    (source / "private" / "plan.txt").write_text("PLAN")
+    config = fleet.nanocoder.home / ".config" / "nanocoder"
+    config.mkdir(parents=True)
+    rule = f"read_file({source}/private/**)"
+    (config / "config.toml").write_text(f'[plugins.policy-rules]\ndeny = ["{rule}"]\n')
+    fleet.scripts({"reads": reads("private/plan.txt", "a.py")})
+    fleet.tasks({"id": "a", "model": fleet.model("reads"), "check": "cat private/plan.txt"})
+    fleet.run()
+    result = fleet.results[0]
+    assert (result["tool_calls"], result["denials"], result["checked"]) == (2, 1, False)
+
+
+def test_a_task_in_the_home_directory_reads_nothing_of_nanocoders_own_folders(fleet):
+    home = fleet.nanocoder.home
+    own = [".config/nanocoder/secret.txt", ".local/state/nanocoder/secret.txt"]
+    for path in own:
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text("SECRET")
+    (home / "mine.txt").write_text("mine")
+    fleet.scripts({"reads": reads(*own, "mine.txt")})
+    task = {"id": "a", "model": fleet.model("reads"), "cwd": str(home)}
+    fleet.tasks({**task, "check": f"cat {own[0]} {own[1]} mine.txt || true"})
+    fleet.run()
+    assert fleet.results[0]["tool_calls"] == 3
+    journals = list((home / ".local/state/nanocoder").rglob("*.jsonl"))
+    assert journals
+    assert not any("SECRET" in journal.read_text() for journal in journals)
+    artifacts = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"]
+    assert "SECRET" not in "".join(path.read_text() for path in artifacts.iterdir())
+
+
+@pytest.mark.parametrize("revision", ["", "HEAD"])
+def test_the_settings_of_the_directory_tighten_its_tasks(fleet, revision):
+    source = fleet.folder / "source"
+    commit_all(source)
+    (source / ".nanocoder").mkdir()
+    settings = '[plugins.policy-rules]\ndeny = ["write_file"]\n'
+    (source / ".nanocoder" / "config.toml").write_text(settings)
+    fleet.tasks({"id": "a", "revision": revision})
+    fleet.run()
+    assert (fleet.results[0]["denials"], fleet.results[0]["files_changed"]) == (1, [])
+
+
+def victim_of(fleet, way):
+    """Make a repository whose data the source claims as its own, and return its `.git`."""
+    victim, source = fleet.folder / "victim", fleet.folder / "source"
+    victim.mkdir()
+    (victim / "v.txt").write_text("VICTIM")
+    commit_all(victim)
+    if way == "a file":
+        (source / ".git").write_text("gitdir: ../victim/.git\n")
+    elif way == "a link":
+        (source / ".git").symlink_to("../victim/.git")
+    elif way == "a commondir":
+        (source / ".git").mkdir()
+        (source / ".git" / "HEAD").write_bytes((victim / ".git" / "HEAD").read_bytes())
+        (source / ".git" / "commondir").write_text("../../victim/.git\n")
+    else:
+        commit_all(fleet.folder)
+        return fleet.folder / ".git"
+    return victim / ".git"
+
+
+@pytest.mark.parametrize("way", ["a file", "a link", "a commondir", "above"])
+def test_a_revision_takes_no_repository_outside_of_the_directory(fleet, way):
+    git = victim_of(fleet, way)
+    before = sorted(git.rglob("*"))
+    fleet.tasks({"id": "a", "revision": "HEAD"})
+    done = fleet.run()
+    assert done.returncode == 2
+    assert "outside the directory" in done.stderr
+    assert sorted(git.rglob("*")) == before
+    assert not (fleet.folder / "results").exists()
+
+
+def test_a_copy_has_no_copies_in_it(fleet):
+    temporary = fleet.folder / "source" / "tmp"
+    temporary.mkdir()
+    fleet.tasks({"id": "a", "check": "test -d tmp && ! ls tmp/nanocoder-batch-*"})
+    assert fleet.run(env={"TMPDIR": str(temporary)}, timeout=60).returncode == 0

@@ -18,7 +18,7 @@ from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
 from nanocoder_kit_batch.tally import price_of
 from nanocoder_kit_batch.trees import remove_tree
-from nanocoder_kit_batch.workspaces import remove_own_folder, workspace_of
+from nanocoder_kit_batch.workspaces import TaskWorkspace, remove_own_folder, workspace_of
 
 
 def result(name, **more):
@@ -426,3 +426,30 @@ def test_a_word_stays_on_one_line_and_only_numbers_go_to_the_right():
     assert re.findall(r"<td([^>]*)>", table("abcde", rows)) == [
         *(' class="short"', ' class="short"', ' class="number"', ' class="number"', "")
     ]
+
+
+@pytest.mark.parametrize("way", ["a file", "a link", "a commondir"])
+def test_a_copy_has_no_way_to_a_repository_outside(tmp_path, way):
+    git = tmp_path / "source" / ".git"
+    git.parent.mkdir()
+    if way == "a file":
+        git.write_text("gitdir: ../other/.git")
+    elif way == "a link":
+        git.symlink_to("../other/.git")
+    else:
+        git.mkdir()
+        (git / "commondir").write_text("../../other/.git")
+    with workspace_of(job(tmp_path / "source")) as workspace:
+        assert not os.path.lexists(workspace.folder / ".git")
+    remove_own_folder()
+
+
+def test_a_copy_knows_where_nanocoders_own_folders_would_be(tmp_path, monkeypatch):
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    copy, home = tmp_path / "copy", tmp_path / "home"
+    places = [".config/nanocoder", ".local/state/nanocoder", ".cache/nanocoder"]
+    assert TaskWorkspace(copy, home, {}).own_folders() == [copy / place for place in places]
+    assert TaskWorkspace(copy, home / places[0] / "profiles", {}).own_folders() == [copy]
+    assert TaskWorkspace(copy, home / "project", {}).own_folders() == []

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import sys
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,8 @@ from nanocoder import (
 )
 from nanocoder_kit_git import git
 
+from nanocoder_kit_batch.workspaces import top_of_repository
+
 MAX_ID_CHARS: Final = 200
 MAX_LINE_BYTES: Final = 4_000_000
 SHOWN_PROBLEMS: Final = 20
@@ -34,6 +37,8 @@ BUDGET: Final = {
     "max_seconds": "max_seconds",
 }
 """The limits of one task, as the command line names them, and the core's setting for each."""
+MOST: Final = {"max_seconds": threading.TIMEOUT_MAX / 2}
+"""A timer takes no more."""
 COUNTS: Final = ("max_tokens", "max_turns")
 
 
@@ -155,10 +160,11 @@ class _Reader:
         if place not in self._commits:
             try:
                 words = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-                output = git(folder, *words, f"{revision}^{{commit}}")
-            except ToolError as error:
+                top = top_of_repository(folder)
+                output = git(top, *words, f"{revision}^{{commit}}")
+            except (ToolError, ValueError) as error:  # ValueError: a name with a NUL
                 problem = f"revision: {folder} has no commit {revision!r}"
-                raise UsageError(f"{problem} ({one_line(str(error), 80)})") from error
+                raise UsageError(f"{problem} ({one_line(str(error), 400)})") from error
             self._commits[place] = output.decode().strip()
         return self._commits[place]
 
@@ -250,4 +256,6 @@ def _limits(limits: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         if not isinstance(limit, kind) or isinstance(limit, bool) or not 0 < limit < math.inf:
             what = "a whole number" if name in COUNTS else "a number"
             raise UsageError(f"budget: {name} is {what} above 0, not {limit!r:.40}")
+        if limit > MOST.get(name, math.inf):
+            raise UsageError(f"budget: {name} is at most {MOST[name]:.0f}, not {limit!r:.40}")
         yield BUDGET[name], limit

@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -16,28 +16,42 @@ Stamp = tuple[int, int, int, int]
 UNREADABLE: Final[Stamp] = (0, 0, 0, 0)
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copy files, links and folders; a `.git` that is a file would lead to another repository.
+def copy_tree(source: Path, target: Path, left_out: Collection[Path] = ()) -> None:
+    """Copy files, links and folders but those *left_out*.
 
+    A `.git` that is a file or a link, or names another folder, would lead to another repository.
     Raises: OSError.
     """
     target.mkdir()
+    hidden = {os.fspath(path) for path in left_out}
     waiting, folders = [(source, target)], []
     while waiting:
         old, new = waiting.pop()
         folders.append((old, new))
         with os.scandir(old) as entries:
             for entry in entries:
-                place = new / entry.name
-                if entry.is_symlink():
-                    place.symlink_to(os.readlink(entry.path))
-                elif entry.is_dir(follow_symlinks=False):
-                    place.mkdir()
-                    waiting.append((Path(entry.path), place))
-                elif entry.is_file(follow_symlinks=False) and entry.name != ".git":
-                    shutil.copy2(entry.path, place)
+                if entry.path not in hidden and not _leads_to_repository(entry):
+                    waiting += _copied(entry, new / entry.name)
     for old, new in reversed(folders):  # last, as nothing can be made in a read-only folder
         shutil.copystat(old, new)
+
+
+def _copied(entry: os.DirEntry[str], place: Path) -> Iterator[tuple[Path, Path]]:
+    """Copy a file or a link, or make a folder and yield it with its copy, which is empty."""
+    if entry.is_symlink():
+        place.symlink_to(os.readlink(entry.path))
+    elif entry.is_dir(follow_symlinks=False):
+        place.mkdir()
+        yield Path(entry.path), place
+    elif entry.is_file(follow_symlinks=False):
+        shutil.copy2(entry.path, place)
+
+
+def _leads_to_repository(entry: os.DirEntry[str]) -> bool:
+    if entry.name != ".git":
+        return False
+    is_folder = entry.is_dir(follow_symlinks=False)
+    return not is_folder or os.path.lexists(os.path.join(entry.path, "commondir"))
 
 
 def stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:

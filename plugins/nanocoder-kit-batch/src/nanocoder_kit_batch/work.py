@@ -149,16 +149,24 @@ def _check(
 def _session(
     workspace: TaskWorkspace, flags: Mapping[str, Any], *, name_of_set: str = "", persist: bool
 ) -> Iterator[Session]:
-    """Open a session in *workspace*, in a sandbox if there is one and nobody chose another."""
-    host = Host(str(workspace.folder), **flags)
-    config, plugins = host.config, host.plugins
+    """Open a session in *workspace*, in a sandbox if there is one and nobody chose another.
+
+    The settings of the copied directory hold, as far as they tighten, and so do rules for it.
+    """
+    host = Host(str(workspace.source), **flags)
+    changes: dict[str, Any] = {"trusted": False}  # nobody trusts what a task makes of a copy
+    config = host.config = host.config.reread(**changes)
+    plugins = host.plugins
     if config.where("sandbox").layer == "default" and plugins.offered("sandboxes", "auto"):
-        config = config.reread(flags={**host.flags, "sandbox": "auto"})
+        config = config.reread(**changes, flags={**host.flags, "sandbox": "auto"})
     if name_of_set:
         host.restrict_to_set(name_of_set)
     with open_session(
-        host.cwd, config=config, plugins=plugins, output="json", persist=persist
+        workspace.folder, config=config, plugins=plugins, output="json", persist=persist
     ) as session:
+        copied = workspace.own_folders()
+        own = (*session.info.own_folders, *copied)
+        session.set_info(origin=workspace.source, own_folders=own)
         yield session
 
 

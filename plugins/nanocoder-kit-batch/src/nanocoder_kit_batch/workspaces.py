@@ -15,9 +15,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import ToolError, for_terminal
+from nanocoder import (
+    ConfigError,
+    ToolError,
+    cache_dir,
+    for_terminal,
+    state_dir,
+    user_config_dir,
+)
 from nanocoder_files import lock_file
-from nanocoder_kit_git import git
+from nanocoder_kit_git import find_top, git
 
 from nanocoder_kit_batch.patches import diff_of
 from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
@@ -44,6 +51,13 @@ class TaskWorkspace:
         now = dict(stamps(self.folder))
         paths = {*now, *self.before}
         return sorted(path for path in paths if now.get(path) != self.before.get(path))
+
+    def own_folders(self) -> list[Path]:
+        """Return where in this copy nanocoder's own folders would be; a commit can have them."""
+        pairs = [(folder, self.source) for folder in own_folders()]
+        below = [folder.relative_to(top) for folder, top in pairs if folder.is_relative_to(top)]
+        holding = [Path() for folder, top in pairs if top.is_relative_to(folder)]
+        return [self.folder / path for path in (*below, *holding)]
 
     def patch(self, paths: list[str]) -> str:
         """Return the changes of *paths* as a diff that `git apply` takes."""
@@ -81,7 +95,7 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
             with _worktree(source, folder, job["revision"]):
                 yield TaskWorkspace(folder, source, dict(stamps(folder)), is_worktree=True)
         else:
-            copy_tree(source, folder)
+            copy_tree(source, folder, {*own_folders(), *_places_of_batches()})
             yield TaskWorkspace(folder, source, dict(stamps(folder)))
     finally:
         _remove(place)
@@ -89,6 +103,7 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
 
 @contextmanager
 def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
+    top_of_repository(repository)
     with _worktrees:
         git(repository, "worktree", "add", "--detach", "--quiet", str(folder), commit)
     try:
@@ -97,6 +112,35 @@ def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
         with suppress(ToolError), _worktrees:
             words = ("worktree", "remove", "--force", "--force", str(folder))
             git(repository, *words)
+
+
+def top_of_repository(folder: Path) -> Path:
+    """Return *folder* if it is the top of a repository that keeps its data in it.
+
+    Raises: ToolError (no_repository).
+    """
+    top = find_top(folder, otherwise="leave revision out")
+    if top != folder:
+        raise ToolError(
+            f"{folder} is not the top of its repository; name {top}, or leave revision out",
+            error_class="no_repository",
+        )
+    return top
+
+
+def own_folders() -> list[Path]:
+    """Return where nanocoder keeps settings, sessions and caches, as far as there is a home."""
+    folders = []
+    for place in (user_config_dir, state_dir, cache_dir):
+        with suppress(ConfigError, OSError, RuntimeError):  # RuntimeError: links in a circle
+            folders.append(place().resolve())
+    return folders
+
+
+def _places_of_batches() -> list[Path]:
+    """Return the folders of batches, which may lie in what is copied; a copy has no copies."""
+    folder = Path(tempfile.gettempdir())
+    return [place.parent.resolve() / place.name for place in folder.glob(f"{PREFIX}*")]
 
 
 @cache

@@ -11,12 +11,14 @@ from nanocoder_kit_git.repositories import (
     read_start,
 )
 from nanocoder_kit_git.run import git
+from nanocoder_kit_git.worktrees import find_top
 
 __all__ = [
     "Entry",
     "Repository",
     "data_elsewhere",
     "find_repository",
+    "find_top",
     "git",
     "is_like_bare",
     "problem_of_index",

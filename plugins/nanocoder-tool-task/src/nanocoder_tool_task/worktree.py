@@ -20,12 +20,11 @@ from nanocoder import (
     escape_path,
     unescape_path,
 )
-from nanocoder_kit_git import git
+from nanocoder_kit_git import find_top, git
 
 from nanocoder_tool_task import places
 from nanocoder_tool_task.change import Change, Version, make_change
 from nanocoder_tool_task.places import Place
-from nanocoder_tool_task.repositories import find_top
 
 MAX_FILES = 50_000
 MAX_BYTES = 1_000_000_000
@@ -64,7 +63,7 @@ class Worktree:
         Raises: ToolError (no_repository, too_large, git_failed, git_missing, io_error), Cancelled.
         """
         places.remove_dead()
-        top = find_top(workspace.root)
+        top = find_top(workspace.root, otherwise="leave isolation out")
         place = places.make_place(top)
         try:
             words = ("worktree", "add", "--detach", "--no-checkout", "--quiet")

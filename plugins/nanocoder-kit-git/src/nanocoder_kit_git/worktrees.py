@@ -4,13 +4,15 @@ import os
 from pathlib import Path
 
 from nanocoder import ToolError
-from nanocoder_kit_git import git
+
+from nanocoder_kit_git.run import git
 
 
-def find_top(folder: Path) -> Path:
-    """Return the top of the repository that *folder* is in.
+def find_top(folder: Path, *, otherwise: str) -> Path:
+    """Return the top of the repository that *folder* is in, if a worktree can be made of it.
 
-    Raises: ToolError (no_repository) also when its settings name another work tree.
+    *otherwise* says what else a person can do. Raises: ToolError (no_repository), also when the
+    repository keeps its data outside of *folder*, or its settings name another work tree.
     """
     top = next(
         (
@@ -23,7 +25,7 @@ def find_top(folder: Path) -> Path:
     if top is None:
         raise ToolError(
             f"{folder} is in no git repository, so there can be no worktree;"
-            " run `git init` and commit, or leave isolation out",
+            f" run `git init` and commit, or {otherwise}",
             error_class="no_repository",
         )
     reported = git(top, "rev-parse", "--show-toplevel").removesuffix(b"\n")
@@ -32,18 +34,18 @@ def find_top(folder: Path) -> Path:
             f"the settings of the repository {top} say that its files are elsewhere",
             error_class="no_repository",
         )
-    _refuse_outside(top, folder)
+    _refuse_outside(top, folder, otherwise)
     if not _has(top, "HEAD^{commit}"):
         # In a new repository HEAD names nothing; in a damaged one it names a missing object.
         state = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
         raise ToolError(
-            f"the repository {top} {state}, so there can be no worktree; leave isolation out",
+            f"the repository {top} {state}, so there can be no worktree; {otherwise}",
             error_class="no_repository",
         )
     return top
 
 
-def _refuse_outside(top: Path, workspace: Path) -> None:
+def _refuse_outside(top: Path, workspace: Path, otherwise: str) -> None:
     """Raise ToolError unless git's data for a worktree lies in *workspace*.
 
     A `.git` that is a file, a link or has a `commondir` can name any other directory.
@@ -55,8 +57,8 @@ def _refuse_outside(top: Path, workspace: Path) -> None:
             if os.path.commonpath([root, os.path.realpath(place)]) != root:
                 raise ToolError(
                     f"the repository keeps its data in {os.path.realpath(place)}, outside the"
-                    " workspace, so there can be no worktree; start nanocoder at the top of the"
-                    " repository, or leave isolation out",
+                    f" directory {root}, so there can be no worktree; work at the top of the"
+                    f" repository, or {otherwise}",
                     error_class="no_repository",
                 )
 
