@@ -448,7 +448,7 @@ def test_the_doctor_works_when_the_plugin_that_adds_checks_to_it_is_broken(nanoc
     done = nanocoder("doctor", env={"PYTHONPATH": str(tmp_path / "site")})
     assert done.returncode == 1
     assert f"plugin {owner}" in done.stdout
-    assert f"boom; without it: nanocoder plugins remove {owner}" in done.stdout
+    assert f"boom (site/{module}.py:1); without it: nanocoder plugins remove {owner}" in done.stdout
     assert "model  " in everything
     assert "model  " not in done.stdout
     assert "Something is wrong, see above." in done.stdout
