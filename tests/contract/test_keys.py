@@ -3,6 +3,7 @@
 import importlib
 import os
 
+import attrs
 import pytest
 import repository
 
@@ -37,7 +38,8 @@ def with_key_commands():
         module = importlib.import_module(plugin.module)
         specs = getattr(module, "nanocoder_providers", list)()
         settings = getattr(module, "nanocoder_settings", lambda: None)()
-        if specs and specs[0].default_model and hasattr(settings, "key_command"):
+        names = {field.name for field in attrs.fields(settings)} if settings else set()
+        if specs and specs[0].default_model and "key_command" in names:
             yield specs[0], settings
 
 
