@@ -481,3 +481,51 @@ def test_a_copy_has_no_copies_in_it(fleet):
     temporary.mkdir()
     fleet.tasks({"id": "a", "check": "test -d tmp && ! ls tmp/nanocoder-batch-*"})
     assert fleet.run(env={"TMPDIR": str(temporary)}, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("0001-01-01T00:00:00", "expected_end: "),
+        ("9999-12-31T23:59:59-12:00", "expected_end: "),
+        ("[" * 9000, "nested too deeply"),
+    ],
+)
+def test_a_note_that_no_clock_or_parser_takes_is_refused(fleet, end, message):
+    fleet.tasks({"id": "a"})
+    text = f'incident = "x"\nowner = "Ada"\nexpected_end = {end}\n'
+    (fleet.folder / "note.toml").write_text(text)
+    done = fleet.run("--note", "note.toml", env={"TZ": "Asia/Tokyo"})
+    assert (done.returncode, message in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_secret_in_an_error_reaches_no_result_and_no_page(fleet):
+    token = "ghp_" + "a1B2" * 9
+    error = {"kind": "auth", "message": f"bad key {token}"}
+    fleet.scripts({"writes": {"turns": [{"error": error}]}})
+    fleet.tasks({"id": "a"})
+    done = fleet.run()
+    results = fleet.folder / "results"
+    texts = [done.stdout, done.stderr, (results / "results.jsonl").read_text()]
+    texts.append((results / "summary.html").read_text())
+    assert all(token not in text for text in texts)
+    assert "bad key" in texts[2]
+
+
+def test_the_worktree_of_a_killed_batch_is_forgotten_by_the_next(fleet):
+    source = fleet.folder / "source"
+    commit_all(source)
+    fleet.tasks({"id": "a", "revision": "HEAD", "model": fleet.model("slow")})
+    batch = fleet.start()
+    deadline = time.monotonic() + 60
+    worktrees = source / ".git" / "worktrees"
+    while not list(worktrees.glob("*/index")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    batch.kill()
+    batch.communicate()
+    assert list(worktrees.iterdir())
+    fleet.tasks({"id": "b"})
+    assert fleet.run().returncode == 0
+    assert not worktrees.exists()

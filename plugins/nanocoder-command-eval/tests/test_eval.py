@@ -1,6 +1,7 @@
 """`nanocoder eval`: a suite, its figures, criteria that fail a build, and two results compared."""
 
 import json
+import os
 import re
 from xml.etree import ElementTree as ET
 
@@ -229,3 +230,105 @@ def test_a_task_with_an_unknown_key_is_named(nanocoder, suite):
     done = nanocoder("eval", "suite", "--results", "r")
     assert done.returncode == 2
     assert "five.toml: there is no key 'promt'; did you mean 'prompt'?" in done.stderr
+
+
+def test_nothing_of_an_earlier_run_stays_in_what_a_task_begins_with(nanocoder, suite):
+    words = ("--only", "one", "--output", "json")
+    assert json.loads(evaluate(nanocoder, "r", *words).stdout)["solved"] == 1
+    source = next((nanocoder.cwd / "r" / "sources").glob("*/one"))
+    outside = nanocoder.cwd / "outside"
+    outside.mkdir()
+    (outside / "mine.txt").write_text("mine")
+    (source / "AGENTS.md").write_text("Write no.")
+    (source / ".nanocoder").mkdir()
+    (source / ".nanocoder" / "config.toml").write_text('[plugins.policy-rules]\ndeny = ["*"]\n')
+    (source / "link").symlink_to(outside)
+    done = evaluate(nanocoder, "r", *words, "--force")
+    assert json.loads(done.stdout)["solved"] == 1
+    assert [path.name for path in source.iterdir()] == ["a.txt"]
+    assert (outside / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({'"a.txt"': '".nanocoder/config.toml"'}, "is protected"),
+        ({'"a.txt"': '"sub/.git/config"'}, "is protected"),
+        ({'"edit"': '["edit"]'}, "kind: expected a text"),
+        ({'"before"': "[" * 9000}, "nested too deeply"),
+    ],
+)
+def test_a_suite_that_is_wrong_is_refused_before_a_model_is_asked(
+    nanocoder, suite, change, message
+):
+    text = (suite / "one.toml").read_text()
+    for old, new in change.items():
+        text = text.replace(old, new)
+    (suite / "one.toml").write_text(text)
+    done = evaluate(nanocoder, "r")
+    assert (done.returncode, message in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr
+    assert not (nanocoder.cwd / "r").exists()
+
+
+def test_a_named_pipe_in_a_suite_does_not_block(nanocoder, suite):
+    os.mkfifo(suite / "pipe.toml")
+    done = evaluate(nanocoder, "r")
+    assert (done.returncode, "pipe.toml: it is no file" in done.stderr) == (2, True)
+
+
+def write_results(nanocoder, name, **changes):
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    row = {"id": "t#1", "key": "ab", "stop_reason": "done", "checked": True, "usage": usage}
+    row |= {"cost": 0.1, "error": None, "model": "m/x", **changes}
+    (nanocoder.cwd / name).mkdir()
+    (nanocoder.cwd / name / "results.jsonl").write_text(json.dumps(row) + "\n")
+
+
+def test_a_page_is_not_written_through_a_link(nanocoder):
+    write_results(nanocoder, "a")
+    write_results(nanocoder, "b")
+    outside = nanocoder.cwd / "outside.txt"
+    outside.write_text("mine")
+    page = nanocoder.cwd / "report.html"
+    page.symlink_to(outside)
+    words = ("eval", "compare", "a", "b", "--page")
+    done = nanocoder(*words, "report.html")
+    assert (done.returncode, "report.html is a link" in done.stderr) == (2, True)
+    assert outside.read_text() == "mine"
+    done = nanocoder(*words, "no/report.html")
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cost": 10**400},
+        {"cost": float("nan")},
+        {"seconds": float("inf")},
+        {"usage": {"input_tokens": 10**400, "output_tokens": 1}},
+        {"usage": {"input_tokens": float("inf"), "output_tokens": 1}},
+        {"error": {"message": 1}},
+        {"session_id": []},
+    ],
+)
+def test_results_with_values_that_are_none_are_refused(nanocoder, changes):
+    write_results(nanocoder, "a")
+    write_results(nanocoder, "b", **changes)
+    done = nanocoder("eval", "compare", "a", "b")
+    assert (done.returncode, "b/results.jsonl:1: is not a result" in done.stderr) == (2, True)
+
+
+def test_results_without_seconds_and_with_odd_notes_are_compared(nanocoder):
+    write_results(nanocoder, "a")
+    write_results(nanocoder, "b", error={"kind": "odd"})
+    (nanocoder.cwd / "a" / "eval.json").write_text("[" * 100_000)
+    os.mkfifo(nanocoder.cwd / "b" / "eval.json")
+    done = nanocoder("eval", "compare", "a", "b")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_criteria_that_are_nested_too_deeply_are_refused(nanocoder, suite):
+    (nanocoder.cwd / "criteria.toml").write_text("a = " + "[" * 9000)
+    done = evaluate(nanocoder, "r", "--criteria", "criteria.toml")
+    assert (done.returncode, "nested too deeply" in done.stderr) == (2, True)

@@ -13,6 +13,7 @@ from nanocoder_kit_batch import Batch, Defaults, Results, read_tasks
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.own_files import own_folder, write_own
 from nanocoder_kit_batch.suites import RESOURCE, SuiteTask, read_folder
+from nanocoder_kit_batch.trees import remove_tree
 
 from nanocoder_command_eval.comparison import NOTES, compare
 from nanocoder_command_eval.criteria import read_criteria
@@ -106,11 +107,10 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
     if runs < 1:
         raise UsageError(f"--runs: expected a number of at least 1, got {runs}")
     lines = []
+    with Results(folder):  # another evaluation may work with the same sources
+        sources = {task.name: _laid_out(task, folder) for task in tasks}
     for task in tasks:
-        below = ("sources", task.digest, task.name)
-        with own_folder(folder, below):
-            source = folder.joinpath(*below)
-            task.lay_out(source)
+        source = sources[task.name]
         row = {"prompt": task.prompt, "check": task.command, "cwd": str(source.resolve())}
         lines += [{"id": f"{task.name}#{n}", "seed": n, **row} for n in range(1, runs + 1)]
     write_own(folder, TASKS, (json.dumps(line).encode() + b"\n" for line in lines))
@@ -127,13 +127,28 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
     return Batch(host, jobs, folder, arguments.runner, options, force=arguments.force)
 
 
+def _laid_out(task: SuiteTask, folder: Path) -> Path:
+    """Return the folder with what *task* begins with, and nothing of earlier runs."""
+    below = ("sources", task.digest, task.name)
+    source = folder.joinpath(*below)
+    with own_folder(folder, below):  # no link is on the way to it
+        if not remove_tree(source):
+            raise UsageError(f"{source} cannot be removed as a whole; remove it by hand")
+    task.lay_out(source)
+    return source
+
+
 def _write(folder: Path, data: dict[str, Any]) -> None:
     write_own(folder, NOTES, [json.dumps(data, indent=2).encode() + b"\n"])
 
 
 def _explain(results: list[dict[str, Any]], host: Host) -> None:
     """Say why there are no figures to speak of, where every run ended with an error."""
-    errors = [str(result["error"]["message"]) for result in results if result.get("error")]
+    errors = [
+        str(result["error"].get("message") or "unknown")
+        for result in results
+        if result.get("error")
+    ]
     if errors and len(errors) == len(results):
         host.say(f"every run ended with an error; the first: {errors[0]}")
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import asdict, evolve, frozen
 from nanocoder import Host, UsageError
 from nanocoder_kit_batch import Results, failure_of
+from nanocoder_kit_batch.own_files import write_page
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar
 
 from nanocoder_command_eval.criteria import read_criteria
@@ -84,7 +85,7 @@ def _write(path: Path, a: Figures, b: Figures, comparison: Comparison) -> None:
     verdict = comparison.verdict
     is_picture = path.suffix == ".svg"
     picture = comparison_picture(a, b, verdict) if is_picture else ""
-    path.write_text(picture or comparison_page(a, b, verdict, asdict(comparison)), encoding="utf-8")
+    write_page(path, picture or comparison_page(a, b, verdict, asdict(comparison)))
 
 
 def _show(
@@ -139,9 +140,10 @@ def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[tuple[str, st
 def _plugins(folder: str) -> dict[str, str]:
     """Return the plugins that an evaluation noted; none for the results of a batch."""
     try:
-        data = json.loads((Path(folder) / NOTES).read_text(encoding="utf-8"))
+        notes = Path(folder) / NOTES
+        data = json.loads(notes.read_text(encoding="utf-8")) if notes.is_file() else {}
         return {str(name): str(version) for name, version in data["plugins"].items()}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return {}
 
 

@@ -45,6 +45,8 @@ def read_criteria(path: str) -> Criteria:
         return Criteria()
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise UsageError(f"the criteria {path!r} are nested too deeply") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"the criteria {path!r} cannot be read: {error}") from error
     if not values:

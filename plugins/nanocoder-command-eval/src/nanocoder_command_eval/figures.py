@@ -80,7 +80,7 @@ class Figures:
         )
         costs = [result["cost"] for result in results if result["cost"] is not None]
         cost = sum(costs) if costs else None
-        seconds = [result["seconds"] for result in results]
+        seconds = [result.get("seconds", 0.0) for result in results]
         count = len(solved)
         return cls(
             suite=suite,

@@ -39,6 +39,8 @@ def read_note(path: str) -> IncidentNote:
     """Return the note of a TOML file; raises UsageError that names what is missing or wrong."""
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise UsageError(f"the note {path!r} is nested too deeply") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"the note {path!r} cannot be read: {error}") from error
     for key in values:
@@ -59,4 +61,7 @@ def _end(path: str, value: Any) -> datetime:
     if not isinstance(value, datetime):
         example = f"{datetime.now(UTC):%Y-%m-%dT18:00:00Z}"
         raise UsageError(f"{path}: expected_end: a date and time is needed, such as {example}")
-    return value.astimezone()
+    try:
+        return value.astimezone()
+    except (OSError, OverflowError, ValueError) as error:
+        raise UsageError(f"{path}: expected_end: {value} has no time of this place") from error

@@ -21,6 +21,8 @@ from nanocoder_kit_batch.trees import remove_tree
 LINES: Final = "results.jsonl"
 ARTIFACTS: Final = "artifacts"
 LOCK: Final = "lock"
+MOST: Final = 1e15
+"""No tokens, dollars or seconds are more."""
 KEY: Final = re.compile(r"[0-9a-f]+")
 
 
@@ -116,6 +118,7 @@ def _is_result(value: Any) -> bool:
     if not isinstance(value, dict) or not all(value.get(name) for name in ("id", "key")):
         return False
     usage, texts = value.get("usage"), ("id", "key", "stop_reason")
+    error = value.get("error", "")
     return (
         all(isinstance(value.get(name), str) for name in texts)
         and isinstance(usage, dict)
@@ -123,13 +126,20 @@ def _is_result(value: Any) -> bool:
         and (value.get("cost", "") is None or _is_number(value.get("cost")))
         and _is_number(value.get("seconds", 0.0))
         and isinstance(value.get("checked", ""), bool | None)
-        and isinstance(value.get("error", ""), dict | None)
-        and isinstance(value.get("model", ""), str | None)
+        and (error is None or (isinstance(error, dict) and _has_texts(error, *error)))
+        and _has_texts(value, "model", "set", "session_id")
     )
 
 
+def _has_texts(value: Mapping[str, Any], *names: str) -> bool:
+    """Tell whether what *value* has by these names are texts, as far as it has it."""
+    return all(isinstance(value.get(name), str | None) for name in names)
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Tell whether *value* is a number that can be counted with; NaN and infinity are none."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= MOST
 
 
 def _line(result: Mapping[str, Any]) -> bytes:

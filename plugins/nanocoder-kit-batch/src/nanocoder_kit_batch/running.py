@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from attrs import define
 from nanocoder import Cancel, Cancelled, Host, find_offer
+from nanocoder_kit_redact import Redactor
 
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.tally import Tally, failure_of
@@ -106,6 +107,7 @@ class Batch:
 
 def lost_job(job: Mapping[str, Any], error: BaseException) -> dict[str, Any]:
     """Return what is kept of a job that a runner could not finish."""
+    message = f"{type(error).__name__}: {error}"
     result = {
         **{name: job[name] for name in ("id", "key", "model", "mode", "set", "seed")},
         "stop_reason": "failed",
@@ -113,7 +115,7 @@ def lost_job(job: Mapping[str, Any], error: BaseException) -> dict[str, Any]:
         "usage": NO_USAGE,
         "cost": None,
         "files_changed": [],
-        "error": {"class": "worker_lost", "message": f"{type(error).__name__}: {error}"},
+        "error": {"class": "worker_lost", "message": Redactor().redact(message)},
         "seconds": 0.0,
     }
     return {"result": result, "artifacts": {}}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import field, frozen
-from nanocoder import UsageError, did_you_mean
+from nanocoder import ProtectionKind, UsageError, did_you_mean
+from nanocoder_files import protection_of
 
 from nanocoder_kit_batch.own_files import is_below, own_folder, set_mode, write_own
 
@@ -21,6 +22,8 @@ RESOURCE: Final = "suite-"
 DIGEST_CHARS: Final = 16
 UNTOUCHED: Final = ("read", "run")
 """Kinds of tasks that are questions: every file has to stay as it was."""
+REFUSED: Final = (ProtectionKind.GIT, ProtectionKind.REPOSITORY, ProtectionKind.NANOCODER)
+"""Kinds of names that no file of a suite has: they would be settings for the task."""
 READABLE: Final = 0o400
 MOST_MODE: Final = 0o777
 PREAMBLE: Final = """
@@ -100,9 +103,13 @@ def read_folder(folder: Path) -> list[SuiteTask]:
 
 def _tasks(folder: Path) -> Iterator[SuiteTask]:
     for path in sorted(folder.glob("*.toml")):
+        if not path.is_file():  # a named pipe would block
+            raise UsageError(f"{path}: it is no file")
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
             yield _task(path.stem, values)
+        except RecursionError as error:
+            raise UsageError(f"{path}: it is nested too deeply") from error
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(f"{path}: {error}") from error
 
@@ -115,6 +122,9 @@ def _task(name: str, values: Mapping[str, Any]) -> SuiteTask:
     for key in ("prompt", "check"):
         if not isinstance(values.get(key), str) or not values[key].strip():
             raise ValueError(f"{key}: a text is needed")
+    for key in ("kind", "half", "answer"):
+        if not isinstance(values.get(key, ""), str):
+            raise TypeError(f"{key}: expected a text")
     for key in ("files", "solution"):
         _check_files(key, values.get(key, {}))
     _check_folders(values.get("folders", []))
@@ -128,8 +138,15 @@ def _check_files(key: str, files: Any) -> None:
     for path, text in files.items():
         if not is_below(path):
             raise ValueError(f"{key}: {path!r} is not a path below the folder of the task")
+        _refuse_protected(key, path)
         if not isinstance(text, str):
             raise TypeError(f"{key}: {path!r}: a text is needed")
+
+
+def _refuse_protected(key: str, path: str) -> None:
+    protection = protection_of(path)
+    if protection is not None and protection.kind in REFUSED:
+        raise ValueError(f"{key}: {path!r} is protected: {protection.reason}")
 
 
 def _check_folders(folders: Any) -> None:
@@ -138,6 +155,7 @@ def _check_folders(folders: Any) -> None:
     for path in folders:
         if not isinstance(path, str) or not is_below(path):
             raise ValueError(f"folders: {path!r} is not a path below the folder of the task")
+        _refuse_protected("folders", path)
 
 
 def _check_modes(modes: Any, files: Mapping[str, str]) -> None:

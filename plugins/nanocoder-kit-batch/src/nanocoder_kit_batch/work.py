@@ -17,7 +17,7 @@ from nanocoder import (
     __version__,
     open_session,
 )
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_redact import Redactor, redact_value
 
 from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.workspaces import TaskWorkspace, workspace_of
@@ -64,6 +64,7 @@ def do_job(job: dict[str, Any], cancel: Cancel, admit: Admit) -> dict[str, Any]:
     except (NanocoderError, OSError) as error:
         result |= _failed(error)
     cancel.check()
+    result["error"] = redact_value(result["error"], Redactor())
     place = {"worker": f"{socket.gethostname()}:{os.getpid()}", "nanocoder": __version__}
     result |= {"seconds": round(time.monotonic() - began, 4), **place}
     return {"result": result, "artifacts": artifacts}

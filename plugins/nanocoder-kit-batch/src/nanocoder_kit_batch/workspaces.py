@@ -31,6 +31,8 @@ from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
 
 PREFIX: Final = "nanocoder-batch-"
 LOCK: Final = "lock"
+NOTE: Final = ".repository"
+"""The end of the name of a note: which worktree git makes for a task, and in which repository."""
 MAX_PATCH_BYTES: Final = 1_000_000
 
 _worktrees = threading.Lock()  # git makes one worktree of a repository at a time
@@ -92,6 +94,8 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
     folder = place / (source.name or "workspace")
     try:
         if job["revision"]:
+            words = (os.fsencode(path) for path in (folder, source))
+            _note_of(place).write_bytes(b"\0".join(words))
             with _worktree(source, folder, job["revision"]):
                 yield TaskWorkspace(folder, source, dict(stamps(folder)), is_worktree=True)
         else:
@@ -99,6 +103,11 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
             yield TaskWorkspace(folder, source, dict(stamps(folder)))
     finally:
         _remove(place)
+        _note_of(place).unlink(missing_ok=True)
+
+
+def _note_of(place: Path) -> Path:
+    return place.with_name(place.name + NOTE)
 
 
 @contextmanager
@@ -109,9 +118,13 @@ def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ToolError), _worktrees:
-            words = ("worktree", "remove", "--force", "--force", str(folder))
-            git(repository, *words)
+        _forget(repository, folder)
+
+
+def _forget(repository: Path, folder: Path) -> None:
+    """Remove a worktree by its name: `git worktree prune` would forget those of others, too."""
+    with suppress(ToolError, OSError), _worktrees:
+        git(repository, "worktree", "remove", "--force", "--force", str(folder))
 
 
 def top_of_repository(folder: Path) -> Path:
@@ -170,9 +183,18 @@ def _remove_dead(folder: Path) -> None:
             handle = os.open(place / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 lock_file(handle, wait=False)
+                _forget_worktrees(place)
                 _remove(place)
             finally:
                 os.close(handle)
+
+
+def _forget_worktrees(place: Path) -> None:
+    """Have the repositories of a batch that was killed forget its worktrees."""
+    for note in place.glob(f"*{NOTE}"):
+        with suppress(ToolError, OSError, ValueError):
+            folder, repository = map(os.fsdecode, note.read_bytes().split(b"\0"))
+            _forget(top_of_repository(Path(repository)), Path(folder))
 
 
 def _remove(folder: Path) -> None:
