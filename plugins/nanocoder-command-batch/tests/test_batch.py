@@ -238,6 +238,7 @@ BAD = {
     '{"id": "a", "prompt": "x", "model": "nope/gpt"}': "there is no provider 'nope'",
     '{"id": "a", "prompt": "x", "set": "nope"}': "there is no set 'nope'",
     '{"id": "a", "prompt": "x", "cwd": "nope"}': "there is no directory",
+    f'{{"id": "a", "prompt": "x", "cwd": "{"n" * 5000}"}}': ":1: cwd: there is no",
     '{"id": "a", "prompt": "x", "revision": "nope"}': "has no commit 'nope'",
     '{"id": "a", "prompt": "x", "revision": "\\u0000"}': "has no commit",
     '{"id": "a", "prompt": "x", "budget": {"max_seconds": 1e300}}': "max_seconds is at most",

@@ -150,8 +150,8 @@ class _Reader:
 
     def _placed(self, task: Task, cwd: str | None, revision: str | None) -> Task:
         folder = self._folder / cwd if cwd else self._defaults.cwd
-        if not folder.is_dir():
-            raise UsageError(f"cwd: there is no directory {str(folder)!r}")
+        if not _is_folder(folder):
+            raise UsageError(f"cwd: there is no directory {str(folder)!r:.200}")
         commit = self._commit(folder.resolve(), revision) if revision else ""
         return evolve(task, cwd=str(folder.resolve()), revision=commit)
 
@@ -184,6 +184,13 @@ class _Reader:
             have = ", ".join(sorted(self._defaults.sets)) or "none"
             raise UsageError(f"set: there is no set {name!r}{hint} Installed: {have}")
         return name
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
 
 
 def _object(line: bytes) -> dict[str, Any]:
