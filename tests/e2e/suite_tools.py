@@ -15,7 +15,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_questions import DECLINE, Form, Prompt
+from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all
 from nanocoder_mcp.raw_schema import RawSignature
 
 PIXEL = base64.b64decode(
@@ -182,6 +182,26 @@ def asked_model(ctx: Any) -> str:
     return f"answer: {ctx.ask(offer)}"
 
 
+@tool(name="test_input_required_result_list_roots", **HARMLESS)
+def asked_folders(ctx: Any) -> str:
+    """Ask for the client's folders."""
+    return f"answer: {ctx.ask(Folders('Which folders?', name='client_roots'))}"
+
+
+@tool(name="test_input_required_result_multiple_inputs", **HARMLESS)
+def asked_together(ctx: Any) -> str:
+    """Ask the person, the model and the client at once."""
+    questions = (
+        Form("What is your name?", ("answer", DECLINE), fields=NAME, name="user_name"),
+        Prompt("Ask it?", prompt="Generate a greeting", max_tokens=50, name="greeting"),
+        Folders("Which folders?", name="client_roots"),
+    )
+    answers = ask_all(ctx.ask, Several("Three questions?", questions=questions))
+    if None in answers.values():
+        raise ToolError("not all of them have an answer")
+    return json.dumps(answers)
+
+
 @tool(name="test_input_required_result_request_state", **HARMLESS)
 def asked_once(ctx: Any) -> str:
     """Ask for a yes."""
@@ -311,6 +331,6 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
     talking = [tool_with_progress, tool_with_logging, elicitation, sampling]
     forms = [elicitation_defaults, elicitation_choices]
     required = [asked_name, asked_model, asked_once, asked_with_state, asked_twice]
-    required += [asked_as_it_can, needs_model, asked_context]
+    required += [asked_as_it_can, needs_model, asked_context, asked_folders, asked_together]
     results = [simple_text, *files, error_handling, reconnection, read]
     return [*raw, *results, *talking, *forms, *required]

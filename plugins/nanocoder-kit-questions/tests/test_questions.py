@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 from nanocoder import Question
-from nanocoder_kit_questions import DECLINE, Form, Prompt, object_of
+from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all, object_of
 
 FIELDS = {"type": "object", "properties": {"name": {"type": "string"}}}
 
@@ -29,3 +29,24 @@ def test_a_form_stays_one_on_its_way_to_the_host():
 )
 def test_an_object_is_told_from_a_choice(answer, expected):
     assert object_of(answer) == expected
+
+
+BOTH = Several(
+    "Two questions?",
+    ("answer", DECLINE),
+    custom=False,
+    questions=(Folders("Which folder?", name="where"), Prompt("Ask it?", name="what")),
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ({"Two questions?": '{"where": "/a", "what": 5}'}, {"where": "/a", "what": None}),
+        ({"Two questions?": DECLINE, "Ask it?": "no"}, {"where": None, "what": None}),
+        ({"Ask it?": "no"}, {"where": None, "what": None}),
+        ({"Two questions?": "answer", "Ask it?": "no"}, {"where": None, "what": "no"}),
+    ],
+)
+def test_several_questions_are_answered_at_once_or_in_turn(answers, expected):
+    assert ask_all(lambda question: answers.get(question.text), BOTH) == expected

@@ -1,5 +1,6 @@
 """Calls of the official client in this process: what they return, what they ask, how they end."""
 
+import json
 import threading
 from contextlib import asynccontextmanager, contextmanager
 
@@ -8,7 +9,7 @@ import mcp_types
 import pytest
 from mcp import Client, MCPError
 from nanocoder import Attachment, Question, ToolError, ToolResult, hookimpl, tool
-from nanocoder_kit_questions import DECLINE, Form, Prompt
+from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all
 from nanocoder_mcp_server.calls import Calls
 from nanocoder_mcp_server.protocol import server_of
 from nanocoder_testing import opened
@@ -105,7 +106,27 @@ class Tools:
                 raise ToolError("it needs a model")
             return "done"
 
-        return [form, model, twice, needs_model]
+        return [form, model, twice, needs_model, *self.asking_clients()]
+
+    def asking_clients(self):
+        """Return the tools that ask for the folders of a client."""
+
+        @tool(**HARMLESS)
+        def folders(ctx) -> str:
+            """Ask for the folders."""
+            return f"answer: {ctx.ask(Folders('Which folders?'))}"
+
+        @tool(**HARMLESS)
+        def together(ctx) -> str:
+            """Ask three questions at once."""
+            questions = (
+                Form("Who?", ("answer", DECLINE), custom=False, fields=FIELDS),
+                Prompt("Ask it?", ("no", "yes"), custom=False, prompt="2+2?"),
+                Folders("Which folders?"),
+            )
+            return json.dumps(ask_all(ctx.ask, Several("Three?", questions=questions)))
+
+        return [folders, together]
 
 
 @contextmanager
@@ -119,9 +140,13 @@ def served(folder, patience_s=30.0):
 
 
 @asynccontextmanager
-async def connected(server, person=None, mode="legacy", model=None):
+async def connected(server, person=None, mode="legacy", model=None, roots=None):
     async with Client(
-        server, mode=mode, elicitation_callback=person, sampling_callback=model
+        server,
+        mode=mode,
+        elicitation_callback=person,
+        sampling_callback=model,
+        list_roots_callback=roots,
     ) as client:
         yield client
 
@@ -383,3 +408,91 @@ def test_a_client_learns_which_capability_a_call_needs(tmp_path):
         error = anyio.run(use, server)
     assert error.code == mcp_types.MISSING_REQUIRED_CLIENT_CAPABILITY
     assert error.data == {"requiredCapabilities": {"sampling": {}}}
+
+
+WHERE = {"folders": [{"uri": "file:///home/ada", "name": "home"}]}
+
+
+async def their_roots(_context):
+    return mcp_types.ListRootsResult.model_validate({"roots": WHERE["folders"]})
+
+
+async def their_model(_context, _params):
+    content = mcp_types.TextContent(type="text", text="4")
+    return mcp_types.CreateMessageResult(role="assistant", content=content, model="theirs")
+
+
+async def their_person(_context, params):
+    is_form = "name" in params.requested_schema["properties"]
+    content = {"name": "Ada"} if is_form else {"answer": f"typed: {params.message}"}
+    return mcp_types.ElicitResult(action="accept", content=content)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("roots", "person", "answer"),
+    [
+        (their_roots, None, json.dumps(WHERE)),
+        (None, their_person, "typed: Which folders?"),
+        (None, None, "None"),
+    ],
+)
+def test_a_tool_learns_the_folders_of_a_client(tmp_path, mode, roots, person, answer):
+    async def use(server):
+        async with connected(server, person, mode, roots=roots) as client:
+            return (await client.call_tool("folders", {})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        assert anyio.run(use, server) == f"answer: {answer}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_questions_that_need_not_wait_for_each_other_are_put_at_once(tmp_path, mode):
+    async def use(server):
+        async with connected(server, their_person, mode, their_model, their_roots) as client:
+            every = (await client.call_tool("together", {})).content[0].text
+        async with connected(server, their_person, mode) as client:
+            return every, (await client.call_tool("together", {})).content[0].text
+
+    with served(tmp_path / "w") as (server, _):
+        every, of_the_person = anyio.run(use, server)
+    person = {"form": '{"name": "Ada"}'}
+    assert json.loads(every) == {
+        **person,
+        "prompt": '{"reply": "4"}',
+        "folders": json.dumps(WHERE),
+    }
+    # "typed: Ask it?" is none of the choices of that question.
+    typed = {"prompt": None, "folders": "typed: Which folders?"}
+    assert json.loads(of_the_person) == {**person, **typed}
+
+
+def test_only_what_has_no_answer_is_asked_again(tmp_path):
+    async def use(server):
+        async with connected(server, nobody, "auto", their_model, their_roots) as client:
+            answer, brought = None, {}
+            for name in ("folders", "form", "prompt"):
+                state = answer.request_state if answer else None
+                answer = await client.session.call_tool(
+                    "together",
+                    {},
+                    input_responses=brought or None,
+                    request_state=state,
+                    allow_input_required=True,
+                )
+                asked_for.append([*answer.input_requests])
+                brought = {name: await replies[name]}
+
+    asked_for = []
+    replies = {
+        "folders": their_roots(None),
+        "form": form_reply(),
+        "prompt": their_model(None, None),
+    }
+    with served(tmp_path / "w", patience_s=0.2) as (server, _):
+        anyio.run(use, server)
+    assert asked_for == [["form", "prompt", "folders"], ["form", "prompt"], ["prompt"]]
+
+
+async def form_reply():
+    return mcp_types.ElicitResult(action="accept", content={"name": "Ada"})

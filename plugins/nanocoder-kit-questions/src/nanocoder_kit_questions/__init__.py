@@ -1,5 +1,25 @@
-"""Questions that a program can answer, too: a form as a whole, and a prompt for its model."""
+"""Questions that a program can answer, too: forms, prompts for its model, and its folders."""
 
-from nanocoder_kit_questions.kinds import DECLINE, REPLY, Form, Prompt, object_of
+from nanocoder_kit_questions.kinds import (
+    DECLINE,
+    FOLDERS,
+    REPLY,
+    Folders,
+    Form,
+    Prompt,
+    Several,
+    ask_all,
+    object_of,
+)
 
-__all__ = ["DECLINE", "REPLY", "Form", "Prompt", "object_of"]
+__all__ = [
+    "DECLINE",
+    "FOLDERS",
+    "REPLY",
+    "Folders",
+    "Form",
+    "Prompt",
+    "Several",
+    "ask_all",
+    "object_of",
+]

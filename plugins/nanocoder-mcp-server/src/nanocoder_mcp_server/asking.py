@@ -6,7 +6,7 @@ question as the result, and bring the answer with another request, for which the
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -15,14 +15,13 @@ import anyio.to_thread
 import mcp_types
 from attrs import field, frozen
 from mcp import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from nanocoder import ApprovalRequest, Cancel, Question, ToolResult
-from nanocoder_kit_questions import Form, Prompt
 
 from nanocoder_mcp_server.calls import Calls, Run
 from nanocoder_mcp_server.logs import Logs, outdated_allowed
 from nanocoder_mcp_server.questions import (
-    ANSWER,
     CAN_ASK,
     QUESTION,
     Request,
@@ -30,7 +29,7 @@ from nanocoder_mcp_server.questions import (
     approval_of,
     is_approval,
     missing_for,
-    request_of,
+    requests_of,
 )
 
 T = TypeVar("T")
@@ -40,11 +39,23 @@ ANSWER_S: Final = 300.0
 
 @frozen(eq=False)
 class Pending:
-    """A question that another request answers: its *name* there, and where the tool waits."""
+    """Questions that other requests answer, by their names there, and where the tool waits."""
 
-    name: str
-    request: Request
-    reply: "concurrent.futures.Future[Any]" = field(factory=concurrent.futures.Future)
+    requests: Mapping[str, Request]
+    responses: dict[str, Any] = field(factory=dict)
+    reply: "concurrent.futures.Future[None]" = field(factory=concurrent.futures.Future)
+
+    @property
+    def unanswered(self) -> dict[str, Request]:
+        """The questions without an answer."""
+        return {name: self.requests[name] for name in self.requests if name not in self.responses}
+
+    def take(self, brought: dict[str, Any]) -> None:
+        """Take the answers out of what a request has *brought*."""
+        for name in self.unanswered:
+            response = brought.pop(name, None)
+            if response is not None:
+                self.responses[name] = response
 
 
 class Asking(Generic[T]):
@@ -91,11 +102,11 @@ class Asking(Generic[T]):
             raise RuntimeError("it waits for no answer")
         self._ctx, self._params = ctx, params
         self._brought = dict(params.input_responses or {})
-        response = self._brought.pop(pending.name, None)
-        if response is None and not pending.reply.done():
+        pending.take(self._brought)
+        if pending.unanswered and not pending.reply.done():
             return self._required(pending)
         with suppress(concurrent.futures.InvalidStateError):  # it was too late
-            pending.reply.set_result(response)
+            pending.reply.set_result(None)
         return await self._outcome(self._work)
 
     def give_up(self) -> None:
@@ -122,16 +133,15 @@ class Asking(Generic[T]):
             return self._required(question.result())
         self._calls.forget(self)
         if self._needed is not None:
-            return _input_required(
-                QUESTION, approval_of(self._needed), self._calls.remember(self._needed)
-            )
+            state = self._calls.remember(self._needed)
+            return _input_required({QUESTION: approval_of(self._needed)}, state)
         result = work.result()
         if isinstance(result, ToolResult) and result.is_error and self._lacking is not None:
             raise _lacks(self._lacking)
         return result
 
     def _required(self, pending: Pending) -> mcp_types.InputRequiredResult:
-        return _input_required(pending.name, pending.request, self._calls.suspend(self))
+        return _input_required(pending.unanswered, self._calls.suspend(self))
 
     def approve(self, request: ApprovalRequest) -> bool | None:
         """Return the client's answer; None where it has none."""
@@ -149,17 +159,21 @@ class Asking(Generic[T]):
         return None
 
     def answer(self, question: Question) -> str | None:
-        """Put a tool's question to the client's person, or its model; None without an answer."""
-        request = request_of(question, self._has)
-        if request is None:
-            self._lacking = missing_for(question) if self._is_modern else None
+        """Put a tool's question to the client, its person or its model; None without an answer."""
+        requests = requests_of(question, self._has)
+        if self._is_modern:
+            self._lacking = missing_for(question, self._has) or self._lacking
+        if not requests:
             return None
         if not self._is_modern:
-            response = self._put(request)
-        else:
-            name = question.name if isinstance(question, Form | Prompt) else ANSWER
-            response = self._brought.pop(name, None) or self._put_later(Pending(name, request))
-        return answer_of(question, request, response)
+            responses = {name: self._put(request) for name, request in requests.items()}
+            responses = {name: each for name, each in responses.items() if each is not None}
+            return answer_of(question, requests, responses)
+        pending = Pending(requests)
+        pending.take(self._brought)
+        if pending.unanswered:
+            self._put_later(pending)
+        return answer_of(question, requests, pending.responses)
 
     def show_notice(self, text: str) -> None:
         """Log what a person should know."""
@@ -196,7 +210,10 @@ class Asking(Generic[T]):
         session, request_id = self._ctx.session, self._ctx.request_id
         # Whatever goes wrong there, nobody has answered.
         with suppress(Exception), outdated_allowed():
-            if isinstance(request, mcp_types.CreateMessageRequest):
+            if isinstance(request, mcp_types.ListRootsRequest):
+                related = ServerMessageMetadata(related_request_id=request_id)
+                ask = session.send_request(request, mcp_types.ListRootsResult, metadata=related)
+            elif isinstance(request, mcp_types.CreateMessageRequest):
                 ask = session.create_message(
                     request.params.messages,
                     max_tokens=request.params.max_tokens,
@@ -210,22 +227,21 @@ class Asking(Generic[T]):
             return self._wait_for(ask)
         return None
 
-    def _put_later(self, pending: Pending) -> Any:
-        """Wait for the request that brings the answer; None where none comes.
+    def _put_later(self, pending: Pending) -> None:
+        """Wait for the requests that bring the answers.
 
         The work is not done a second time with the answer: a tool that asks in the middle of it
         must not do the first half twice.
         """
         if self._is_abandoned:
-            return None
+            return
         self._pending = pending
         forget = self._cancel.on_set(pending.reply.cancel)
         self._loop.call_soon_threadsafe(self._questions.put_nowait, pending)
         try:
-            return pending.reply.result(ANSWER_S)
+            pending.reply.result(ANSWER_S)
         except (concurrent.futures.CancelledError, TimeoutError):
             self._is_abandoned = True
-            return None
         finally:
             forget()
 
@@ -247,8 +263,8 @@ def _subject(params: Any) -> tuple[Any, ...]:
     return (type(params), *(getattr(params, key, None) for key in keys))
 
 
-def _input_required(name: str, request: Request, state: str) -> mcp_types.InputRequiredResult:
-    return mcp_types.InputRequiredResult(input_requests={name: request}, request_state=state)
+def _input_required(requests: Mapping[str, Request], state: str) -> mcp_types.InputRequiredResult:
+    return mcp_types.InputRequiredResult(input_requests={**requests}, request_state=state)
 
 
 def _lacks(capability: mcp_types.ClientCapabilities) -> MCPError:

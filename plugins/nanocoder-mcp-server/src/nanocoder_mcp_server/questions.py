@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import mcp_types
 from nanocoder import ApprovalRequest, Question, for_terminal
-from nanocoder_kit_questions import DECLINE, REPLY, Form, Prompt
+from nanocoder_kit_questions import DECLINE, FOLDERS, REPLY, Folders, Form, Prompt, Several
 
 QUESTION: Final = "approval"
 ANSWER: Final = "answer"
@@ -14,6 +14,7 @@ SHOWN: Final = frozenset({"title", "description"})
 """What of a form's fields a person reads, and no program."""
 CAN_ASK: Final = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
 HAS_MODEL: Final = mcp_types.ClientCapabilities(sampling=mcp_types.SamplingCapability())
+HAS_ROOTS: Final = mcp_types.ClientCapabilities(roots=mcp_types.RootsCapability())
 APPROVAL: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -28,7 +29,7 @@ APPROVAL: Final[dict[str, Any]] = {
 }
 NO_REPLY: Final = "{}"
 Has = Callable[[mcp_types.ClientCapabilities], bool]
-Request = mcp_types.ElicitRequest | mcp_types.CreateMessageRequest
+Request = mcp_types.ElicitRequest | mcp_types.CreateMessageRequest | mcp_types.ListRootsRequest
 
 
 def approval_of(request: ApprovalRequest) -> mcp_types.ElicitRequest:
@@ -44,10 +45,18 @@ def is_approval(response: Any) -> bool:
     return is_accepted and (response.content or {}).get("approve") is True
 
 
+def requests_of(question: Question, has: Has) -> dict[str, Request]:
+    """Return by name what puts *question*, or the parts of it, to a client that *has* some."""
+    requests = {name: request_of(part, has) for name, part in _parts(question).items()}
+    return {name: request for name, request in requests.items() if request is not None}
+
+
 def request_of(question: Question, has: Has) -> Request | None:
     """Return what puts *question* to a client that *has* capabilities; None if it has too few."""
     if isinstance(question, Prompt) and has(HAS_MODEL):
         return _sampling(question)
+    if isinstance(question, Folders) and has(HAS_ROOTS):
+        return mcp_types.ListRootsRequest()
     if not has(CAN_ASK):
         return None
     text = for_terminal(question.text)
@@ -56,13 +65,47 @@ def request_of(question: Question, has: Has) -> Request | None:
     return _elicitation(text, question_form(question))
 
 
-def missing_for(question: Question) -> mcp_types.ClientCapabilities:
-    """Return what a client needs for *question*."""
+def missing_for(question: Question, has: Has) -> mcp_types.ClientCapabilities | None:
+    """Return what a client lacks for *question*; None where it can be asked all of it."""
+    parts = [part for part in _parts(question).values() if request_of(part, has) is None]
+    needed = {
+        name: capability
+        for part in parts
+        for name, capability in _needed_for(part)
+        if capability is not None
+    }
+    return mcp_types.ClientCapabilities(**needed) if needed else None
+
+
+def answer_of(
+    question: Question, requests: Mapping[str, Request], responses: Mapping[str, Any]
+) -> str | None:
+    """Return what *responses* mean to the tool that asked; None where they are no answer."""
+    answers = {
+        name: _meaning(part, requests[name], responses.get(name))
+        for name, part in _parts(question).items()
+        if name in requests
+    }
+    if isinstance(question, Several):
+        return json.dumps(answers) if responses else None
+    return next(iter(answers.values()), None)
+
+
+def _parts(question: Question) -> dict[str, Question]:
+    if isinstance(question, Several):
+        return {part.name: part for part in question.questions}
+    return {question.name if isinstance(question, Form | Prompt | Folders) else ANSWER: question}
+
+
+def _needed_for(question: Question) -> mcp_types.ClientCapabilities:
+    if isinstance(question, Folders):
+        return HAS_ROOTS
     return HAS_MODEL if isinstance(question, Prompt) else CAN_ASK
 
 
-def answer_of(question: Question, request: Request, response: Any) -> str | None:
-    """Return what *response* means to the tool that asked; None where it is no answer."""
+def _meaning(question: Question, request: Request, response: Any) -> str | None:
+    if isinstance(request, mcp_types.ListRootsRequest):
+        return _folders(response)
     if isinstance(request, mcp_types.CreateMessageRequest):
         text = getattr(getattr(response, "content", None), "text", None)
         return json.dumps({REPLY: text}) if isinstance(text, str) else NO_REPLY
@@ -95,6 +138,13 @@ def shown_fields(fields: Any) -> Any:
         key: for_terminal(value) if key in SHOWN and isinstance(value, str) else shown_fields(value)
         for key, value in fields.items()
     }
+
+
+def _folders(response: Any) -> str | None:
+    if not isinstance(response, mcp_types.ListRootsResult):
+        return None
+    folders = [{"uri": str(root.uri), "name": root.name} for root in response.roots]
+    return json.dumps({FOLDERS: folders})
 
 
 def _declined(action: str) -> str | None:
