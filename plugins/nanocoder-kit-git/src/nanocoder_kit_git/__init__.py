@@ -2,6 +2,7 @@
 
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
 from nanocoder_kit_git.elsewhere import data_elsewhere
+from nanocoder_kit_git.history import objects_of_head, objects_of_history
 from nanocoder_kit_git.index import Entry, tracked_files
 from nanocoder_kit_git.plain import reason_not_plain
 from nanocoder_kit_git.repositories import (
@@ -21,6 +22,8 @@ __all__ = [
     "find_top",
     "git",
     "is_like_bare",
+    "objects_of_head",
+    "objects_of_history",
     "problem_of_index",
     "read_start",
     "reason_not_harmless",

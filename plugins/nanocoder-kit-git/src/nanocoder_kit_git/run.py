@@ -68,10 +68,12 @@ def git(
     cancel: Cancel | None = None,
     fine: tuple[int, ...] = (0,),
     variables: Mapping[str, str] | None = None,
+    limit_s: float = LIMIT_S,
 ) -> bytes:
     """Return the output of git in *folder*; start no program of *workspace*, by default *folder*.
 
     *words* begin with the command. *fine* are the exit codes that are no failure.
+    *limit_s* is how long it may take.
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
     workspace = workspace or folder
@@ -81,10 +83,12 @@ def git(
     if not program:
         raise ToolError("git is not installed, or not on PATH", error_class="git_missing")
     command = [program, "--no-pager", "--literal-pathspecs", *OPTIONS]
-    listed = _output([*command, "config", "--list", "--name-only", "-z"], folder, child, cancel)
+    listed = _output(
+        [*command, "config", "--list", "--name-only", "-z"], folder, child, cancel, limit_s=limit_s
+    )
     child |= _without_filters(listed.split(b"\0"))
     hardened = [words[0], *_OF_COMMAND.get(words[0], ()), *words[1:]]
-    return _output([*command, *hardened], folder, child, cancel, fine)
+    return _output([*command, *hardened], folder, child, cancel, fine, limit_s)
 
 
 def _without_filters(keys: list[bytes]) -> dict[str, str]:
@@ -104,6 +108,7 @@ def _output(
     variables: Mapping[str, str],
     cancel: Cancel | None,
     fine: tuple[int, ...] = (0,),
+    limit_s: float = LIMIT_S,
 ) -> bytes:
     process = subprocess.Popen(
         argv,
@@ -115,7 +120,7 @@ def _output(
         start_new_session=True,
     )
     command = argv[len(OPTIONS) + 3]
-    output, errors = _communicate(process, command, cancel)
+    output, errors = _communicate(process, command, cancel, limit_s)
     if process.returncode not in fine:
         message = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
         raise ToolError(f"git {command} failed: {message}", error_class="git_failed")
@@ -123,7 +128,7 @@ def _output(
 
 
 def _communicate(
-    process: "subprocess.Popen[bytes]", command: str, cancel: Cancel | None
+    process: "subprocess.Popen[bytes]", command: str, cancel: Cancel | None, limit_s: float
 ) -> tuple[bytes, bytes]:
     waited_s = 0.0
     while True:
@@ -132,7 +137,7 @@ def _communicate(
             return process.communicate(timeout=POLL_S)
         except subprocess.TimeoutExpired:
             waited_s += POLL_S
-        is_late = waited_s >= LIMIT_S
+        is_late = waited_s >= limit_s
         if is_late or (cancel is not None and cancel.is_set()):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -140,5 +145,5 @@ def _communicate(
             if cancel is not None:
                 cancel.check()
             raise ToolError(
-                f"git {command} took longer than {LIMIT_S:g} s", error_class="git_failed"
+                f"git {command} took longer than {limit_s:g} s", error_class="git_failed"
             )

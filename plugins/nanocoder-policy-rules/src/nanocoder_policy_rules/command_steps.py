@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import rules, shell
+from nanocoder_policy_rules import rules, shell, unproven
 from nanocoder_policy_rules.blocklist import describe_damage
 from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.operands import paths_in
@@ -124,7 +124,7 @@ def unknown_part(case: "Case") -> str:
     data = (_data_of_git(simple, case, directory) for simple in case.simples or ())
     if place := next(filter(None, data), ""):
         return f"{part_text} would use the data of a repository in {place!r}, outside"
-    return f"{part_text} is not known to be read-only"
+    return unproven.in_git(case) or f"{part_text} is not known to be read-only"
 
 
 def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:

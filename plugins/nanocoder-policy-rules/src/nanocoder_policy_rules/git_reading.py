@@ -113,7 +113,9 @@ def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bo
     parts = (part for word in operands for part in paths_in(word) if part)
     if not all(reading.may_read(part, place) for part in parts):
         return False
-    return reading.is_plain_repository(place, content=subcommand.content)
+    return reading.is_plain_repository(
+        place, showing=(name, *arguments) if subcommand.content else ()
+    )
 
 
 def _place(words: Sequence[str], directory: str) -> tuple[str, Sequence[str]]:

@@ -38,7 +38,7 @@ _SHOWING: Final = frozenset(
 )
 _PATCHES: Final = r"-p|-u|--patch.*|-[SGL].*|-U.*|--unified.*|--word-diff.*|--cc|-c|-m"
 _VERBOSE: Final = r"-[a-zA-Z]*v[a-zA-Z]*|--verb.*"
-_ONLY_NAMES: Final = frozenset(
+ONLY_NAMES: Final = frozenset(
     ("--stat", "--numstat", "--shortstat", "--name-only", "--name-status", "--quiet", "--no-patch")
 )
 RUNS_SHORT: Final = {"clone": "cu", "grep": "O", "rebase": "xi", "difftool": "x"}
@@ -84,6 +84,11 @@ def running_option(words: Sequence[str]) -> str:
     return ""
 
 
+def showing_words(words: Sequence[str]) -> Sequence[str]:
+    """Return the part of a git command from the subcommand on that shows what is in files."""
+    return words[next(at for at, word in enumerate(words) if at and word in _SHOWING) :]
+
+
 def shows_content(words: Sequence[str]) -> bool:
     """Tell whether a git command may put out what is in files, of a commit or of the index."""
     name = next((word for word in words[1:] if word in _SHOWING), "") if "git" in words else ""
@@ -91,4 +96,4 @@ def shows_content(words: Sequence[str]) -> bool:
         return any(map(compile_once(_PATCHES).fullmatch, words))
     if name == "commit":
         return any(map(compile_once(_VERBOSE).fullmatch, words))
-    return bool(name) and _ONLY_NAMES.isdisjoint(words)
+    return bool(name) and ONLY_NAMES.isdisjoint(words)

@@ -18,7 +18,7 @@ from nanocoder_policy_rules.command_search import Match
 from nanocoder_policy_rules.protected_names import needs_person
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.unproven import ask_when_unproven
+from nanocoder_policy_rules.unproven import ask_about_history, ask_when_unproven
 from nanocoder_policy_rules.writing_rules import rule_for_changes
 
 if TYPE_CHECKING:
@@ -216,6 +216,7 @@ _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
     _ask_to_confirm,
     _allow_calling,
     command_steps.allow_reading,
+    ask_about_history,
     _allow_in_sandbox,
     _allow_in_auto,
     _allow_safe,

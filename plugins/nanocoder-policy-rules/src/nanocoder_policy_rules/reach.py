@@ -1,11 +1,11 @@
 """Judge which files a command may read, by name or by a search through folders."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
-from nanocoder import Readable, SessionInfo
+from nanocoder import Readable, SessionInfo, ToolError
 
 from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.readable import OutsideRules
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nanocoder import ResolvedPath
     from nanocoder_kit_git import Repository
 
+    from nanocoder_policy_rules.git_content import Content
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 HERE: Final = "."
@@ -22,6 +23,7 @@ MAX_SEARCHED: Final = 20_000
 """A search through more names than this is not checked beforehand, so it asks."""
 MAX_LOOKED_AT: Final = 100_000
 """So many names below a folder are looked at before a command in mode auto goes through it."""
+_NO_REPOSITORY: Final = "not a git repository"
 
 # Protected names have a dot or a sign in them, except for these.
 _PLAIN_WORD = r"[A-Za-z0-9_+%^\\-]*"
@@ -42,10 +44,11 @@ class Reading(Protocol):
         """
         ...
 
-    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:
+    def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:
         """Tell whether git commands that only read start nothing in *directory*.
 
-        With *content* they also show nothing of a file that may not be read.
+        *showing* is a subcommand with its arguments that may show what is in files; then it also
+        shows nothing of a file that may not be read.
         """
         ...
 
@@ -68,7 +71,7 @@ class Anywhere:
         """Allow it."""
         return True
 
-    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:  # noqa: ARG002
+    def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:  # noqa: ARG002
         """Say that it is."""
         return True
 
@@ -81,6 +84,7 @@ class Reach:
         self._settings = settings
         self._start = HERE if directory == HERE else session.resolve(directory).path
         self._operands: dict[str, ResolvedPath] = {}
+        self._histories: dict[tuple[str, tuple[str, ...]], dict[str, str] | Exception] = {}
         self.folder = os.path.join(session.cwd, self._start)
         """Where the command starts."""
 
@@ -147,29 +151,29 @@ class Reach:
         folders = {each.places[-1] for each in self._ways(path, directory)}
         return all(self._may_search(folder, hidden=hidden, links=follows) for folder in folders)
 
-    def is_plain_repository(self, directory: str, *, content: bool = False) -> bool:
+    def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:
         """Tell whether git commands that only read start nothing, and show nothing kept back."""
         from nanocoder_kit_git import find_repository, reason_not_plain  # most commands need none
 
         folder = os.path.realpath(os.path.join(self.folder, directory))
         repository = find_repository(folder)
         if repository is None:
-            return not content  # outside of a repository git goes through the files themselves
+            return not showing  # outside of a repository git goes through the files themselves
         root = os.path.realpath(self._session.cwd)
         if not f"{repository.top}/".startswith(f"{root.rstrip('/')}/"):
             return False  # git shows what is outside of the workspace
         if reason_not_plain(folder) is not None or self.data_of_git(directory):
             return False
-        return not content or next(self._tracked_and_hidden(repository), None) is None
+        return not showing or not self.hidden_in_git(directory, showing)
 
     def data_of_git(self, directory: str, *, around: bool = False) -> str:
         """Return where git, in *directory*, takes data from that a command may not read, or "".
 
         With *around* the workspace may be a folder of a repository around it.
         """
-        from nanocoder_kit_git import data_elsewhere, find_repository
+        from nanocoder_kit_git import data_elsewhere
 
-        repository = find_repository(os.path.join(self.folder, directory))
+        repository = self._repository(directory)
         if repository is None:
             return ""
         stores = {os.path.realpath(place) for place in (repository.own, repository.common)}
@@ -180,38 +184,97 @@ class Reach:
         root = os.path.realpath(self._session.cwd)
         return data_elsewhere(repository, [root, repository.top] if around else [root])
 
-    def hidden_in_commits(self, directory: str, named: Sequence[str]) -> str:
-        """Return a file in the index that may not be read, or "".
+    def hidden_in_git(
+        self, directory: str, words: Sequence[str], *, only_index: bool = False
+    ) -> str:
+        """Say which file that may not be read git may show, or why that is unknown, or "".
 
-        Words of *named* that exist are what git is asked for; without one it is asked for all.
+        *words* are a subcommand with its arguments. With *only_index* commits do not count.
         """
+        from nanocoder_policy_rules.git_content import Scope, content_of
+
+        repository = self._repository(directory)
+        folder = os.path.realpath(os.path.join(self.folder, directory))
+        content = content_of(words, folder) if repository is not None else None
+        if repository is None or content is None:
+            return ""
+        tops = [os.path.normpath(os.path.join(folder, path)) for path in content.paths]
+        if only_index:
+            content = content._replace(scope=Scope.INDEX)
+        try:
+            paths = self._paths_in_git(repository, content)
+            hidden = next(self._hidden_paths(repository.top, paths, tops), "")
+        except (ToolError, ValueError) as error:
+            if _NO_REPOSITORY in str(error):
+                return ""  # the command finds none either
+            return f"git may show files of older commits, which cannot be checked: {error}"
+        return f"git may show {hidden!r}, which may not be read" if hidden else ""
+
+    def _repository(self, directory: str) -> "Repository | None":
         from nanocoder_kit_git import find_repository
 
-        folder = os.path.realpath(os.path.join(self.folder, directory))
-        repository = find_repository(folder)
-        if repository is None:
-            return ""
-        places = [os.path.realpath(os.path.join(folder, word)) for word in named]
-        folders = [place for place in places if os.path.exists(place)] or [repository.top]
-        return next(self._tracked_and_hidden(repository, folders), "")
+        return find_repository(os.path.join(self.folder, directory))
 
-    def _tracked_and_hidden(
-        self, repository: "Repository", folders: Sequence[str] = ()
+    def _paths_in_git(self, repository: "Repository", content: "Content") -> Iterable[str]:
+        """Return the paths that are shown; raises ToolError, ValueError when that is unknown."""
+        from nanocoder_kit_git import objects_of_head, tracked_files
+
+        from nanocoder_policy_rules.git_content import Scope
+
+        tracked, workspace = tracked_files(f"{repository.own}/index"), str(self._session.cwd)
+        if content.scope is Scope.INDEX:
+            return tracked
+        if content.scope is Scope.HEAD:
+            objects = objects_of_head(repository.top, workspace=workspace)
+        else:
+            objects = self._history(repository.top, content.revisions)
+            for part in content.hashes:
+                if not any(each.startswith(part) for each in objects):
+                    raise ValueError(f"no commit that has a name leads to {part!r}")
+        paths = {*tracked, *objects.values()} - {""}
+        if len(paths) > MAX_LOOKED_AT:
+            raise ValueError(f"they have more than {MAX_LOOKED_AT:,} names")
+        return paths
+
+    def _history(self, top: str, revisions: tuple[str, ...]) -> dict[str, str]:
+        from nanocoder_kit_git import objects_of_history
+
+        key = (top, revisions)
+        if key not in self._histories:
+            workspace = str(self._session.cwd)
+            try:
+                self._histories[key] = objects_of_history(top, revisions, workspace=workspace)
+            except ToolError as error:
+                self._histories[key] = error
+        objects = self._histories[key]
+        if isinstance(objects, Exception):
+            raise objects
+        return objects
+
+    def _hidden_paths(
+        self, top: str, paths: Iterable[str], folders: Sequence[str]
     ) -> Iterator[str]:
-        """Yield the files in the index of *repository* that may not be read, below *folders*."""
-        from nanocoder_kit_git import tracked_files
-
+        """Yield those of the *paths* of a repository that may not be read, below *folders*."""
         names: dict[str, dict[str, None]] = {}
-        for path in tracked_files(f"{repository.own}/index"):
-            place = os.path.join(repository.top, path)
-            if folders and not any(f"{place}/".startswith(f"{top}/") for top in folders):
+        for path in paths:
+            place = os.path.join(top, path)
+            if folders and not any(f"{place}/".startswith(f"{each}/") for each in folders):
                 continue
             parts = path.split("/")
             for at, name in enumerate(parts):
                 names.setdefault("/".join(parts[:at]), {})[name] = None
         for folder, each in names.items():
-            hidden = self.hidden_among(os.path.join(repository.top, folder), list(each))
+            hidden = self._hidden_names(os.path.join(top, folder) if folder else top, list(each))
             yield from (os.path.join(folder, name) for name in sorted(hidden))
+
+    def _hidden_names(self, folder: str, names: Sequence[str]) -> set[str]:
+        """Return the hidden ones among names that a folder has, or had before it became a link."""
+        hidden = self.hidden_among(folder, names)
+        root = os.path.realpath(self._session.cwd)
+        if os.path.realpath(folder) != folder and folder.startswith(f"{root.rstrip('/')}/"):
+            relative = os.path.relpath(folder, root)
+            hidden |= self._session.readable.left_out(relative, names, asks=True)
+        return hidden
 
     def is_output(self, path: "ResolvedPath") -> bool:
         """Tell whether *path* is the whole output of an earlier call, which may be read."""

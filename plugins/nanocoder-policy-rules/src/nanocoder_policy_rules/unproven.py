@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import Decision, Verdict
+from nanocoder import Decision, Mode, Verdict
 
 from nanocoder_policy_rules import candidates, code_runners, descending, git_words
 from nanocoder_policy_rules.reach import HERE
@@ -24,7 +24,8 @@ def ask_when_unproven(case: "Case") -> Verdict | None:
     """Ask where a command may read what a rule or the list of secrets keeps back."""
     if not case.started or case.is_safe:
         return None
-    doubt = case.places.problem or _going_through(case) or _computed(case) or _in_commits(case)
+    doubt = case.places.problem or _going_through(case) or _computed(case)
+    doubt = doubt or in_git(case, only_index=True)
     if not doubt and case.brought.is_cut:
         doubt = "it copies too many files to look for protected names among them"
     if not doubt:
@@ -45,17 +46,29 @@ def _going_through(case: "Case") -> str:
     return ""
 
 
-def _in_commits(case: "Case") -> str:
+def ask_about_history(case: "Case") -> Verdict | None:
+    """Ask where nothing else would ask, and git may show a file of an older commit."""
+    asks_else = case.mode != Mode.AUTO and not case.session.sandbox
+    if asks_else or not case.started or case.is_safe:
+        return None
+    if not (doubt := in_git(case)):
+        return None
+    reason = f"`{clip_line(case.started)}` needs your approval: {doubt}"
+    return Verdict(Decision.ASK, reason, _RULE, _DEFAULT)
+
+
+def in_git(case: "Case", *, only_index: bool = False) -> str:
     """Say what git shows of a file that is kept back, though no word names it."""
     for segment in case.text.segments if "git" in case.text.words else ():
         words = segment.words
         at = next((at for at, word in enumerate(words) if word.rpartition("/")[2] == "git"), -1)
         if at < 0 or not git_words.shows_content(words[at:]):
             continue
+        showing = git_words.showing_words(words[at:])
         for directory in (HERE, *case.places.directories):
-            named = [word for word in words[at + 1 :] if word[:1] not in "-:"]
-            if hidden := case.reach.hidden_in_commits(directory, named):
-                return f"git may show {hidden!r}, which may not be read"
+            hidden = case.reach.hidden_in_git(directory, showing, only_index=only_index)
+            if hidden:
+                return hidden
     return ""
 
 
