@@ -28,6 +28,7 @@ pytestmark = [
 ]
 PAGE = repository.ROOT / "docs/reference/mcp.md"
 LATEST = "2026-07-28"
+BEFORE = "2025-11-25"
 SIDE = r"((?:client|server)(?:, [\d-]+)?)"
 ROW = re.compile(rf"^\| `([\w/-]+)` \| {SIDE} \| (\d+) of (\d+) \|", re.MULTILINE)
 LOGIN_ROW = re.compile(rf"^\| (`auth/.+`) \| {SIDE} \| every check \|$", re.MULTILINE)
@@ -50,11 +51,11 @@ def judge(foreign, nanocoder):
     """Return a function that runs the suite and returns the checks of each scenario by outcome."""
     variables = {**nanocoder.environment, "PATH": foreign.path}
 
-    def run(side, *words, is_latest=False):
-        folder = nanocoder.home / ("latest" if is_latest else "results")
+    def run(side, *words, revision=""):
+        folder = nanocoder.home / (revision or "results")
         suite = [foreign["conformance"], side]
-        if is_latest:
-            suite = [foreign.next_suite, side, "--suite", "all", "--spec-version", LATEST]
+        if revision:
+            suite = [foreign.next_suite, side, "--spec-version", revision]
         subprocess.run(
             [*suite, "-o", str(folder), *words],
             cwd=nanocoder.cwd,
@@ -134,7 +135,7 @@ def test_the_client_passes_every_check_of_a_login_as_the_page_says(judge):
 
 def test_the_client_passes_the_latest_revision_as_the_page_says(judge):
     command = ("--command", f"{sys.executable} {CLIENT}", "--timeout", "120000")
-    results = judge("client", *command, is_latest=True)
+    results = judge("client", "--suite", "all", *command, revision=LATEST)
     logins = {name: checks for name, checks in results.items() if name.startswith("auth/")}
     compare_logins(logins, f"client, {LATEST}")
     others = {name: checks for name, checks in results.items() if name not in logins}
@@ -145,9 +146,13 @@ def test_the_server_passes_what_the_page_says(judge, tmp_path):
     (tmp_path / "served").mkdir()
     with served_tools(Place(tmp_path / "served")) as address, with_token(address) as url:
         results = judge("server", "--suite", "all", "--url", url)
-        latest = judge("server", "--url", url, is_latest=True)
+        latest = judge("server", "--suite", "all", "--url", url, revision=LATEST)
+        before = {}
+        for name in scenarios(f"server, {BEFORE}"):
+            before |= judge("server", "--scenario", name, "--url", url, revision=BEFORE)
     compare(results, "server")
     compare(latest, f"server, {LATEST}")
+    compare(before, f"server, {BEFORE}")
 
 
 @contextmanager

@@ -95,6 +95,8 @@ def _at_address(server: Any, port: int, host: Host) -> None:
 
     import uvicorn
 
+    from nanocoder_mcp_server.events import app_of
+
     token = os.environ.get(VARIABLE) or secrets.token_urlsafe(32)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -106,7 +108,7 @@ def _at_address(server: Any, port: int, host: Host) -> None:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         words = "the token of NANOCODER_MCP_TOKEN" if os.environ.get(VARIABLE) else token
         host.say(f"serving at {address}, with the header Authorization: Bearer {words}")
-        app = partial(_with_token, server.streamable_http_app(), token)
+        app = partial(_with_token, app_of(server), token)
         config = uvicorn.Config(
             app, interface="asgi3", log_level="warning", lifespan="on", access_log=False
         )
