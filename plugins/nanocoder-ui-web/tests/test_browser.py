@@ -127,6 +127,22 @@ def test_a_question_takes_no_click_that_was_meant_for_something_else(web, browse
     assert page.input_value("#prompt") == "I am still typing"
 
 
+def test_a_prompt_that_is_typed_while_the_last_one_is_sent_stays(web, browse):
+    server = web({"text": "First."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    held = []
+    # Playwright takes no method of a list.
+    page.route("**/api/prompt", lambda route: held.append(route))  # noqa: PLW0108
+    with page.expect_request("**/api/prompt"):
+        send(page, "Say one")
+    page.fill("#prompt", "and then")
+    with page.expect_response("**/api/prompt"):
+        held[0].continue_()
+    page.wait_for_selector(".answer:has-text('First.')")
+    assert page.input_value("#prompt") == "and then"
+
+
 def test_two_browsers_show_the_same_and_a_late_one_catches_up(web, browse):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     first = browse(server.link)

@@ -356,10 +356,11 @@ async function main() {
 async function submit(event) {
   event?.preventDefault();
   const prompt = find("prompt");
-  if (!prompt.value.trim()) return;
-  const problem = await post("/api/prompt", { text: prompt.value });
+  const text = prompt.value;
+  if (!text.trim()) return;
+  const problem = await post("/api/prompt", { text });
   find("problem").textContent = problem;
-  if (!problem) prompt.value = "";
+  if (!problem && prompt.value === text) prompt.value = ""; // the next prompt may be typed already
 }
 
 find("name").value = sessionStorage.getItem("name") ?? "";
