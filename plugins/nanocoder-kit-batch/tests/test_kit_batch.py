@@ -8,11 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nanocoder import UsageError
+from nanocoder import Cancel, UsageError
 from nanocoder_kit_batch import Defaults, Rate, Results, Tally, failure_of, quantile, read_tasks
 from nanocoder_kit_batch.charts import Interval, bars, histogram, intervals
 from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.page import table
+from nanocoder_kit_batch.processes import LEASE_S, Gate, ProcessSettings, cancelled_when
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
 from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
@@ -85,6 +86,53 @@ def test_a_rate_lets_a_burst_through_and_then_one_a_step():
     rate = Rate(60.0)
     assert [round(rate.delay_s(100.0), 6) for _ in range(8)] == [0, 0, 0, 0, 0, 0, 1, 2]
     assert rate.delay_s(200.0) == 0.0
+
+
+def test_the_gate_has_so_many_places_for_all_workers_and_none_for_others():
+    gate = Gate({"m": 2}, {})
+    assert [gate.take("m", worker) for worker in ("a", "b", "c")] == [0.0, 0.0, None]
+    assert gate.take("other", "c") == 0.0
+    gate.give_back("m", "c")  # it has none
+    assert gate.take("m", "c") is None
+    gate.give_back("m", "a")
+    assert (gate.take("m", "c"), gate.take("m", "a")) == (0.0, None)
+
+
+def test_the_gate_takes_places_back_from_a_worker_that_says_nothing():
+    now = 0.0
+    gate = Gate({"m": 2}, {}, clock=lambda: now)
+    gate.take("m", "dead")
+    gate.take("m", "alive")
+    now = LEASE_S - 1
+    assert gate.is_over("alive") is False
+    assert gate.take("m", "next") is None
+    now = LEASE_S
+    assert (gate.take("m", "next"), gate.take("m", "last")) == (0.0, None)
+    gate.give_back("m", "dead")  # it comes too late, and leaves the others their places
+    assert gate.take("m", "last") is None
+    gate.end()
+    assert gate.is_over("alive") is True
+
+
+def test_the_gate_says_in_how_many_seconds_a_request_may_be_sent():
+    gate = Gate({}, {"m": 6.0})
+    assert gate.take("m", "a") == 0.0
+    assert gate.take("m", "b") == pytest.approx(10.0, abs=0.5)
+
+
+def test_the_number_of_processes_is_that_of_the_command_then_of_the_settings_then_of_the_cores():
+    settings = ProcessSettings(workers=3)
+    assert settings.number_of_workers({"workers": 2}, range(9)) == 2
+    assert settings.number_of_workers({"workers": 0}, range(9)) == 3
+    assert settings.number_of_workers({"workers": 0}, range(1)) == 1
+    assert ProcessSettings().number_of_workers({"workers": 0}, range(999)) == os.cpu_count()
+
+
+def test_a_task_is_interrupted_once_its_batch_is_over():
+    cancel, is_over = Cancel(), iter([False, True])
+    with cancelled_when(lambda: next(is_over), cancel):
+        assert cancel.wait(10)
+    assert cancel.reason == "interrupted"
 
 
 def test_charts_are_whole_and_hold_no_markup_of_others():

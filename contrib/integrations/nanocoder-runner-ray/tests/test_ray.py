@@ -90,6 +90,18 @@ def test_all_workers_share_the_places_of_a_provider(fleet):
     assert max(at) - min(at) > 5 * 0.5 * 0.9
 
 
+def test_a_worker_that_is_killed_keeps_no_place_of_a_provider(fleet):
+    fleet.configure("concurrency = { scripted = 1 }")
+    fleet.write(1)
+    fleet.write(2, seconds=5.0, start=1)
+    batch = fleet.start("--workers", "1")
+    fleet.wait_for(1)
+    time.sleep(2.5)  # the next task has sent its request
+    os.kill(int(fleet.results[-1]["worker"].rpartition(":")[2]), signal.SIGKILL)
+    events = fleet.finish(batch)
+    assert (batch.returncode, events[-1]["solved"]) == (0, 3)
+
+
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(fleet):
     fleet.write(2)
     fleet.write(4, seconds=1_000.0, start=2)

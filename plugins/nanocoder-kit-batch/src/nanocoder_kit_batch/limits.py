@@ -62,12 +62,24 @@ class Rate:
         return delay
 
 
+class Rates:
+    """The rates of all providers, in one place that all who send requests ask."""
+
+    def __init__(self, per_minute: Mapping[str, float]) -> None:
+        self._rates = {name: Rate(rate) for name, rate in per_minute.items()}
+
+    def delay_s(self, provider: str) -> float:
+        """Take a place for one request, and return in how many seconds it may be sent."""
+        rate = self._rates.get(provider)
+        return rate.delay_s(time.monotonic()) if rate else 0.0
+
+
 class Limits:
     """The limits of one process, for all of its threads."""
 
     def __init__(self, settings: LimitSettings, cancel: Cancel) -> None:
         self._cancel = cancel
-        self._rates = {name: Rate(rate) for name, rate in settings.per_minute.items()}
+        self._rates = Rates(settings.per_minute)
         self._places: Mapping[str, int] = settings.concurrency
         self._taken: dict[str, int] = defaultdict(int)
         self._changed = threading.Condition()
@@ -81,8 +93,7 @@ class Limits:
                 self._cancel.check()
                 self._changed.wait(POLL_S)
             self._taken[provider] += 1
-            rate = self._rates.get(provider)
-            delay_s = rate.delay_s(time.monotonic()) if rate else 0.0
+            delay_s = self._rates.delay_s(provider)
         try:
             if delay_s and self._cancel.wait(delay_s):
                 self._cancel.check()

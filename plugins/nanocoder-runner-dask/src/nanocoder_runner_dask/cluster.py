@@ -40,8 +40,8 @@ def run_on_cluster(
     """
     if not jobs:
         return
-    workers = options["workers"] or settings.workers or (os.cpu_count() or 1)
-    with _client(options["scheduler"], min(workers, len(jobs)), settings) as client:
+    workers = settings.number_of_workers(options, jobs)
+    with _client(options["scheduler"], workers, settings) as client:
         _share_limits(client, settings)
         yield from _Window(client, work, cancel, settings).run(iter(jobs))
 

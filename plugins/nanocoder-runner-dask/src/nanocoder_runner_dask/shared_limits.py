@@ -1,10 +1,9 @@
 """Limits that all workers share: a token bucket of each provider on the scheduler."""
 
-import time
 from typing import Any, Final
 
 from distributed import Scheduler, SchedulerPlugin
-from nanocoder_kit_batch import Rate
+from nanocoder_kit_batch.limits import Rates
 
 HANDLER: Final = "nanocoder_delay_s"
 
@@ -16,7 +15,7 @@ class RateOnScheduler(SchedulerPlugin):
     idempotent = False
 
     def __init__(self, per_minute: dict[str, float]) -> None:
-        self._rates = {provider: Rate(rate) for provider, rate in per_minute.items()}
+        self._rates = Rates(per_minute)
 
     async def start(self, scheduler: Scheduler) -> None:
         """Take the messages of workers."""
@@ -24,8 +23,7 @@ class RateOnScheduler(SchedulerPlugin):
 
     def delay_s(self, provider: str, **_: Any) -> float:
         """Take a place for one request of *provider*."""
-        rate = self._rates.get(provider)
-        return rate.delay_s(time.monotonic()) if rate else 0.0
+        return self._rates.delay_s(provider)
 
 
 def name_of_semaphore(provider: str, places: int) -> str:

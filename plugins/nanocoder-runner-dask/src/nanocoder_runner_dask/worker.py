@@ -1,7 +1,6 @@
 """One job on a worker: its limits are the scheduler's, and it ends when the driver gives it up."""
 
 import signal
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -11,13 +10,13 @@ import distributed
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.utils import sync
 from nanocoder import Cancel
+from nanocoder_kit_batch.processes import POLL_S, cancelled_when
 
 from nanocoder_runner_dask.quiet import forget_filter, quieten_loggers
 from nanocoder_runner_dask.shared_limits import HANDLER, name_of_semaphore
 
 untyped: Any = distributed
 """Most of its functions have no types."""
-POLL_S: Final = 0.5
 GIVEN_UP: Final = frozenset({"cancelled", "released", "forgotten"})
 
 
@@ -44,7 +43,8 @@ def do_on_worker(
 ) -> Any:
     """Do one job and return its result; raises what the work raises."""
     worker, cancel = get_worker(), Cancel()
-    with _given_up_by_driver(worker, cancel):
+    is_over = partial(_is_given_up, worker, worker.get_current_task())
+    with cancelled_when(is_over, cancel):
         return work(job, cancel, partial(_admit, worker, cancel, concurrency, rated))
 
 
@@ -69,20 +69,7 @@ def _admit(
         yield
 
 
-@contextmanager
-def _given_up_by_driver(worker: Worker, cancel: Cancel) -> Iterator[None]:
-    """Set *cancel* when the scheduler has told the worker to forget the task."""
-    key, ended = worker.get_current_task(), threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(POLL_S):
-            task = worker.state.tasks.get(key)
-            if task is None or task.state in GIVEN_UP:
-                cancel.set("interrupted")
-                return
-
-    threading.Thread(target=watch, name="nanocoder-given-up", daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
+def _is_given_up(worker: Worker, key: Any) -> bool:
+    """Tell whether the scheduler has told the worker to forget the task."""
+    task = worker.state.tasks.get(key)
+    return task is None or task.state in GIVEN_UP

@@ -4,29 +4,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 from nanocoder import Cancel, Runner, hookimpl
-from nanocoder_kit_batch.limits import LimitSettings
+from nanocoder_kit_batch.processes import ProcessSettings
 
 Job = Mapping[str, Any]
 
 
 @frozen
-class Settings(LimitSettings):
+class Settings(ProcessSettings):
     """The table [plugins.runner-ray]."""
-
-    workers: int = field(
-        default=0,
-        metadata={"description": "How many processes work at once; 0: one for each core."},
-    )
-    retries: int = field(
-        default=3,
-        metadata={"description": "How often a task begins again whose worker died."},
-    )
-    resources: dict[str, Any] = field(
-        factory=dict,
-        metadata={"description": "What a worker must have for a task, such as { gpu = 1 }."},
-    )
 
 
 @hookimpl

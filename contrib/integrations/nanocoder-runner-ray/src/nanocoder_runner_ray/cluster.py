@@ -2,8 +2,6 @@
 
 import os
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -11,47 +9,15 @@ from typing import Any, Final
 
 import ray
 from nanocoder import Cancel, UsageError
-from nanocoder_kit_batch import Rate
+from nanocoder_kit_batch.processes import POLL_S, Gate, cancelled_when
 
 from nanocoder_runner_ray import Job, Settings
 
 untyped: Any = ray
 """Its decorators have no types."""
 CONNECT_S: Final = 10
-POLL_S: Final = 0.5
 AHEAD: Final = 2
 """So many tasks for each worker are with Ray at once: one at work and one ready."""
-
-
-class Gate:
-    """An actor that all workers share: places and rates of providers, and whether all is over."""
-
-    def __init__(self, places: Mapping[str, int], per_minute: Mapping[str, float]) -> None:
-        self._places = dict(places)
-        self._rates = {name: Rate(rate) for name, rate in per_minute.items()}
-        self._over = False
-
-    def take(self, provider: str) -> float | None:
-        """Take a place and return in how many seconds the request may be sent; None: wait."""
-        if provider in self._places:
-            if self._places[provider] < 1:
-                return None
-            self._places[provider] -= 1
-        rate = self._rates.get(provider)
-        return rate.delay_s(time.monotonic()) if rate else 0.0
-
-    def give_back(self, provider: str) -> None:
-        """Let another request have the place."""
-        if provider in self._places:
-            self._places[provider] += 1
-
-    def end(self) -> None:
-        """Let every task end soon."""
-        self._over = True
-
-    def is_over(self) -> bool:
-        """Whether the driver has ended the batch."""
-        return self._over
 
 
 def run_on_cluster(
@@ -67,8 +33,8 @@ def run_on_cluster(
     """
     if not jobs:
         return
-    workers = options["workers"] or settings.workers or (os.cpu_count() or 1)
-    with _cluster(options["scheduler"], min(workers, len(jobs)), settings):
+    workers = settings.number_of_workers(options, jobs)
+    with _cluster(options["scheduler"], workers, settings):
         gate = untyped.remote(Gate).options(num_cpus=0)
         shared = gate.remote(dict(settings.concurrency), dict(settings.per_minute))
         task = untyped.remote(do_on_worker).options(
@@ -140,28 +106,23 @@ def _refuse_silent(address: str) -> None:
 
 def do_on_worker(work: Callable[..., Any], job: dict[str, Any], gate: Any) -> Any:
     """Do one job in a process of Ray and return its result; raises what the work raises."""
-    cancel, ended = Cancel(), threading.Event()
+    cancel, worker = Cancel(), f"{socket.gethostname()}:{os.getpid()}"
 
-    def watch() -> None:
-        while not ended.wait(POLL_S):
-            if ray.get(gate.is_over.remote()):
-                cancel.set("interrupted")
-                return
+    def is_over() -> bool:
+        over: bool = ray.get(gate.is_over.remote(worker))
+        return over
 
-    threading.Thread(target=watch, name="nanocoder-over", daemon=True).start()
-    try:
-        return work(job, cancel, partial(_admit, cancel, gate))
-    finally:
-        ended.set()
+    with cancelled_when(is_over, cancel):
+        return work(job, cancel, partial(_admit, cancel, gate, worker))
 
 
 @contextmanager
-def _admit(cancel: Cancel, gate: Any, provider: str) -> Iterator[None]:
+def _admit(cancel: Cancel, gate: Any, worker: str, provider: str) -> Iterator[None]:
     with ExitStack() as place:
-        while (delay_s := ray.get(gate.take.remote(provider))) is None:
+        while (delay_s := ray.get(gate.take.remote(provider, worker))) is None:
             if cancel.wait(POLL_S):
                 cancel.check()
-        place.callback(lambda: ray.get(gate.give_back.remote(provider)))
+        place.callback(lambda: ray.get(gate.give_back.remote(provider, worker)))
         if delay_s and cancel.wait(delay_s):
             cancel.check()
         yield
