@@ -178,11 +178,21 @@ def test_a_copy_also_has_the_places_that_it_is_a_copy_of(ws, tmp_path):
     copy = tmp_path / "copy"
     copy.mkdir()
     (copy / "one").symlink_to("two")
-    resolved = Resolver(str(copy), origin=str(ws)).resolve("one")
+    resolved = Resolver(str(copy), origins=[str(ws)]).resolve("one")
     assert resolved.names == ("one", "two")
     assert resolved.places == (f"{copy}/one", f"{copy}/two", f"{ws}/one", f"{ws}/two")
-    linked = Resolver(str(copy), origin=str(ws)).resolve("link/x")
+    linked = Resolver(str(copy), origins=[str(ws)]).resolve("link/x")
     assert linked.places == (f"{copy}/link/x", f"{ws}/link/x", f"{ws}/a/b/x")
+
+
+def test_a_copy_of_a_copy_has_the_places_of_both(ws, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for copy in (first, second):
+        (copy / "link").mkdir(parents=True)
+    resolved = Resolver(str(second), origins=[str(first), str(ws)]).resolve("link/x")
+    assert resolved.names == ("link/x",)
+    places = (f"{second}/link/x", f"{first}/link/x", f"{ws}/link/x", f"{ws}/a/b/x")
+    assert resolved.places == places
 
 
 @pytest.mark.parametrize(
@@ -289,10 +299,10 @@ def test_a_path_of_any_length_has_an_answer(ws):
 
 def test_the_places_of_a_session_are_looked_up_once(ws):
     resolver.cache_clear()
-    first = resolver(str(ws), (), "", "")
-    assert resolver(str(ws), (), "", "") is first
-    assert resolver(str(ws), (str(ws / "own"),), "", "") is not first
-    with_all = resolver(str(ws), (str(ws / "own"),), str(ws / "own/s"), str(ws.parent / "out"))
+    first = resolver(str(ws), (), "", ())
+    assert resolver(str(ws), (), "", ()) is first
+    assert resolver(str(ws), (str(ws / "own"),), "", ()) is not first
+    with_all = resolver(str(ws), (str(ws / "own"),), str(ws / "own/s"), (str(ws.parent / "out"),))
     assert with_all.resolve("own/x").is_private
     assert not with_all.resolve("own/s/x").is_private
     assert with_all.resolve("b").places == (f"{ws}/b", f"{ws.parent}/out/b")

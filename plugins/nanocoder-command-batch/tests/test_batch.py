@@ -414,6 +414,31 @@ def test_a_rule_for_an_absolute_path_holds_in_a_copy(fleet):
     assert (result["tool_calls"], result["denials"], result["checked"]) == (2, 1, False)
 
 
+def test_a_rule_for_the_source_holds_in_the_worktree_of_a_sub_agent_of_a_task(fleet):
+    """The worktree is a copy of the task's copy of the source."""
+    source = fleet.folder / "source"
+    commit_all(source)
+    paths = ("private/plan.txt", "open/plan.txt")
+    writes = [{"name": "write_file", "arguments": {"path": path, "content": ""}} for path in paths]
+    fleet.scripts({"inner": {"turns": [{"calls": writes}, {"text": "done"}]}})
+    config = fleet.nanocoder.home / ".config" / "nanocoder"
+    config.mkdir(parents=True)
+    rule = f"write_file({source}/private/**)"
+    inner = f'[plugins.tool-task]\nmodel = "{fleet.model("inner")}"\n'
+    (config / "config.toml").write_text(f'{inner}[plugins.policy-rules]\ndeny = ["{rule}"]\n')
+    arguments = {"description": "write", "prompt": "Write.", "isolation": "worktree"}
+    call = {"name": "task", "arguments": arguments}
+    fleet.scripts({"outer": {"turns": [{"calls": [call]}, {"text": "done"}]}})
+    fleet.tasks({"id": "a", "model": fleet.model("outer")})
+    done = fleet.run()
+    assert done.returncode == 0, done.stderr
+    journals = (fleet.nanocoder.home / ".local/state/nanocoder").rglob("*.jsonl")
+    texts = "".join(journal.read_text() for journal in journals)
+    assert f"the rule '{rule}' forbids it" in texts
+    assert "A open/plan.txt (0 lines, +0)" in texts
+    assert "A private/plan.txt" not in texts
+
+
 def test_a_task_in_the_home_directory_reads_nothing_of_nanocoders_own_folders(fleet):
     home = fleet.nanocoder.home
     own = [".config/nanocoder/secret.txt", ".local/state/nanocoder/secret.txt"]

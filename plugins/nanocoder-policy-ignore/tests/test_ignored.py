@@ -93,7 +93,8 @@ def test_the_rules_of_the_original_place_hold_in_an_agents_copy(read, tmp_path):
     write(read.root, ".nanocoderignore", "*.csv\n")
     copy = tmp_path / "copy"
     copy.mkdir()
-    assert read("a.csv", cwd=copy, origin=read.root)
+    assert read("a.csv", cwd=copy, origins=(read.root,))
+    assert read("a.csv", cwd=tmp_path, origins=(copy, read.root))
 
 
 def test_without_a_file_nothing_is_refused(read):

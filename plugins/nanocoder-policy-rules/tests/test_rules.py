@@ -192,7 +192,7 @@ def test_an_absolute_glob_holds_for_the_same_place_of_a_copy(tmp_path, tools, pa
         (root / "secrets").mkdir(parents=True)
         (root / "alias").symlink_to("secrets")
     (tmp_path / "link").symlink_to("ours")
-    session = SessionInfo("s", copy, Mode.AUTO, agent="build", parent="p", origin=ours)
+    session = SessionInfo("s", copy, Mode.AUTO, agent="build", parent="p", origins=(ours,))
     call = ToolCall("1", "write_file", {"path": path.format(copy=copy), "content": ""})
     for where, expected in (
         (f"{ours}/secrets/**", "deny"),
@@ -211,7 +211,7 @@ def test_what_is_a_link_where_a_copy_comes_from_is_judged_as_what_it_leads_to(tm
     (ours / "secrets").mkdir(parents=True)
     (ours / "way").symlink_to("secrets")
     (copy / "way").mkdir(parents=True)
-    session = SessionInfo("s", copy, Mode.AUTO, origin=ours)
+    session = SessionInfo("s", copy, Mode.AUTO, origins=(ours,))
     call = ToolCall("1", "write_file", {"path": "way/k", "content": ""})
     settings = Settings(deny=(f"write_file({ours}/secrets/**)",))
     verdict = nanocoder_before_execute(call, tools["write_file"], session, settings)

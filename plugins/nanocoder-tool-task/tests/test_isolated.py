@@ -125,13 +125,13 @@ def test_a_policy_learns_what_a_worktree_is_a_copy_of(run, clean, arguments):
     sessions = []
 
     def judge(session):
-        sessions.append((session.agent, session.cwd == clean, session.origin))
+        sessions.append((session.agent, session.cwd == clean, session.origins))
         return Verdict(Decision.ALLOW)
 
     rules = SimpleNamespace(nanocoder_before_execute=hookimpl(judge))
     run(calls(READ), {"text": "Done."}, arguments=arguments, plugins={"policy": rules})
-    inside = ("general", False, clean) if arguments else ("general", True, None)
-    assert sessions == [("", True, None), inside]
+    inside = ("general", False, (clean,)) if arguments else ("general", True, ())
+    assert sessions == [("", True, ()), inside]
 
 
 @pytest.mark.contract("MA-85")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from nanocoder_schema import value
@@ -115,18 +115,18 @@ class Resolver:
     """Resolves paths for the workspace *root*.
 
     *own* are the folders where nanocoder keeps its settings and sessions, *readable* the one among
-    them that is the session's, *origin* the workspace that *root* is a copy of.
+    them that is the session's, *origins* the workspaces that *root* is a copy of, nearest first.
     """
 
     def __init__(
-        self, root: str, own: Iterable[str] = (), readable: str = "", origin: str = ""
+        self, root: str, own: Iterable[str] = (), readable: str = "", origins: Sequence[str] = ()
     ) -> None:
         self.root = os.path.realpath(root)
         self.own = protected.folded_paths(map(os.path.realpath, own))
         self._holds_own = protected.touches(self.root, self.own)
         self._programs = _running()
         self._readable = protected.folded_paths([os.path.realpath(readable)] if readable else ())
-        self._origin = Resolver(origin) if origin else None
+        self._origin = Resolver(origins[0], origins=origins[1:]) if origins else None
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
         """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
@@ -197,9 +197,9 @@ class Resolver:
 
 
 @lru_cache(maxsize=64)
-def resolver(root: str, own: tuple[str, ...], readable: str, origin: str) -> Resolver:
+def resolver(root: str, own: tuple[str, ...], readable: str, origins: tuple[str, ...]) -> Resolver:
     """Return what resolves the paths of a session; its own places are looked up once."""
-    return Resolver(root, own, readable, origin)
+    return Resolver(root, own, readable, origins)
 
 
 def _joined(root: str, name: str) -> str:

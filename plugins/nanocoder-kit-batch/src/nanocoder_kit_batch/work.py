@@ -167,7 +167,7 @@ def _session(
     ) as session:
         copied = workspace.own_folders()
         own = (*session.info.own_folders, *copied)
-        session.set_info(origin=workspace.source, own_folders=own)
+        session.set_info(origins=(workspace.source,), own_folders=own)
         yield session
 
 

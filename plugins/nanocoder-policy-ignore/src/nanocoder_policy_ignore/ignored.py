@@ -82,9 +82,12 @@ def read_ignored(session: SessionInfo, settings: Settings) -> Ignored | None:
     """
     own = _rules("\n".join(settings.patterns).encode(), SETTING)
     first = (IgnoreFile(SETTING, b"", own),) if own else ()
-    # The rules for the original place also hold for the copy that a sub-agent works in.
-    places = [place for place in (session.origin, session.cwd) if place is not None]
-    chains = [chain for place in places if (chain := (*first, *_files(place)))]
+    # The rules for the original places also hold for the copy that a sub-agent works in.
+    chains = [
+        chain
+        for place in (*session.origins[::-1], session.cwd)
+        if (chain := (*first, *_files(place)))
+    ]
     allowed = _rules("\n".join(settings.allow).encode(), "plugins.policy-ignore.allow")
     return Ignored(session.cwd, chains, allowed) if chains else None
 

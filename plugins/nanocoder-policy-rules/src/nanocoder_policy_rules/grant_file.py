@@ -57,8 +57,8 @@ def moment(seconds: float) -> str:
 
 
 def folder_of(session: SessionInfo) -> str:
-    """Return the folder that a session's project is in; of a sub-agent in a copy the original's."""
-    return str((session.origin or session.cwd).resolve())
+    """Return the folder that a session's project is in; of a copy the original's."""
+    return str((session.cwd, *session.origins)[-1].resolve())
 
 
 def valid(session: SessionInfo) -> Mapping[str, Grant]:

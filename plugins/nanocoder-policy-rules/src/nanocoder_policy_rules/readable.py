@@ -81,8 +81,8 @@ class ReadingRules(PathFilter):
         self._settings = settings
         self._denying = Guards(guards(settings.denying.rules))
         self._asking = Guards(guards(settings.asking.rules))
-        # The rules for the original place also hold for the copy that a sub-agent works in.
-        roots = [os.path.normpath(root) for root in (session.cwd, session.origin) if root]
+        # The rules for the original places also hold for the copy that a sub-agent works in.
+        roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
         self._roots = [rules.fold_path(f"{root}/".replace("//", "/")) for root in roots]
 
     def refuses(self, path: str) -> str:

@@ -165,7 +165,7 @@ def rule(text: str) -> Rule:
 def names_folder(pattern: str, session: SessionInfo) -> bool:
     """Tell whether a session works in a folder that *pattern* matches, or below it."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
-    places = [str(folder) for folder in (session.cwd, session.origin) if folder]
+    places = [str(folder) for folder in (session.cwd, *session.origins)]
     every = (above for place in places for above in _and_above(place))
     return any(each.fullmatch(fold_path(place)) for place in every for each in globs)
 

@@ -24,7 +24,7 @@ def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> N
     is_start = event.kind == "call.started" and EXECUTES in event.data.get("effects", ())
     main = session.parent or session.id
     # An agent in a directory of its own has its changes merged by a tool, or thrown away.
-    if session.origin is not None or (session.folder is None and session.parent):
+    if session.origins or (session.folder is None and session.parent):
         return
     if is_start and main not in settings.recorders:
         from nanocoder_undo_snapshots.recorder import OFF, PLUGIN, Recorder  # a start runs none

@@ -133,7 +133,7 @@ class SubSessions:
             agent=agent,
             parent=parent.id,
             parent_call=caller.call.id,
-            origin=parent.origin if is_same else parent.cwd,
+            origins=parent.origins if is_same else (parent.cwd, *parent.origins),
             interactive=parent.interactive and not background,
             own_folders=parent.own_folders if is_same else own_folders(root=root),
         )

@@ -38,8 +38,9 @@ class SessionInfo:
     that were too long for the model, which may read them. *agent* is the name of a sub-agent's
     profile, empty for the main agent, *parent* the session that it works in, *parent_call* the
     call there that started it.
-    *origin* is the parent's directory where a sub-agent works in another: what is said of a place
-    below it holds for the same place below *cwd*. None for all others. *own_folders* are where
+    *origins* are the directories that *cwd* is a copy of, the nearest first: the parent's, where a
+    sub-agent works in another. A rule for a place below them holds for the same place below *cwd*.
+    *own_folders* are where
     nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
     may be read: what all policies say in `nanocoder_readable`. With *call_limit* a plugin lowers
     how many calls work at once. In a *dry_run* calls that would
@@ -59,7 +60,7 @@ class SessionInfo:
     agent: str = ""
     parent: str = ""
     parent_call: str = ""
-    origin: Path | None = None
+    origins: tuple[Path, ...] = ()
     own_folders: tuple[Path, ...] = ()
     readable: Readable = field(factory=Readable, eq=False, repr=False)
     dry_run: bool = False
@@ -88,8 +89,8 @@ class SessionInfo:
         """
         from nanocoder_files import resolver  # a start judges nothing
 
-        own = tuple(map(str, self.own_folders))
-        resolve = resolver(str(self.cwd), own, str(self.folder or ""), str(self.origin or ""))
+        own, origins = tuple(map(str, self.own_folders)), tuple(map(str, self.origins))
+        resolve = resolver(str(self.cwd), own, str(self.folder or ""), origins)
         return resolve.resolve(path, directory, literal=literal)
 
 
