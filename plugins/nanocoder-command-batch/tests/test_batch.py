@@ -480,6 +480,9 @@ def victim_of(fleet, way):
         (source / ".git").write_text("gitdir: ../victim/.git\n")
     elif way == "a link":
         (source / ".git").symlink_to("../victim/.git")
+    elif way == "the worktree of another":
+        git_in(victim, "worktree", "add", "-q", "--detach", str(fleet.folder / "other"))
+        (source / ".git").write_text("gitdir: ../victim/.git/worktrees/other\n")
     elif way == "a commondir":
         (source / ".git").mkdir()
         (source / ".git" / "HEAD").write_bytes((victim / ".git" / "HEAD").read_bytes())
@@ -490,7 +493,9 @@ def victim_of(fleet, way):
     return victim / ".git"
 
 
-@pytest.mark.parametrize("way", ["a file", "a link", "a commondir", "above"])
+@pytest.mark.parametrize(
+    "way", ["a file", "a link", "a commondir", "above", "the worktree of another"]
+)
 def test_a_revision_takes_no_repository_outside_of_the_directory(fleet, way):
     git = victim_of(fleet, way)
     before = sorted(git.rglob("*"))
@@ -500,6 +505,38 @@ def test_a_revision_takes_no_repository_outside_of_the_directory(fleet, way):
     assert "outside the directory" in done.stderr
     assert sorted(git.rglob("*")) == before
     assert not (fleet.folder / "results").exists()
+
+
+def test_a_task_with_a_revision_works_from_a_worktree_that_git_has_made(fleet):
+    source = fleet.folder / "source"
+    commit_all(source)
+    linked = fleet.folder / "linked"
+    git_in(source, "worktree", "add", "-q", "-b", "topic", str(linked))
+    (linked / "b.py").write_text("print(2)\n")
+    git_in(linked, "add", "b.py")
+    git_in(linked, "commit", "-qm", "second")
+    (linked / "b.py").write_text("not committed\n")
+    check = "test -f out.txt && grep -q 2 b.py && test ! -e ../a.py"
+    fleet.tasks({"id": "a", "cwd": "linked", "revision": "topic", "check": check})
+    done = fleet.run()
+    assert done.returncode == 0, done.stderr
+    assert (fleet.results[0]["checked"], fleet.results[0]["files_changed"]) == (True, ["out.txt"])
+    artifacts = fleet.folder / "results/artifacts" / fleet.results[0]["key"]
+    assert "+++ b/out.txt" in (artifacts / "changes.patch").read_text()
+    assert sorted(path.name for path in (source / ".git/worktrees").iterdir()) == ["linked"]
+    assert (linked / "b.py").read_text() == "not committed\n"
+
+
+def test_a_worktree_whose_repository_keeps_objects_elsewhere_is_refused(fleet):
+    source = fleet.folder / "source"
+    commit_all(source)
+    git_in(source, "worktree", "add", "-q", "--detach", str(fleet.folder / "linked"))
+    objects = source / ".git/objects"
+    objects.rename(fleet.folder / "objects")
+    objects.symlink_to(fleet.folder / "objects")
+    fleet.tasks({"id": "a", "cwd": "linked", "revision": "HEAD"})
+    done = fleet.run()
+    assert (done.returncode, "outside the directory" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_copy_has_no_copies_in_it(fleet):

@@ -128,11 +128,11 @@ def _forget(repository: Path, folder: Path) -> None:
 
 
 def top_of_repository(folder: Path) -> Path:
-    """Return *folder* if it is the top of a repository that keeps its data in it.
+    """Return *folder* if it is the top of a repository that keeps its data in it, or a worktree.
 
     Raises: ToolError (no_repository).
     """
-    top = find_top(folder, otherwise="leave revision out")
+    top = find_top(folder, otherwise="leave revision out", linked=True)
     if top != folder:
         raise ToolError(
             f"{folder} is not the top of its repository; name {top}, or leave revision out",

@@ -5,13 +5,16 @@ from pathlib import Path
 
 from nanocoder import ToolError
 
+from nanocoder_kit_git.elsewhere import data_elsewhere, is_worktree
+from nanocoder_kit_git.repositories import find_repository
 from nanocoder_kit_git.run import git
 
 
-def find_top(folder: Path, *, otherwise: str) -> Path:
+def find_top(folder: Path, *, otherwise: str, linked: bool = False) -> Path:
     """Return the top of the repository that *folder* is in, if a worktree can be made of it.
 
-    *otherwise* says what else a person can do. Raises: ToolError (no_repository), also when the
+    *otherwise* says what else a person can do. With *linked*, *folder* may be a worktree itself,
+    if the repository's own data names it as one. Raises: ToolError (no_repository), also when the
     repository keeps its data outside of *folder*, or its settings name another work tree.
     """
     top = next(
@@ -34,7 +37,8 @@ def find_top(folder: Path, *, otherwise: str) -> Path:
             f"the settings of the repository {top} say that its files are elsewhere",
             error_class="no_repository",
         )
-    _refuse_outside(top, folder, otherwise)
+    if not (linked and _is_linked(top)):
+        _refuse_outside(top, folder, otherwise)
     if not _has(top, "HEAD^{commit}"):
         # In a new repository HEAD names nothing; in a damaged one it names a missing object.
         state = "cannot be read: objects are missing" if _has(top, "HEAD") else "has no commit yet"
@@ -43,6 +47,14 @@ def find_top(folder: Path, *, otherwise: str) -> Path:
             error_class="no_repository",
         )
     return top
+
+
+def _is_linked(top: Path) -> bool:
+    """Tell whether *top* is a worktree of a repository that names it, and keeps all its data."""
+    repository = find_repository(top)
+    if repository is None or repository.problem or not is_worktree(repository):
+        return False
+    return not data_elsewhere(repository, [os.path.realpath(top)])
 
 
 def _refuse_outside(top: Path, workspace: Path, otherwise: str) -> None:
