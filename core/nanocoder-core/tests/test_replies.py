@@ -8,6 +8,7 @@ from nanocoder import (
     Cancelled,
     Effect,
     Finished,
+    Notice,
     ProviderError,
     Retrying,
     StopReason,
@@ -102,6 +103,19 @@ def test_a_retry_of_the_provider_is_an_event(tmp_path):
     (event,) = [event for event in played.events if event.kind == "request.retrying"]
     assert (event.data["status"], event.data["delay_s"]) == (429, 40.0)
     assert event.data["message"] == "busy; asking again in 40 s, try 2 of 7"
+
+
+def test_what_a_provider_does_just_now_is_an_event_that_passes(tmp_path):
+    class Reading(Scripted):
+        def stream(self, request, cancel):
+            yield Notice("reading the prompt, 34 %", is_passing=True)
+            yield from super().stream(request, cancel)
+
+    played = play(tmp_path, [], plugins=TOOLS, model=Reading(["Done."]))
+    events = [event for event in played.events if event.kind in {"notice", "request.progress"}]
+    assert [(event.kind, event.data) for event in events] == [
+        ("request.progress", {"text": "reading the prompt, 34 %"})
+    ]
 
 
 @pytest.mark.finding("H11")

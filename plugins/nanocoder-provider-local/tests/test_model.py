@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -216,6 +217,33 @@ def test_a_reply_that_is_cut_makes_no_call(model):
 
     assert end.truncated
     assert end.calls == ()
+
+
+def test_the_reading_of_a_long_prompt_is_told_as_it_goes_and_can_be_stopped_in_its_middle(model):
+    long = " ".join(f"word{number}" for number in range(150))
+    request = Request("m", SYSTEM, [Message("user", long)], max_tokens=4)
+    cancel = Cancel()
+    stream = model.stream(request, cancel)
+    notices = [next(stream).text for _ in range(3)]  # to the middle of the prompt
+    stopped = time.monotonic()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        next(stream)
+    assert time.monotonic() - stopped < 1
+    assert all(re.fullmatch(r"reading the prompt, \d+ %", text) for text in notices)
+
+    again = [piece for piece in model.stream(request, Cancel()) if isinstance(piece, Notice)]
+    assert all(notice.is_passing for notice in again)
+    *reading, writing = [notice.text for notice in again]
+    percents = [int(text.split()[-2]) for text in reading]
+    assert percents == sorted(set(percents))
+    assert percents[0] < 50 < percents[-1] < 100
+    assert writing == "writing"
+
+
+def test_a_short_prompt_is_read_without_a_word(model):
+    request = Request("m", SYSTEM, [Message("user", "Say hello.")], max_tokens=4)
+    assert not any(isinstance(piece, Notice) for piece in model.stream(request, Cancel()))
 
 
 @pytest.mark.parametrize("prompt", ["word " * 2_000, "Write a very long story."])

@@ -58,6 +58,13 @@ def test_what_the_provider_has_to_say_stands_above_the_answer(run):
     assert talk.text.index("An old result was left out.") < talk.text.index("It is done.")
 
 
+def test_what_the_model_does_just_now_stands_in_the_status_line_and_passes(run):
+    talk = run({"text": "It is done.", "progress": "reading the prompt, 34 %", "delay_s": 1})
+    assert talk.end() == 0
+    assert "reading the prompt, 34 % · " in talk.raw
+    assert "reading the prompt" not in talk.text
+
+
 def test_markdown_is_drawn_the_same_whether_it_streams_or_not(run):
     at_once = run({"text": MARKDOWN})
     assert at_once.end() == 0

@@ -87,10 +87,13 @@ class ThinkingDelta:
 class Notice:
     """Something that the person should know of this request, such as what had to be left out.
 
-    Shown at once, beside the answer; the model never reads it.
+    Shown at once, beside the answer; the model never reads it. One with *is_passing* says what the
+    model does just now, such as how much of a long prompt it has read: it is the event
+    `request.progress`, stands where a screen says that it waits, and gives way to what follows.
     """
 
     text: str
+    is_passing: bool = False
 
 
 @value

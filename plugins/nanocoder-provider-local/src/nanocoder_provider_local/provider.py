@@ -31,6 +31,10 @@ CHECK_PIECES: Final = 50
 STUCK_CHARS: Final = 800
 """A small model has few tokens for a reply, so repetition is stopped early."""
 FIT_ATTEMPTS: Final = 3
+LONG_PROMPT: Final = 192
+"""So many tokens take seconds to read, on a machine without a graphics card."""
+PERCENT: Final = 100
+WRITES: Final = "writing"
 
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
@@ -95,6 +99,8 @@ class LocalProvider:
                     yield chunk
                     continue
                 text = reply.add(chunk)
+                if progress := _progress(chunk):
+                    yield Notice(progress, is_passing=True)
                 if text:
                     yield TextDelta(text)
                 if reply.is_stuck():
@@ -187,6 +193,20 @@ def _prompt_tokens(chunk: Chunk) -> int:
         "n_prompt_tokens"
     )
     return int(tokens or 0)
+
+
+def _progress(chunk: Chunk) -> str:
+    """Return what the model does by a chunk that comes while it reads a long prompt, or nothing.
+
+    What is in the engine's cache is not read again and counts for nothing.
+    """
+    progress = chunk.get("prompt_progress", {})
+    cached = int(progress.get("cache", 0))
+    new = int(progress.get("total", 0)) - cached
+    if new < LONG_PROMPT:
+        return ""
+    percent = (int(progress.get("processed", 0)) - cached) * PERCENT // new
+    return f"reading the prompt, {percent} %" if percent < PERCENT else WRITES
 
 
 def _usage(timings: Chunk) -> Usage:

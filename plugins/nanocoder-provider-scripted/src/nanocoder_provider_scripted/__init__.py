@@ -23,7 +23,7 @@ from nanocoder import (
 )
 
 TURN_KEYS = {"text", "calls", "deltas", "thinking", "notice", "truncated", "usage", "delay_s"}
-TURN_KEYS |= {"error"}
+TURN_KEYS |= {"error", "progress"}
 CALL_KEYS = {"name", "arguments", "arguments_text", "id"}
 CONTEXT = 1_000_000
 """Tokens: a script is played whatever it is asked, so nothing has to be left out."""
@@ -52,6 +52,8 @@ class ScriptedProvider:
                 kind="protocol",
             )
         turn = self._turns[number]
+        if turn.get("progress"):
+            yield Notice(turn["progress"], is_passing=True)
         if cancel.wait(turn.get("delay_s", 0.0)):
             cancel.check()
         if "error" in turn:

@@ -139,6 +139,7 @@ class TextScreen:
             "run.started": self._on_run_started,
             "run.steered": self._on_run_steered,
             "request.started": self._on_request_started,
+            "request.progress": self._on_request_progress,
             "request.retrying": self._on_request_retrying,
             "request.finished": self._on_request_finished,
             "thinking": self._on_thinking,
@@ -194,6 +195,9 @@ class TextScreen:
 
     def _on_compacted(self, event: Event) -> None:
         self._say_after_answer(event.data["message"], "dim")
+
+    def _on_request_progress(self, event: Event) -> None:
+        self._busy = one_line(event.data["text"], MODEL_COLUMNS)
 
     def _on_request_retrying(self, event: Event) -> None:
         self._say_after_answer(use_chat_commands(event.data["message"]), "yellow")

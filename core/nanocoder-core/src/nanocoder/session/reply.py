@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 from nanocoder_schema import REPETITION_CHARS, problem_of, repeats_itself
 
 from nanocoder.cancel import Cancel
@@ -125,7 +125,8 @@ class Reply:
         if isinstance(piece, Finished):
             self.finished, self._is_finished, self._texts = _sound(piece), True, [piece.text]
         elif isinstance(piece, Notice):
-            yield Event("notice", {"text": piece.text})
+            kind = "request.progress" if piece.is_passing else "notice"
+            yield Event(kind, {"text": piece.text})
         else:
             self._watch(piece.text)
             if isinstance(piece, ThinkingDelta):
@@ -149,12 +150,9 @@ def retrying(again: Retrying, discarded: int = 0) -> Event:
     """Return the event of a request that is repeated; *discarded* characters count no more."""
     pause = f" in {again.delay_s:g} s" if again.delay_s else ""
     data = {
+        **asdict(again),
         "message": f"{again.reason}; asking again{pause}, try {again.attempt} of {again.of}",
-        "reason": again.reason,
         "status": again.status or None,
-        "attempt": again.attempt,
-        "of": again.of,
-        "delay_s": again.delay_s,
         "discarded": discarded,
     }
     return Event("request.retrying", data)
