@@ -137,3 +137,44 @@ def test_a_person_can_switch_it_off_and_a_project_cannot(nanocoder):
     own.mkdir(parents=True, exist_ok=True)
     (own / "config.toml").write_text(table)
     assert TOKEN in result_of(nanocoder, "read_file", path="s.txt")["output"]
+
+
+@pytest.fixture
+def broken_plugin(tmp_path):
+    """Return an environment with a plugin that fails, and names a token while it does."""
+    site = tmp_path / "site"
+    info = site / "nanocoder_tool_broken-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text("[nanocoder]\ntool-broken = tool_broken\n")
+    (site / "tool_broken.py").write_text(f"raise RuntimeError('cannot use {TOKEN}')\n")
+    (site / "sitecustomize.py").write_text(
+        "import site\nold = site.getsitepackages\n"
+        f"site.getsitepackages = lambda *a: [*old(*a), {str(site)!r}]\n"
+    )
+    return {"PYTHONPATH": str(site)}
+
+
+def test_an_error_of_a_provider_reaches_no_stream_with_a_secret(nanocoder):
+    error = f"no answer from https://bot:hunter2x@ai.example with {TOKEN}"
+    for form in ("text", "json", "jsonl"):
+        script = nanocoder.script(*[{"error": error}] * 9)
+        done = nanocoder("run", "--model", script, "--output", form, "go")
+        assert done.returncode != 0
+        for text in (done.stdout, done.stderr):
+            assert "c" * 36 not in text, form
+            assert "hunter2x" not in text, form
+    script = nanocoder.script(*[{"error": error}] * 9)
+    assert PLACEHOLDER in nanocoder("run", "--model", script, "go").stderr
+
+
+def test_errors_notices_and_tracebacks_name_no_secret(nanocoder, broken_plugin):
+    debug = {**broken_plugin, "NANOCODER_DEBUG": "1"}
+    for words in (["tools"], ["doctor"], ["call", "list_files", "{}"]):
+        done = nanocoder(*words, env=debug)
+        assert "c" * 36 not in done.stdout + done.stderr, words
+    traced = nanocoder("tools", env=debug).stderr
+    assert "Traceback (most recent call last):" in traced
+    assert f"RuntimeError: cannot use {PLACEHOLDER}" in traced
+    unknown = nanocoder("call", TOKEN, "{}").stderr
+    assert PLACEHOLDER in unknown
+    assert TOKEN not in unknown

@@ -10,6 +10,7 @@ from nanocoder_console.parser import first_words as first_words
 from nanocoder_console.parser import options_of as options_of
 from nanocoder_console.parser import target_of as target_of
 from nanocoder_console.signals import Signals as Signals
+from nanocoder_console.streams import CleanedStream as CleanedStream
 from nanocoder_console.streams import answers as answers
 from nanocoder_console.streams import complain as complain
 from nanocoder_console.streams import is_agreed as is_agreed

@@ -9,7 +9,8 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Any, Final, TextIO
 
 from nanocoder_schema import UsageError, for_terminal
@@ -28,6 +29,16 @@ TOO_LONG: Final = (
     f"standard input has more than {MAX_BYTES:,} bytes; put it into a file in the workspace and"
     " name the file in the prompt"
 )
+
+
+class CleanedStream(TextIOWrapper):
+    """Standard error: *clean* takes out of each text what nobody should read."""
+
+    clean: Callable[[str], str] = staticmethod(str)
+
+    def write(self, text: str) -> int:
+        """Write *text* as `clean` leaves it."""
+        return super().write(self.clean(text))
 
 
 def answers() -> TextIO:
@@ -102,11 +113,10 @@ def is_agreed(question: str) -> bool:
     """Ask for a yes; anything else is a no, an end of input too."""
     try:
         return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
-    except EOFError:
+    except (EOFError, KeyboardInterrupt) as end:
         print_line()  # what comes next would stand behind the question
-        return False
-    except KeyboardInterrupt:
-        print_line()
+        if isinstance(end, EOFError):
+            return False
         raise
 
 

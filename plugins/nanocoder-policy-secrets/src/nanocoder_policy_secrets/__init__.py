@@ -56,8 +56,14 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer the messages of a session as the model may read them."""
-    return [Resource("messages", lambda _session, settings: RedactedMessages(settings.redactor))]
+    """Offer the messages of a session as the model may read them, and what redacts messages.
+
+    The command line takes "redactor" for all that it writes to standard error.
+    """
+    return [
+        Resource("messages", lambda _session, settings: RedactedMessages(settings.redactor)),
+        Resource("redactor", lambda _session, settings: settings.redactor),
+    ]
 
 
 @hookimpl

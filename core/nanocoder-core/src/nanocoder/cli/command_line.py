@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from nanocoder_config import cache_dir, refusal
-from nanocoder_console import answers, complain
+from nanocoder_console import CleanedStream, answers, complain
 
 from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION
@@ -102,11 +102,10 @@ def leave(code: int) -> NoReturn:
     try:
         sys.stdout.flush()
         answers().flush()
-    except BrokenPipeError:
-        code = code or BROKEN
     except (OSError, ValueError) as error:
-        complain(f"the output could not be written: {error}")
         code = code or BROKEN
+        if not isinstance(error, BrokenPipeError):
+            complain(f"the output could not be written: {error}")
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
@@ -124,19 +123,21 @@ def _fill_closed_streams() -> bool:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
             closed.append(descriptor)
-    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
-            stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+            stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)
-    if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
     return 1 in closed
 
 
 def _speak_utf8() -> None:
-    """Never fail over a character that the terminal's encoding lacks: show its escape."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    """Never fail over a character that the terminal's encoding lacks: show its escape.
+
+    Standard error becomes a stream that a plugin can take secrets out of.
+    """
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    binary = open(2, "wb", closefd=False)  # noqa: SIM115 - for good
+    sys.stderr = CleanedStream(binary, sys.stderr.encoding, "backslashreplace", line_buffering=True)
 
 
 def _forget_stdout() -> None:

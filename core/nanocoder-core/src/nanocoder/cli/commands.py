@@ -25,11 +25,7 @@ CALL: Final = (
 _rival: Final = partial(Argument, rival_group="resume")
 _resuming: Final = partial(_rival, constant="last", target="resume")
 EPHEMERAL: Final = _rival(
-    "--ephemeral",
-    "keep nothing of this session after its end",
-    kind="flag",
-    constant="memory",
-    target="store",
+    "--ephemeral", "keep nothing of this session", kind="flag", constant="memory", target="store"
 )
 RESUME: Final = (
     _resuming(("-c", "--continue"), "continue this directory's last session", kind="flag"),
@@ -92,12 +88,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         Argument("--set", "use the plugins of one set only", metavar="NAME", default=""),
     ),
     _command(
-        "call",
-        "call one tool, checked like a call of the model",
-        "run:call",
-        *CALL,
-        EPHEMERAL,
-        OUTPUT,
+        "call", "call one tool, checked as for the model", "run:call", *CALL, EPHEMERAL, OUTPUT
     ),
     _command(
         "tools",
@@ -119,10 +110,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "plugins lock", "record what is installed as trusted", "listings:lock", outside_calls=True
     ),
     _command(
-        "plugins sync",
-        "compare what is installed with the lock",
-        "listings:sync",
-        outside_calls=True,
+        "plugins sync", "compare what is installed to the lock", "listings:sync", outside_calls=True
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
     Command("policy", "show whether a tool call would be allowed, and why"),

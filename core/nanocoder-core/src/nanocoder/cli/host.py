@@ -72,6 +72,8 @@ class Host:
     def plugins(self) -> Plugins:
         """The installed plugins, configured; the command that reads new ones says so."""
         plugins = installed_plugins(self.config)
+        if isinstance(sys.stderr, console.CleanedStream):
+            sys.stderr.clean = partial(_without_secrets, plugins)
         if plugins.fresh:
             self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
         return plugins
@@ -233,6 +235,15 @@ def stop(session: "Session", number: int) -> None:
     import signal
 
     session.interrupt(INTERRUPTED if number == signal.SIGINT else TERMINATED, signal=number)
+
+
+def _without_secrets(plugins: Plugins, text: str) -> str:
+    """Return *text* as the redactor leaves it that a plugin offers; loaded at the first text."""
+    try:
+        offer = plugins.offered("resources", "redactor")
+    except NanocoderError:  # it is reported where plugins are
+        return text
+    return str(offer[1].open(None, plugins.settings(offer[0])).redact(text)) if offer else text
 
 
 def _members_of(name: str) -> set[str]:

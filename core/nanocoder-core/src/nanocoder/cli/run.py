@@ -195,13 +195,15 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
     print_line(f"{verdict.decision}: {verdict.reason}")
     if rewritten_by:
         print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
-    sandbox = ["only in a sandbox"] if verdict.sandbox else []
-    people = [f"by {verdict.persons} different people"] if verdict.persons > 1 else []
-    for demand in (*sandbox, *people):
-        print_line(demand)
-    names = ("plugin", "version", "decision", "rule", "source", "layer", "reason")
-    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in names] for row in rows]
-    print_table(("plugin", "version", "verdict", "rule", "where", "layer", "reason"), cells)
+    if verdict.sandbox:
+        print_line("only in a sandbox")
+    if verdict.persons > 1:
+        print_line(f"by {verdict.persons} different people")
+    head = ["plugin", "version", "decision", "rule", "source", "layer", "reason"]
+    if all(row["reason"] in verdict.reason for row in rows):
+        head.pop()  # they stand above
+    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in head] for row in rows]
+    print_table(head, cells)
     return 0
 
 
