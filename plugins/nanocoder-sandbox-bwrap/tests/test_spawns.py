@@ -3,6 +3,7 @@
 As a test it only shows that each figure is measured: no time is asserted.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,20 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, base, system
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_spawns import PROGRAM, RUNS, quickest
+
+PLACES = ("--bind", "--ro-bind", "--ro-bind-try", "--tmpfs", "--dev", "--proc")
+
+
+@pytest.fixture
+def repository_box(tmp_path, monkeypatch):
+    """Return the sandbox of a session in a new repository, of a person who has nothing to hide."""
+    folder = tmp_path / "workspace"
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", os.defpath)
+    box = Bubblewrap(SessionInfo("bench", folder), Settings())
+    yield box
+    box.close()
 
 
 def measure(runs: int = RUNS) -> dict[str, float]:
@@ -38,6 +53,39 @@ def test_each_figure_is_measured():
     figures = measure(runs=2)
     assert list(figures) == ["no sandbox", "bubblewrap alone", "bubblewrap of a session"]
     assert all(milliseconds > 0 for milliseconds in figures.values())
+
+
+SHELLS = 2
+"""One opens the filter of calls; one sets the limits, and names what is left running."""
+MOUNTS = 45
+"""So many options that show a place; bubblewrap reads the table of all mounts for nearly each."""
+CALLS = 1_700
+"""So many functions of Python prepare a command in a folder that did not change."""
+
+
+@pytest.mark.needs("bwrap")
+def test_a_command_in_a_session_takes_few_shells_and_mounts(repository_box):
+    argv = repository_box.wrap(PROGRAM, ())
+    assert [argv[at + 1] for at, word in enumerate(argv) if word == "/bin/sh"].count("-c") == SHELLS
+    assert sum(word in PLACES for word in argv) <= MOUNTS
+
+
+@pytest.mark.needs("bwrap")
+def test_a_command_is_prepared_with_few_steps(repository_box):
+    for _ in range(2):
+        repository_box.wrap(PROGRAM, ())
+    calls = 0
+
+    def note(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(note)
+    try:
+        repository_box.wrap(PROGRAM, ())
+    finally:
+        sys.setprofile(None)
+    assert calls <= CALLS, calls
 
 
 if __name__ == "__main__":

@@ -59,9 +59,9 @@ class Inside:
 
     def _expected(self, *, holds: bool) -> Surveyed:
         """Look at the workspace, after what was left in it, and expect what a program makes."""
-        self._note_changes()
+        seen = self._note_changes()
         with self._guard:
-            names = self._look()
+            names = seen or self._look()
             self._survey.refuse_links(names)
             names = self.place.without_held(names)
             self._arrivals.expect(names)
@@ -97,19 +97,27 @@ class Inside:
     def _look(self) -> Surveyed:
         return self._survey.look(self._session.readable.now(), self._writable)
 
-    def _note_changes(self) -> None:
+    def _note_changes(self) -> Surveyed | None:
+        """Undo what programs inside left; return what is there now, where that was looked for."""
+        seen: list[Surveyed] = []
+
+        def look() -> Surveyed:
+            seen[:] = [self._look()]
+            return seen[0]
+
         with self._guard:
             if self._repository is not None:
                 self._lines += self._repository.bring_back()
             if self._arrivals.is_expecting:
                 is_idle = self.place.is_idle
-                self._lines += self._arrivals.move_away(self._look)
+                self._lines += self._arrivals.move_away(look)
                 self._arrivals.is_expecting = not is_idle
                 if is_idle:
                     self.place.lease.note(None)
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]
+        return seen[0] if seen else None
 
     def _note_meanwhile(self) -> None:
         """Move away what a program that still runs has made."""

@@ -6,12 +6,15 @@ A note goes to standard error, as the shell's own messages do.
 from collections.abc import Sequence
 from typing import Final
 
-SHELL: Final = "/bin/sh"
+from nanocoder_kit_sandbox.limits import SHELL, limit_commands
+from nanocoder_kit_sandbox.settings import Settings
+
 NOTE: Final = "left running in the background, and ended with the call"
 NAME_OF_SANDBOX: Final = "bwrap"
 
 # The shell's own words about a signal would be read as the command's, so they go nowhere. Process
-# 1 is of the sandbox; a zombie has ended.
+# 1 is of the sandbox; a zombie has ended. A shell reads a line letter by letter, each with a call
+# of the system, so it does not read about these two.
 SCRIPT: Final = f"""\
 exec 3>&2 2>/dev/null
 trap : HUP INT TERM
@@ -19,9 +22,10 @@ trap : HUP INT TERM
 code=$?
 names=
 for file in /proc/[0-9]*/stat; do
+  case "$file" in /proc/1/stat | "/proc/$$/stat") continue ;; esac
   read -r line <"$file" || continue
   rest=${{line##*) }}
-  case "${{line%% *}} ${{rest%% *}}" in "1 "* | "$$ "* | *" Z" | *" X") continue ;; esac
+  case "${{rest%% *}}" in Z | X) continue ;; esac
   name=${{line#*(}}
   name=${{name%)*}}
   [ "$name" = {NAME_OF_SANDBOX} ] || names="$names, $name"
@@ -31,6 +35,11 @@ exit "$code"
 """
 
 
-def telling(argv: Sequence[str]) -> list[str]:
-    """Return an argument vector that runs *argv* in a PID namespace, and names what it leaves."""
-    return [SHELL, "-c", SCRIPT, SHELL, *argv]
+def telling(argv: Sequence[str], settings: Settings) -> list[str]:
+    """Return an argument vector that runs *argv* in a PID namespace, and names what it leaves.
+
+    The shell that does so also sets the limits: one more would take as long to start.
+    """
+    limits = " && ".join(limit_commands(settings))
+    script = f"{{ {limits}; }} || exit\n{SCRIPT}" if limits else SCRIPT
+    return [SHELL, "-c", script, SHELL, *argv]

@@ -68,6 +68,7 @@ class InnerRepository:
     def __init__(self, outside: Path, inside: Path) -> None:
         self._outside = outside
         self._inside = inside
+        self._pairs = {name: (outside / name, inside / name) for name in CHECKED}
         self._known: dict[str, _Known] = {}
         self._links = set(self._find_links())
         self._config: bytes | None = None
@@ -136,7 +137,7 @@ class InnerRepository:
         return [problem for name in CHECKED if (problem := self._exchange_file(name))]
 
     def _exchange_file(self, name: str) -> str:
-        outside, inside = self._outside / name, self._inside / name
+        outside, inside = self._pairs[name]
         before = self._known.get(name)
         now = _Known(_stamp(outside), _stamp(inside))
         if now == before:
@@ -214,7 +215,7 @@ class InnerRepository:
 
 def _stamp(path: Path) -> Stamp:
     try:
-        facts = path.lstat()
+        facts = os.lstat(path)
     except OSError:
         return None
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

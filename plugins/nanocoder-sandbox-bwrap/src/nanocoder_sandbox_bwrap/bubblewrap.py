@@ -15,7 +15,6 @@ from nanocoder_kit_sandbox import (
     bridge,
     environments_on_path,
     hidden_places,
-    limited,
     listening_sockets,
 )
 from nanocoder_kit_sandbox.bubblewrap import (
@@ -79,7 +78,7 @@ class Bubblewrap:
             *self._way_out(),
             "--",
             *(self._bridge if self._settings.hosts and not self._settings.network else ()),
-            *limited(telling(argv), self._settings),
+            *telling(argv, self._settings),
         ]
 
     def changes(self) -> list[str]:
