@@ -117,6 +117,53 @@ def test_a_file_that_is_gone_is_named_as_deleted(file, session, becomes):
     assert "a.py (deleted)" in model.requests[-1].messages[-1].text
 
 
+@pytest.fixture
+def swapped(tmp_path):
+    """Return a function that reads `a/b.py` and puts a link to outside in place of the folder."""
+    outside = tmp_path / "outside"
+    root = tmp_path / "root"
+    for folder in (outside, root / "a"):
+        folder.mkdir(parents=True)
+        (folder / "b.py").write_text("one = 1\n")
+
+    def swap(seen):
+        seen.remember(ToolResult("1", metadata={"path": "a/b.py"}))
+        (root / "a").rename(root / "before")
+        (root / "a").symlink_to(outside)
+        return seen
+
+    return swap, root, outside
+
+
+@pytest.mark.parametrize("content", ["one = 1\n", "secret = 2\n"])
+def test_a_folder_that_became_a_link_to_outside_tells_nothing_of_what_is_there(swapped, content):
+    swap, root, outside = swapped
+    (outside / "b.py").write_text(content)
+    seen = swap(Seen(root))
+    assert "a/b.py (deleted)" in seen.note_of_changes(), "the same as if nothing were there"
+    (outside / "b.py").unlink()
+    assert seen.note_of_changes() == ""
+    seen.close()
+
+
+def test_a_file_that_a_link_leads_out_of_the_folder_is_not_taken_for_one_of_it(tmp_path, swapped):
+    swap, root, _ = swapped
+    seen = swap(Seen(root))
+    (tmp_path / "old.py").write_text("one = 1\n")
+    (root / "c.py").symlink_to(tmp_path / "old.py")
+    seen.remember(ToolResult("1", metadata={"path": "c.py", "digest": "d"}))
+    (tmp_path / "old.py").write_text("one = 22\n")
+    assert "c.py" not in seen.note_of_changes()
+    seen.close()
+
+
+def test_the_handle_of_the_folder_is_given_back_with_the_session(file, session):
+    before = len(os.listdir("/proc/self/fd"))
+    with session([READ], "Done.") as (talk, _):
+        list(talk.run("go"))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 @pytest.mark.contract("NT-62")
 def test_a_session_that_is_resumed_learns_what_changed_meanwhile(file, tmp_path):
     together = plugins()

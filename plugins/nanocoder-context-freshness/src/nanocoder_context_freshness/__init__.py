@@ -61,4 +61,5 @@ def nanocoder_before_request(
 
 
 def _open(session: SessionInfo, settings: Any) -> Seen:
-    return Seen(session.cwd, (settings or Settings()).max_age_s)
+    max_age_s = (settings or Settings()).max_age_s
+    return Seen(session.cwd, max_age_s, readable=session.readable)

@@ -1,15 +1,17 @@
 """The files that a session has read or changed, each with its digest, and what came of them."""
 
-import os
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve
-from nanocoder import Message, ToolResult
+from nanocoder import Message, Readable, ToolError, ToolResult
+
+if TYPE_CHECKING:
+    from nanocoder import Workspace
 
 CHANGED: Final = (
     "[Changed on the disk since they were last read: {}. Read them again before you rely on them.]"
@@ -31,18 +33,35 @@ class Snapshot:
 
 
 class Seen:
-    """What a session knows of the files below *root*; all methods may be called on any thread."""
+    """What a session knows of the files below *root*; all methods may be called on any thread.
+
+    They are looked at beneath the handle of the directory, as tools do: a link that leads out of it
+    leads to nothing. *readable* says what policies keep closed.
+    """
 
     def __init__(
-        self, root: Path, max_age_s: float = 0.0, clock: Callable[[], float] = time.monotonic
+        self,
+        root: Path,
+        max_age_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        readable: Readable | None = None,
     ) -> None:
-        self._root = os.fspath(root)
+        self._root = root
+        self._readable = readable
+        self._opened: Workspace | None = None
         self._max_age_s = max_age_s
         self._clock = clock
         self._files = dict[str, Snapshot]()
         self._notes = dict[int, tuple[Message, Message]]()
         self._knows_the_past = False
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Give the handle of the directory back."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+            if opened is not None:
+                opened.close()
 
     def remember(self, result: ToolResult) -> None:
         """Take a snapshot of each file that *result* is about."""
@@ -116,24 +135,27 @@ class Seen:
     def _version(self, path: str) -> Version | None:
         """Return what changes with each write of a file; None if there is none."""
         try:
-            status = os.stat(f"{self._root}/{path}")
-        except (OSError, ValueError):
+            status = self._workspace().stat(path)
+        except (ToolError, OSError, ValueError):
             return None
         is_file = stat.S_ISREG(status.st_mode)
         return (status.st_mtime_ns, status.st_size, status.st_ino) if is_file else None
 
     def _digest(self, path: str, version: Version) -> str:
-        from hashlib import file_digest  # loads OpenSSL, for sessions in which files change only
-
         if version[1] > MAX_BYTES:
             return ""
         try:
-            # It may have become a pipe, which nobody writes to.
-            descriptor = os.open(f"{self._root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                return file_digest(file, "sha256").hexdigest()
-        except OSError:
+            return self._workspace().digest_of(path)
+        except (ToolError, OSError):
             return ""
+
+    def _workspace(self) -> "Workspace":
+        """Return the directory, opened at the first file; raises WorkspaceError, OSError."""
+        if self._opened is None:
+            from nanocoder import Workspace  # 16 modules; a session without files needs none
+
+            self._opened = Workspace(self._root, readable=self._readable)
+        return self._opened
 
 
 def _files_of(result: ToolResult) -> Iterator[tuple[str, str]]:
