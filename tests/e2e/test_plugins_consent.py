@@ -81,6 +81,7 @@ class Index:
         env = {
             "HOME": str(self.place.home),
             "PATH": os.defpath,
+            "ACME_KEY": "x",
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(self.wheels),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -138,7 +139,7 @@ def test_nothing_is_installed_or_run_before_a_person_agrees(index):
     assert done.returncode == 0
     assert "the next command reads acme-weather for the first time, and names it" in done.stderr
     assert index.version == "1.0"
-    assert not index.place.mark.exists(), "to install is not to run"
+    assert index.place.mark.exists(), "once it is agreed to, a child process imports it"
 
     index.offer("1.1", manifest("fs.read"))
     done = index.install("./../wheels/acme_weather-1.1-py3-none-any.whl")
@@ -163,6 +164,36 @@ def test_nothing_is_installed_or_run_before_a_person_agrees(index):
     assert done.returncode == 2
     assert "'root' is no capability" in done.stderr
     assert index.version == "1.1"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("version", "source", "problem"),
+    [
+        (
+            "1.90",
+            "import nowhere_to_be_found\n",
+            "ModuleNotFoundError: No module named 'nowhere_to_be_f",
+        ),
+        ("1.91", "import os\nos.abort()\n", "the import ended the process (SIGABRT)"),
+        ("1.92", "raise SystemExit(3)\n", "SystemExit: 3 (acme_weather/__init__.py:1)"),
+        ("1.93", "import os\nassert 'ACME_KEY' not in os.environ\n", ""),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_is_not_called_installed(index, version, source, problem):
+    index.offer(version, manifest("fs.read"), source)
+    name = f"./../wheels/acme_weather-{version}-py3-none-any.whl"
+    done = index.install(name, "--yes")
+    lines = [line for line in done.stderr.splitlines() if "acme-weather" in line]
+    if not problem:
+        assert (done.returncode, "for the first time" in lines[-1]) == (0, True), done.stderr
+        return
+    assert done.returncode == 1, done
+    assert "for the first time" not in done.stderr
+    assert "acme-weather is installed but cannot be imported" in lines[-1]
+    assert problem in lines[-1]
+    assert "nanocoder plugins remove acme-weather" in lines[-1]
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.timeout(300)

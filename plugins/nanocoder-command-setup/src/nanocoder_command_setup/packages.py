@@ -16,6 +16,7 @@ from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, o
 from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
 
 from nanocoder_command_setup.consent import is_agreed
+from nanocoder_command_setup.importing import broken_ones
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
 SET: Final = "set-"
 FIRST_USE: Final = "installed; the next command reads {} for the first time, and names it as new"
+BROKEN: Final = (
+    "{name} is installed but cannot be imported, so nothing of it works: {problem}."
+    " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
+    " requires: nanocoder plugins install"
+)
 SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
 
@@ -62,9 +68,17 @@ def install(arguments: Namespace, host: Host) -> int:
         _refuse_others(before, is_complete=not sources)
     for line in start_files():
         host.say(line)
-    if plugins := [name for proposal in proposals for name in proposal.package.plugins]:
-        host.say(FIRST_USE.format(", ".join(plugins)))
-    return 0
+    return _report([name for proposal in proposals for name in proposal.package.plugins], host)
+
+
+def _report(plugins: list[str], host: Host) -> int:
+    """Say which plugins are there now, and which cannot be imported; returns the exit code."""
+    broken = dict(broken_ones(plugins))
+    if whole := [name for name in plugins if name not in broken]:
+        host.say(FIRST_USE.format(", ".join(whole)))
+    for name, problem in broken.items():
+        host.say(BROKEN.format(name=name, problem=problem))
+    return 1 if broken else 0
 
 
 def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:

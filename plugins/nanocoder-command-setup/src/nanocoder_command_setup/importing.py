@@ -1,0 +1,62 @@
+"""Whether the plugins of a package can be imported: a child process tries, once it is installed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from nanocoder import one_line
+
+DEADLINE_S: Final = 30.0
+MAX_CHARS: Final = 300
+HANDED_ON: Final = ("HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONUSERBASE", "PYTHONUTF8")
+"""Our variables that an import may need. Keys stay out."""
+TRIES: Final = """\
+import os, sys, traceback
+from importlib.metadata import entry_points
+out = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+problem = ""
+try:
+    for point in entry_points(group="nanocoder", name=sys.argv[1]):
+        point.load()
+except BaseException as error:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    file = "/".join(place.filename.split("/")[-2:])
+    problem = f"{type(error).__name__}: {error} ({file}:{place.lineno})"
+os.write(out, b"\\n" + problem.encode("utf-8", "replace"))
+os._exit(0)
+"""
+
+
+def broken_ones(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each of *plugins* that cannot be imported, and why."""
+    for name in plugins:
+        if problem := _problem(name):
+            yield name, problem
+
+
+def _problem(name: str) -> str:
+    environment = {key: os.environ[key] for key in HANDED_ON if key in os.environ}
+    try:
+        child = subprocess.run(
+            [sys.executable, "-P", "-c", TRIES, name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**environment, "PATH": os.defpath},
+            start_new_session=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"the import took over {DEADLINE_S:g} s"
+    if child.stdout:
+        return one_line(child.stdout.decode("utf-8", "replace"), MAX_CHARS)
+    return f"the import ended the process ({_end_of(child.returncode)})"
+
+
+def _end_of(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
