@@ -15,7 +15,14 @@ __all__ = ["described", "nanocoder"]
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
-PACKAGES: Final = {"bwrap": "bubblewrap", "node": "nodejs", "rg": "ripgrep"}
+PACKAGES: Final = {
+    "bwrap": "bubblewrap",
+    "losetup": "mount",
+    "mkfs.exfat": "exfatprogs",
+    "mount.exfat-fuse": "exfat-fuse",
+    "node": "nodejs",
+    "rg": "ripgrep",
+}
 """Debian's package of a program, where its name is another."""
 HIDDEN: Final = "HIDDEN_PROGRAMS"
 """Programs that a run of CI has hidden on purpose: their tests may be skipped in it."""
