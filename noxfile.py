@@ -24,8 +24,9 @@ import repository  # noqa: E402  the path to it is set above
 
 DIST = ROOT / "dist"
 REPORTS = ROOT / ".nox/reports"
-# The tests of packages share nothing, but one model fills the machine, and so would more workers.
-PARALLEL = ("-n", "2", "--dist", "loadgroup")
+# Tests often wait, for a terminal or a process, so three workers suit two cores. A group keeps
+# together the tests of the embedded model, which fills the machine alone.
+PARALLEL = ("-n", "3", "--dist", "loadgroup")
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", "e2e"]
@@ -97,14 +98,15 @@ def wheels(session: nox.Session) -> None:
 def e2e(session: nox.Session) -> None:
     """Use the built wheels in a real terminal, with the embedded model."""
     build(session)
-    pytest(session, "tests/e2e")
+    pytest(session, *PARALLEL, "tests/e2e")
 
 
 @nox.session
 def programs(session: nox.Session) -> None:
     """Run the tests that need a program of the machine; CI hides those programs from the others."""
     build(session)
-    pytest(session, "-m", "needs", "core", "plugins", "contrib", "tests/docs", "tests/e2e")
+    folders = ("core", "plugins", "contrib", "tests/docs", "tests/e2e")
+    pytest(session, *PARALLEL, "-m", "needs", *folders)
 
 
 def build(session: nox.Session) -> None:

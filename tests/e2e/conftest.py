@@ -52,6 +52,14 @@ class ForeignPrograms:
         return file
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give one worker all tests of these programs, so that they are installed once."""
+    for item in items:
+        if "foreign" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("foreign"))
+
+
 @pytest.fixture(scope="session")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> ForeignPrograms:
     """Install what others wrote; the tests that use it need the programs node, npm and uv.
