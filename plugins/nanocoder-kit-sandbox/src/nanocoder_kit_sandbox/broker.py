@@ -55,26 +55,25 @@ class _Place:
 
 
 class Broker:
-    """Answers at *listener* by the rules of one command.
+    """Answers at `listener` by the rules of one command.
 
     `denied` are paths that nobody inside may change, `mixed` the folders above them, and `granted`
     what Landlock lets them change.
     """
 
-    def __init__(self, listener: int, rules: dict[str, Any]) -> None:
-        self._listener = listener
+    def __init__(self, rules: dict[str, Any]) -> None:
+        self.listener = -1
         self._denied: frozenset[str] = frozenset(rules["denied"])
         self._mixed: frozenset[str] = frozenset(rules["mixed"])
         self._granted = {path: _identity(path) for path in rules["granted"]}
         self._calls = {number: getattr(self, f"_{name}") for number, name in rules["calls"].items()}
         self._owner = {_UNCHANGED, os.getuid()}, {_UNCHANGED, os.getgid()}
-        os.umask(0)
 
     def answer(self) -> None:
         """Answer one call."""
         buffer = bytearray(_REQUEST.size)
         try:
-            fcntl.ioctl(self._listener, _RECEIVE, buffer)
+            fcntl.ioctl(self.listener, _RECEIVE, buffer)
         except OSError:  # it was killed meanwhile
             return
         self._id, thread, _, number, _, _, *arguments = _REQUEST.unpack(buffer)
@@ -92,7 +91,7 @@ class Broker:
         except (ValueError, OverflowError, struct.error):  # numbers that no such call has
             problem = -errno.EINVAL
         try:
-            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(self._id, value, problem, flags))
+            fcntl.ioctl(self.listener, _SEND, _ANSWER.pack(self._id, value, problem, flags))
         except OSError:
             return
 
@@ -119,7 +118,7 @@ class Broker:
         try:
             ours = os.O_CLOEXEC & flags
             packed = _HANDLE.pack(self._id, _SEND_TOO, opened, 0, ours)
-            fcntl.ioctl(self._listener, _ADD_HANDLE, packed)
+            fcntl.ioctl(self.listener, _ADD_HANDLE, packed)
         finally:
             os.close(opened)
 
@@ -304,7 +303,7 @@ class Broker:
 
     def _check(self) -> None:
         """Raise OSError if what was read may be of another process: the one that asks is gone."""
-        fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", self._id))
+        fcntl.ioctl(self.listener, _IS_VALID, struct.pack("=Q", self._id))
 
     def _state(self, path: str) -> str:
         """Return whether *path* is "denied", "granted", "new" or "outside"."""

@@ -59,9 +59,9 @@ class Inside:
 
     def _expected(self, *, holds: bool) -> Surveyed:
         """Look at the workspace, after what was left in it, and expect what a program makes."""
-        seen = self._note_changes()
+        latest = self._note_changes()
         with self._guard:
-            names = seen or self._look()
+            names = latest or self._look()
             self._survey.refuse_links(names)
             names = self.place.without_held(names)
             self._arrivals.expect(names)
@@ -99,11 +99,11 @@ class Inside:
 
     def _note_changes(self) -> Surveyed | None:
         """Undo what programs inside left; return what is there now, where that was looked for."""
-        seen: list[Surveyed] = []
+        latest: list[Surveyed] = []
 
         def look() -> Surveyed:
-            seen[:] = [self._look()]
-            return seen[0]
+            latest[:] = [self._look()]
+            return latest[0]
 
         with self._guard:
             if self._repository is not None:
@@ -117,7 +117,7 @@ class Inside:
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]
-        return seen[0] if seen else None
+        return latest[0] if latest else None
 
     def _note_meanwhile(self) -> None:
         """Move away what a program that still runs has made."""

@@ -76,10 +76,10 @@ def handled_of(version: int) -> int:
     return (1 << newest + 1) - 1
 
 
-def restrict(
+def ruleset(
     rules: list[tuple[str, int]], handled: int, *, network: bool, scopes: bool, version: int
-) -> None:
-    """Leave this process, and all that it starts, just the rights of *rules*; raises OSError.
+) -> int:
+    """Return a handle of the rights of *rules*, for `restrict`; raises OSError.
 
     *network*: whether TCP stays possible. *scopes*: whether signals and abstract sockets of other
     processes are out of reach. A path that is gone is left out.
@@ -91,16 +91,21 @@ def restrict(
     if version >= 6:  # noqa: PLR2004
         words.append(SCOPES if scopes else 0)
     attributes = struct.pack(f"={len(words)}Q", *words)
-    ruleset = call(_CREATE_RULESET, attributes, len(attributes), 0)
+    handle = call(_CREATE_RULESET, attributes, len(attributes), 0)
     for path, rights in rules:
         try:
-            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
         try:
-            call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights & handled, handle), 0)
+            call(_ADD_RULE, handle, _BENEATH, struct.pack("=Qi", rights & handled, beneath), 0)
         finally:
-            os.close(handle)
+            os.close(beneath)
+    return handle
+
+
+def restrict(ruleset: int) -> None:
+    """Leave this process, and all that it starts, just the rights of a ruleset; raises OSError."""
     call(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
 
@@ -118,7 +123,7 @@ def handle_of(process: int, number: int) -> int:
     return call(_GET_FD, process, number, 0)
 
 
-def give_up_rights() -> None:
+def gain_no_rights() -> None:
     """Keep this process, and all that it starts, from getting rights, those of root among them."""
     control(_NO_NEW_PRIVILEGES, 1)
     if os.geteuid() == 0:
@@ -127,6 +132,10 @@ def give_up_rights() -> None:
                 control(_DROP, capability)
             except OSError:  # unknown to this kernel, or given up already
                 continue
+
+
+def give_up_rights() -> None:
+    """Give up the rights of root that this process has."""
     call(_CAPSET[os.uname().machine], struct.pack("=Ii", _CAPABILITIES_3, 0), bytes(24))
 
 

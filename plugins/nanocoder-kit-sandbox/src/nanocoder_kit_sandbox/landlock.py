@@ -8,11 +8,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from nanocoder import SessionInfo
 
-from nanocoder_kit_sandbox import kernel, launch
+from nanocoder_kit_sandbox import kernel, launch, starter
 from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_calls import asked_calls
@@ -26,6 +27,7 @@ from nanocoder_kit_sandbox.landlock_rules import (
 )
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.settings import Settings
+from nanocoder_kit_sandbox.starting import Starter
 from nanocoder_kit_sandbox.survey import GIT
 
 OLDEST: Final = 3
@@ -36,9 +38,9 @@ KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/reso
 START: Final = (
     "import sys; package = type(sys)('nanocoder_kit_sandbox');"
     " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
-    " from nanocoder_kit_sandbox import launch; launch.main()"
+    " from nanocoder_kit_sandbox import {0}; {0}.main()"
 )
-"""Imports the program that starts commands, without the rest of this package."""
+"""Imports the program {0}, which starts commands, without the rest of this package."""
 
 
 @cache
@@ -74,6 +76,7 @@ class Landlocked:
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._starting = threading.Lock()
+        self._starter = Starter(self._program(starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
@@ -84,8 +87,7 @@ class Landlocked:
                 beside = file.with_suffix(".new")
                 beside.write_bytes(rules)
                 beside.replace(file)
-        package = os.path.dirname(launch.__file__)
-        return [self._python, "-I", "-S", "-c", START, package, str(file), "--", *argv]
+        return self._starter.through(file.name, [*self._program(launch), str(file), "--", *argv])
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
@@ -93,7 +95,13 @@ class Landlocked:
 
     def close(self) -> None:
         """Remove the session's own files."""
+        self._starter.close()
         self._inside.close()
+
+    def _program(self, module: ModuleType) -> list[str]:
+        name = module.__name__.rpartition(".")[2]
+        start = START.replace("{0}", name)
+        return [self._python, "-I", "-S", "-c", start, os.path.dirname(launch.__file__)]
 
     def _described(self) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""

@@ -29,6 +29,8 @@ REAP_MS: Final = 1_000
 NOTE: Final = "left running in the background, and ended with the call"
 _NOT_FOUND: Final = 127
 _BY_SIGNAL: Final = 128
+_NOT_IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+"""An interpreter ignores them, which a command must not inherit."""
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -38,52 +40,67 @@ def main() -> NoReturn:
     with open(sys.argv[1], "rb") as file:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
     kernel.end_with_parent(signal.SIGKILL)
+    kernel.gain_no_rights()
+    os._exit(start(rules, argv))
+
+
+def start(rules: dict[str, Any], argv: list[str], watched: tuple[int, ...] = ()) -> int:
+    """Run *argv* by *rules*, and return the code with which it ended.
+
+    It ends when one of the processes ends whose handles are *watched*.
+    """
     lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
     fcntl.lockf(lock, fcntl.LOCK_SH)
     kernel.give_up_rights()
     kernel.adopt_orphans()
-    kernel.restrict(
-        rules["outer"],
-        kernel.CHANGE | kernel.MAKE_DEVICE,
-        network=True,
-        scopes=False,
-        version=rules["version"],
-    )
+    # Both are made here: after a fork each page of memory that is touched is copied.
+    outer, inner = _rulesets(rules)
+    kernel.restrict(outer)
+    broker = Broker(rules)
     broker_reads, inside_writes = os.pipe()
     inside_reads, broker_writes = os.pipe()
     process = os.fork()
     if not process:
         try:
-            _run(rules, argv, inside_writes, inside_reads)
+            _run(rules, argv, inner, (inside_writes, inside_reads))
         except OSError as error:
             os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
         os._exit(_NOT_FOUND)
     os.close(inside_writes)
     os.close(inside_reads)
-    status = _stand_by(process, rules, broker_reads, broker_writes)
-    os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status))
+    os.close(inner)
+    status = _stand_by(process, broker, (broker_reads, broker_writes), watched)
+    os.close(lock)
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
 
 
-def _run(rules: dict[str, Any], argv: list[str], writes: int, reads: int) -> None:
+def _rulesets(rules: dict[str, Any]) -> tuple[int, int]:
+    """Return handles of what this process, and what the command, may do with which path."""
+    version = rules["version"]
+    change = kernel.CHANGE | kernel.MAKE_DEVICE
+    outer = kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
+    network = rules["network"]
+    inner = kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
+    return outer, inner
+
+
+def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, int]) -> None:
     """Give up all that the rules do not leave, and become the command; raises OSError."""
     kernel.end_with_parent(signal.SIGKILL)
     os.setsid()
     for kind, limit in rules["limits"].items():
         resource.setrlimit(kind, (limit, limit))
-    kernel.restrict(
-        rules["inner"],
-        -1,
-        network=rules["network"],
-        scopes=True,
-        version=rules["version"],
-    )
+    kernel.restrict(inner)
     path = _readable_path()
     variables = {**os.environ, "PATH": path, **rules["variables"]}
     environment = {name: value for name, value in variables.items() if value is not None}
     program = _find(argv[0], path)
     listener = kernel.listen_to_calls(rules["filter"])
+    writes, reads = pipes
     os.write(writes, str(listener).encode())
     os.read(reads, 1)
+    for number in _NOT_IGNORED:
+        signal.signal(number, signal.SIG_DFL)
     os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
@@ -112,8 +129,11 @@ def _find(name: str, path: str) -> str:
     return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
 
 
-def _stand_by(process: int, rules: dict[str, Any], reads: int, writes: int) -> int:
+def _stand_by(
+    process: int, broker: Broker, pipes: tuple[int, int], watched: tuple[int, ...]
+) -> int:
     """Answer calls until *process* ends, then end the rest; return how it ended."""
+    reads, writes = pipes
     for number in _ENDING:
         signal.signal(number, lambda number, _: _end(number))
     handle = os.pidfd_open(process)
@@ -121,17 +141,21 @@ def _stand_by(process: int, rules: dict[str, Any], reads: int, writes: int) -> i
     if not words:  # it failed, and said why
         return os.waitpid(process, 0)[1]
     listener = kernel.handle_of(handle, int(words))
-    broker = Broker(listener, rules)
+    broker.listener = listener
+    os.umask(0)
     os.write(writes, b"x")
     poll = select.poll()
     poll.register(listener, select.POLLIN)
-    poll.register(handle, select.POLLIN)
+    for each in (handle, *watched):
+        poll.register(each, select.POLLIN)
     while True:
         ready = dict(poll.poll(REAP_MS))
         if ready.get(listener, 0) & select.POLLIN:
             broker.answer()
         if handle in ready:
             break
+        if not ready.keys().isdisjoint(watched):
+            _end(signal.SIGKILL)
         _reap(process)
     status = os.waitpid(process, 0)[1]
     if names := _end_all():

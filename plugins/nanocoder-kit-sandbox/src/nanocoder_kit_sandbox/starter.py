@@ -1,0 +1,180 @@
+"""The process that stays during a session and starts its commands inside Landlock.
+
+An interpreter takes longer to start than a command. So one runs all the time, and forks ahead a
+process that is ready for the next command. A command line of the session is a shell, the client:
+it asks here, and waits for the code with which the command ended. The process that is ready takes
+over what the client has open, its folder, environment, mask and limits, does what `launch` does,
+and ends the command when the client ends, or the program that started the client.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import marshal
+import os
+import resource
+import select
+import stat
+import sys
+
+from nanocoder_kit_sandbox import kernel, launch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, NoReturn
+
+ASK: Final = "ask"
+CLAIM: Final = ".claim"
+"""The end of the name of a file by which a client says that it is the only one with its request."""
+REQUEST_BYTES: Final = 64
+"""Less than what a pipe takes at once, so that no two requests are mixed."""
+REFUSAL: Final = "no"
+"""The answer upon which a client starts the command without this process."""
+_STREAMS: Final = 3
+"""The client has its streams a second time, by the numbers after those of the streams."""
+_LIMITS: Final = 16
+_ENDED: Final = 1
+
+
+def main() -> NoReturn:
+    """Serve the folder that is named until standard input ends."""
+    folder = sys.argv[1]
+    gc.disable()  # it would touch, and so copy, all memory of each fork
+    gc.freeze()
+    ask = os.open(f"{folder}/{ASK}", os.O_RDWR | os.O_CLOEXEC)
+    os.write(1, b"x")
+    while _have_one_ready(folder, ask):
+        pass
+    os._exit(0)
+
+
+def _have_one_ready(folder: str, ask: int) -> bool:
+    """Fork a process for the next command; tell, once it has one, that another is needed."""
+    reads, writes = os.pipe()
+    between = os.fork()
+    if between:
+        os.close(reads)
+        os.close(writes)
+        return os.waitpid(between, 0)[1] == 0
+    # This process ends as soon as the other has a request. So nanocoder becomes its parent, which
+    # looks after all that comes from a command below itself.
+    ready = os.fork()
+    if not ready:
+        os.close(reads)
+        _serve(folder, ask, writes)
+    os.close(writes)
+    if os.read(reads, 1):
+        os._exit(0)
+    os.waitpid(ready, 0)
+    os._exit(_ENDED)
+
+
+def _serve(folder: str, ask: int, busy: int) -> NoReturn:
+    """Run one command, or end with nanocoder."""
+    kernel.gain_no_rights()
+    poll = select.poll()
+    poll.register(ask, select.POLLIN)
+    poll.register(0, 0)
+    if 0 in dict(poll.poll()):
+        os._exit(_ENDED)
+    number, name, rules = os.read(ask, REQUEST_BYTES).decode().split()
+    os.write(busy, b"x")
+    os.close(busy)
+    os.close(ask)
+    try:
+        client = Client(int(number), folder, name)
+    except OSError:  # it has ended
+        os._exit(_ENDED)
+    try:
+        argv = client.take_over()
+        with open(f"{folder}/{rules}", "rb") as file:
+            described: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
+    except (OSError, ValueError):
+        client.answer(REFUSAL)
+    client.open_answer()
+    client.answer(str(launch.start(described, argv, client.watched)))
+
+
+class Client:
+    """The shell with the number *process*, which waits for the answer to its request *name*.
+
+    Raises: OSError where it has ended.
+    """
+
+    def __init__(self, process: int, folder: str, name: str) -> None:
+        self._process = process
+        self._handle = os.pidfd_open(process)
+        self._words = self._file("cmdline").split(b"\0")[:-1]
+        if [*map(os.fsencode, (folder, name))] != self._words[3:5]:
+            raise ProcessLookupError  # another process, by now
+        self._answer, self._opened = f"{folder}/{name}", -1
+
+    def take_over(self) -> list[str]:
+        """Be where the client is, with what it has, and return the words of its command.
+
+        Raises: OSError or ValueError where something cannot be taken over.
+        """
+        streams = [self._descriptor(_STREAMS + number) for number in range(_STREAMS)]
+        facts = dict(line.split(":\t", 1) for line in self._file("status").decode().splitlines())
+        for kind in range(_LIMITS):
+            resource.setrlimit(kind, resource.prlimit(self._process, kind))
+        entries = (entry.partition(b"=") for entry in self._file("environ").split(b"\0"))
+        os.environb.clear()
+        os.environb.update({name: value for name, sign, value in entries if sign})
+        os.chdir(f"/proc/{self._process}/cwd")
+        os.umask(int(facts["Umask"], 8))
+        self.watched = (self._handle, os.pidfd_open(int(facts["PPid"])))
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        return [*map(os.fsdecode, self._words[self._words.index(b"--") + 1 :])]
+
+    def open_answer(self) -> None:
+        """Open the way to answer, which the rules of a command would forbid; raises OSError."""
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        while True:
+            try:
+                self._opened = os.open(self._answer, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:  # it does not read yet
+                if poll.poll(1):
+                    raise
+            else:
+                break
+        for path in (self._answer, f"{self._answer}{CLAIM}"):
+            os.unlink(path)
+
+    def answer(self, code: str) -> NoReturn:
+        """Answer, and end: the client also waits for that."""
+        try:
+            if self._opened < 0:
+                self.open_answer()
+            os.write(self._opened, f"{code}\n".encode())
+        finally:
+            os._exit(0)
+
+    def _file(self, name: str) -> bytes:
+        with open(f"/proc/{self._process}/{name}", "rb") as file:
+            return file.read()
+
+    def _descriptor(self, number: int) -> int:
+        """Return what the client has open as *number*; raises OSError.
+
+        Where only the ancestors of a process get that, a pipe or a device is opened once more.
+        """
+        try:
+            return kernel.handle_of(self._handle, number)
+        except PermissionError:
+            path = f"/proc/{self._process}/fd/{number}"
+            mode = os.stat(path).st_mode
+            if not stat.S_ISFIFO(mode) and not stat.S_ISCHR(mode):
+                raise
+        flags = int(self._file(f"fdinfo/{number}").split(b"flags:\t")[1].split()[0], 8)
+        opened = os.open(path, (flags & os.O_ACCMODE) | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        fcntl.fcntl(opened, fcntl.F_SETFL, flags & ~os.O_ACCMODE)
+        return opened
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""One process starts the commands of a session; each is as if it had been started by itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+from nanocoder_kit_sandbox import starter
+from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_kit_sandbox.starting import Starter
+from sandboxed_place import inside  # noqa: F401
+
+WHAT_RUNS = "tr '\\0' ' ' </proc/$PPID/cmdline"
+LOOK_S = 0.01
+MOST_S = 20
+
+
+@pytest.fixture
+def box():
+    """Open Landlock around a workspace."""
+    return Landlocked
+
+
+@pytest.fixture
+def without_starter(monkeypatch):
+    """Have each command started by an interpreter of its own."""
+    monkeypatch.setattr(Starter, "_runs", lambda _self: False)
+
+
+def await_that(question):
+    until = time.monotonic() + MOST_S
+    while not question():
+        assert time.monotonic() < until
+        time.sleep(LOOK_S)
+
+
+def runs(mark):
+    """Tell whether a process has *mark* in its command line, and is no zombie."""
+    return bool(processes_with(mark))
+
+
+def processes_with(mark):
+    numbers = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if mark.encode() in file.read():
+                    numbers.append(int(name))
+        except OSError:
+            continue
+    return numbers
+
+
+def test_no_interpreter_starts_for_a_command(inside):  # noqa: F811
+    box = inside.open()
+    for _ in range(3):
+        argv = box.wrap(["/bin/sh", "-c", WHAT_RUNS], ())
+        assert "import starter" in inside.start(argv).stdout
+
+
+def test_a_command_starts_without_that_process(inside, without_starter):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", f"{WHAT_RUNS}; exit 3"], ())
+    done = inside.start(argv)
+    assert "import launch" in done.stdout
+    assert done.returncode == 3
+
+
+def test_an_argument_vector_can_be_run_twice(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/echo", "done"], ())
+    assert [inside.start(argv).stdout for _ in range(3)] == ["done\n"] * 3
+
+
+def test_a_command_has_the_place_limits_and_variables_of_its_client(inside):  # noqa: F811
+    (inside.workspace / "sub").mkdir()
+    argv = inside.open().wrap(
+        ["/bin/sh", "-c", 'pwd; umask; ulimit -s; echo "$MINE"; cat; echo no >&2; exit 7'], ()
+    )
+    client = ["/bin/sh", "-c", 'umask 027; ulimit -s 4321; exec "$@"', "sh", *argv]
+    done = subprocess.run(
+        client,
+        cwd=inside.workspace / "sub",
+        env={"PATH": os.defpath, "MINE": "a\nb"},
+        input=b"typed\n",
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.decode() == f"{inside.workspace}/sub\n0027\n4321\na\nb\ntyped\n"
+    assert (done.stderr, done.returncode) == (b"no\n", 7)
+
+
+def test_a_file_that_output_is_added_to_is_not_overwritten(inside):  # noqa: F811
+    log = inside.out / "log"
+    log.write_text("before\n")
+    with log.open("ab") as file:
+        argv = inside.open().wrap(["/bin/echo", "after"], ())
+        subprocess.run(argv, cwd=inside.workspace, stdout=file, check=True)
+    assert log.read_text() == "before\nafter\n"
+
+
+def test_a_signal_is_the_commands_end(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", "kill -TERM $$"], ())
+    assert inside.start(argv).returncode == 128 + signal.SIGTERM
+
+
+def test_a_writer_without_a_reader_ends(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", "yes | head -1"], ())
+    assert inside.start(argv).stdout == "y\n"
+
+
+def test_commands_can_run_side_by_side(inside):  # noqa: F811
+    box = inside.open()
+    clients = [
+        subprocess.Popen(
+            box.wrap(["/bin/sh", "-c", f"sleep 0.2; echo {number}; exit {number}"], ()),
+            cwd=inside.workspace,
+            stdout=subprocess.PIPE,
+        )
+        for number in range(8)
+    ]
+    outputs = [client.communicate()[0] for client in clients]
+    assert outputs == [f"{number}\n".encode() for number in range(8)]
+    assert [client.returncode for client in clients] == [*range(8)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_all_of_a_command_ends_with_its_client(inside, number):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", "setsid sleep 98765 & sleep 98765"], ())
+    with subprocess.Popen(argv, cwd=inside.workspace) as client:
+        await_that(lambda: len(processes_with("sleep\x0098765")) == 2)
+        client.send_signal(number)
+        await_that(lambda: not runs("sleep\x0098765"))
+
+
+def test_all_ends_with_a_killed_nanocoder(inside):  # noqa: F811
+    program = (
+        "import subprocess, sys, pathlib\n"
+        "from nanocoder import SessionInfo\n"
+        "from nanocoder_kit_sandbox import Settings\n"
+        "from nanocoder_kit_sandbox.landlock import Landlocked\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "box = Landlocked(SessionInfo('killed', folder), Settings())\n"
+        "subprocess.run(box.wrap(['/bin/sleep', '87654'], ()), cwd=folder)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(inside.workspace)]) as agent:
+        await_that(lambda: runs("/bin/sleep\x0087654"))
+        [ours] = [
+            int(number)
+            for number in filter(str.isdigit, os.listdir("/proc"))
+            if is_starter_of(agent.pid, number)
+        ]
+        agent.kill()
+        await_that(lambda: not runs("/bin/sleep\x0087654"))
+        await_that(lambda: not os.path.exists(f"/proc/{ours}") or is_zombie(ours))
+
+
+def is_starter_of(parent, number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+            is_child = int(file.read().rpartition(")")[2].split()[1]) == parent
+        with open(f"/proc/{number}/cmdline", "rb") as file:
+            return is_child and b"import starter" in file.read()
+    except OSError:
+        return False
+
+
+def is_zombie(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_the_process_ends_with_the_session(inside):  # noqa: F811
+    box = inside.open()
+    folder = os.path.dirname(box.wrap(["/bin/true"], ())[-3])
+    assert runs(folder)
+    inside.close()
+    assert not runs(folder)
+
+
+@pytest.fixture
+def without_right(monkeypatch):
+    """Be where the kernel lets a process be looked into by its ancestors only."""
+
+    def refuse(_handle, _number):
+        raise PermissionError
+
+    monkeypatch.setattr(starter.kernel, "handle_of", refuse)
+
+
+@contextmanager
+def client_of(**streams):
+    with subprocess.Popen(["/bin/sleep", "1"], **streams) as process:
+        client = object.__new__(starter.Client)
+        client._process, client._handle = process.pid, -1
+        yield client, process
+
+
+def test_a_pipe_and_a_device_are_opened_once_more(without_right):
+    with client_of(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as (client, process):
+        opened = client._descriptor(1)
+        os.write(opened, b"x")
+        assert process.stdout.read(1) == b"x"
+        assert os.get_blocking(opened)
+        os.close(opened)
+        os.close(client._descriptor(0))
+
+
+def test_a_file_whose_place_is_shared_is_not_opened_once_more(without_right):
+    with (
+        open(__file__, "rb") as file,
+        client_of(stdin=file) as (client, _),
+        pytest.raises(PermissionError),
+    ):
+        client._descriptor(0)
