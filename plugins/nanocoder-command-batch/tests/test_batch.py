@@ -7,8 +7,10 @@ import subprocess
 import time
 from pathlib import Path
 
+import pexpect
 import pytest
 from check_outputs import check_outputs  # noqa: F401
+from command_line import COMMAND
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -51,7 +53,13 @@ class Fleet:
 
     def run(self, *words, **options):
         return self.nanocoder(
-            "batch", "tasks.jsonl", "--results", "results", *words, **{"timeout": 200, **options}
+            "batch",
+            "tasks.jsonl",
+            "--results",
+            "results",
+            "--yes",
+            *words,
+            **{"timeout": 200, **options},
         )
 
     def start(self, *words):
@@ -284,7 +292,9 @@ def test_the_runner_and_the_directory_must_be_named_right(fleet):
 
 def test_on_a_terminal_a_bar_shows_rate_cost_and_failures(fleet):
     fleet.tasks({"id": "a"}, {"id": "b", "check": "false"})
-    printed = fleet.nanocoder.on_terminal("batch", "tasks.jsonl", "--results", "results", code=1)
+    printed = fleet.nanocoder.on_terminal(
+        "batch", "tasks.jsonl", "--results", "results", "--yes", code=1
+    )
     assert "2/2" in printed
     assert "failed: b: check_failed" in printed
     assert "1 of 2 solved, 1 failed, $0.0040" in printed
@@ -302,6 +312,44 @@ def test_the_summary_is_one_page_that_loads_nothing(fleet):
     assert "default-src 'none'" in page
     for loaded in ("<script", "src=", "href=", "@import", "url("):
         assert loaded not in page
+
+
+# CONF-028
+def test_nothing_starts_before_a_person_has_seen_the_checks_of_a_file(fleet):
+    mark = fleet.folder / "mark"
+    checks = [f"touch {mark}", "true &&\n  \x1b[2Jfalse", f"touch {mark}"]
+    fleet.tasks(*({"id": f"t{n}", "check": check} for n, check in enumerate(checks)))
+    words = ("batch", "tasks.jsonl", "--results", "results")
+    refused = fleet.nanocoder(*words)
+    assert refused.returncode == 2
+    assert "tasks.jsonl has 2 commands to run after its tasks" in refused.stderr
+    assert f"t0: touch {mark}\n" in refused.stderr
+    assert "t1:\n    true &&\n      \\x1b[2Jfalse\n" in refused.stderr
+    assert not mark.exists()
+    assert not (fleet.folder / "results").exists()
+    for answer, code in (("n", 2), ("y", 1)):
+        terminal = pexpect.spawn(
+            COMMAND, [*words], cwd=str(fleet.folder), env=fleet.nanocoder.environment, timeout=100
+        )
+        terminal.expect_exact("t0: touch")
+        terminal.expect_exact("Run the checks that are listed above")
+        assert not mark.exists()
+        terminal.sendline(answer)
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+        assert (terminal.exitstatus, (fleet.folder / "results").exists()) == (code, answer == "y")
+
+
+def test_checks_of_a_trusted_folder_and_of_standard_input_need_no_second_consent(fleet):
+    fleet.tasks({"id": "a", "check": "true"})
+    words = ("--results", "results", "--workers", "1")
+    rows = (fleet.folder / "tasks.jsonl").read_text()
+    assert fleet.nanocoder("batch", "-", *words, stdin=None, input=rows).returncode == 0
+    (fleet.folder / ".nanocoder").mkdir()
+    (fleet.folder / ".nanocoder/config.toml").write_text('mode = "ask"\n')
+    assert fleet.nanocoder("batch", "tasks.jsonl", *words).returncode == 2
+    assert fleet.nanocoder("config", "trust", "--yes").returncode == 0
+    assert fleet.nanocoder("batch", "tasks.jsonl", *words).returncode == 0
 
 
 @pytest.mark.needs("bwrap")

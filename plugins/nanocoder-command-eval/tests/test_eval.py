@@ -53,7 +53,7 @@ def model(nanocoder, name, text, file):
 
 def evaluate(nanocoder, results, *words, text="It is hi.", file="out.txt"):
     words = ("--model", model(nanocoder, results, text, file), *words)
-    return nanocoder("eval", "suite", "--results", results, *words, timeout=150)
+    return nanocoder("eval", "suite", "--results", results, "--yes", *words, timeout=150)
 
 
 @pytest.mark.contract("K3")
@@ -213,9 +213,18 @@ def test_what_is_wrong_is_said_before_anything_starts(nanocoder, suite, words, m
 
 def test_runs_that_all_end_with_an_error_say_which(nanocoder, suite):
     words = ("--model", f"scripted/{nanocoder.cwd}/none.json", "--only", "one")
-    done = nanocoder("eval", "suite", "--results", "r", *words)
+    done = nanocoder("eval", "suite", "--results", "r", "--yes", *words)
     assert "every run ended with an error; the first: " in done.stderr
     assert "none.json" in done.stderr
+
+
+def test_the_checks_of_a_folder_are_shown_before_anything_starts(nanocoder, suite):
+    words = ("--model", model(nanocoder, "m", "It is hi.", "out.txt"), "--only", "two")
+    done = nanocoder("eval", "suite", "--results", "r", *words)
+    assert done.returncode == 2
+    assert 'two: assert read("out.txt") == "no"' in done.stderr
+    assert "--yes" in done.stderr
+    assert not (nanocoder.cwd / "r").exists()
 
 
 def test_criteria_without_a_criterion_are_refused(nanocoder, suite):

@@ -166,7 +166,7 @@ def test_an_evaluation_of_nanocoder_is_what_the_gate_reads(rollout, nanocoder):
     (suite / "task.toml").write_text("prompt = 'x'\ncheck = 'assert answer == \"yes\"'\n")
     (nanocoder.cwd / "criteria.toml").write_text("min_pass_at_1 = 1\n")
     rollout("start", "new", "--from", "old")
-    words = ("eval", "suite", "--results", "r", "--criteria", "criteria.toml")
+    words = ("eval", "suite", "--results", "r", "--criteria", "criteria.toml", "--yes")
     good = nanocoder.script({"text": "yes"})
     assert nanocoder(*words, "--model", good).returncode == 0
     assert rollout("gate", "r").returncode == 0

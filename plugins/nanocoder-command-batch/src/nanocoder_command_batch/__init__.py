@@ -1,8 +1,11 @@
 """The command `batch`: work on the tasks of a file, each in its own workspace, and keep results."""
 
 from argparse import Namespace
+from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+TEXT: Final = "run the checks in the file, which are commands, without a question"
 
 
 @hookimpl
@@ -30,6 +33,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         ),
         Argument("--force", "work on every task again", kind="flag", rival_group="again"),
         Argument("--retry-failed", "work on failed tasks again", kind="flag", rival_group="again"),
+        Argument("--yes", TEXT, kind="flag"),
         Argument("--model", "the model of tasks without one", metavar="P/M", completes="models"),
         Argument(
             "--mode", "the mode of tasks without one", choices=("plan", "ask", "edits", "auto")

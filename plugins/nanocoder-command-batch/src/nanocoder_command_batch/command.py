@@ -6,6 +6,7 @@ from typing import Final
 
 from nanocoder import Cancel, Host, UsageError
 from nanocoder_kit_batch import Batch, Defaults, read_tasks
+from nanocoder_kit_batch.consent import refuse_unread_checks
 from nanocoder_kit_batch.incident import read_note
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.progress import watcher_of
@@ -22,6 +23,10 @@ def run(arguments: Namespace, host: Host) -> int:
     note = read_note(arguments.note) if arguments.note else None
     tasks = read_tasks(arguments.tasks, _defaults(arguments, host))
     folder, cancel = Path(arguments.results), Cancel()
+    if arguments.tasks != "-":
+        checks = {task.id: task.check for task in tasks}
+        place = Path(arguments.tasks)
+        refuse_unread_checks(host, place, checks, is_agreed=arguments.yes)
     batch = Batch(
         host=host,
         tasks=tasks,

@@ -1,8 +1,11 @@
 """The command `eval`: let a suite of tasks decide how good a model, a set or a prompt is."""
 
 from argparse import Namespace
+from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+TEXT: Final = "run the checks in a folder, which are programs, without a question"
 
 
 @hookimpl
@@ -28,6 +31,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         Argument("--runner", "what works on the tasks", default="threads", metavar="NAME"),
         Argument("--workers", "how many tasks are worked on at once", kind="integer", metavar="N"),
         Argument("--scheduler", "the runner's scheduler", metavar="ADDRESS", default=""),
+        Argument("--yes", TEXT, kind="flag"),
         Argument("--force", "work on every task again", kind="flag"),
         Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
         Argument("--mode", "the mode (default: auto)", choices=("plan", "ask", "edits", "auto")),

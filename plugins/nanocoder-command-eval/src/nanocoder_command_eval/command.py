@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import evolve
 from nanocoder import Cancel, Host, UsageError, did_you_mean
 from nanocoder_kit_batch import Batch, Defaults, Results, read_tasks
+from nanocoder_kit_batch.consent import refuse_unread_checks
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.own_files import own_folder, write_own
 from nanocoder_kit_batch.suites import RESOURCE, SuiteTask, read_folder
@@ -35,6 +36,9 @@ def run(arguments: Namespace, host: Host) -> int:
     tasks = [task for task in find_suite(arguments.suite, host) if arguments.only in task.name]
     if not tasks:
         raise UsageError(f"the suite {arguments.suite!r} has no such task")
+    if Path(arguments.suite).is_dir():  # a suite of a plugin is installed, as its code is
+        checks = {task.name: task.check for task in tasks}
+        refuse_unread_checks(host, Path(arguments.suite), checks, is_agreed=arguments.yes)
     folder = Path(arguments.results)
     batch = _batch(arguments, host, folder, tasks)
     keys = {task.key for task in batch.tasks}
@@ -66,6 +70,8 @@ def _refuse_wrong(arguments: Namespace) -> None:
         raise UsageError("--page and --fail-if-worse belong to: nanocoder eval compare A B")
     if not arguments.results:
         raise UsageError("name a directory for the results: --results DIR")
+    if arguments.runs is not None and arguments.runs < 1:
+        raise UsageError(f"--runs: expected a number of at least 1, got {arguments.runs}")
     if arguments.budget is not None and not 0 < arguments.budget < math.inf:
         raise UsageError(f"--budget: expected a number above 0, got {arguments.budget:g}")
 
@@ -103,10 +109,7 @@ def find_suite(name: str, host: Host) -> list[SuiteTask]:
 
 
 def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask]) -> Batch:
-    runs = 1 if arguments.runs is None else arguments.runs
-    if runs < 1:
-        raise UsageError(f"--runs: expected a number of at least 1, got {runs}")
-    lines = []
+    runs, lines = arguments.runs or 1, []
     with Results(folder):  # another evaluation may work with the same sources
         sources = {task.name: _laid_out(task, folder) for task in tasks}
     for task in tasks:
