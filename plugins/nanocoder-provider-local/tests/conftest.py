@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from nanocoder import Cancel, Message, Request
 from nanocoder_provider_local.locate import is_usable
 from nanocoder_provider_local.provider import LocalProvider, open_local
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
@@ -23,6 +24,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def model(tmp_path_factory):
     """The real model, loaded once for all tests that need it."""
     provider: LocalProvider = open_local(DEFAULT_MODEL, Settings(context=4_096))
+    list(provider.stream(Request("m", "", [Message("user", "Hi")], max_tokens=1), Cancel()))
     yield provider
     provider.close()
 

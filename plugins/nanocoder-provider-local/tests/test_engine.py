@@ -5,12 +5,14 @@ import signal
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from nanocoder import Cancel, Cancelled, ProviderError
+from nanocoder import Cancel, Cancelled, Message, Notice, ProviderError, Request
 from nanocoder_provider_local import engine as engine_module
 from nanocoder_provider_local.engine import Engine
+from nanocoder_provider_local.provider import LocalProvider
 from nanocoder_provider_local.settings import Settings
 
 pytestmark = pytest.mark.timeout(60)
@@ -149,6 +151,21 @@ def test_a_request_that_hangs_holds_up_no_other_once_it_is_stopped(engine, monke
         next(chunks)
 
     assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]
+
+
+def test_the_loading_of_the_model_is_told_and_no_second_time(engine):
+    provider = LocalProvider("m", engine, Settings())
+    request = Request("m", "Be brief.", [Message("user", "Hi")])
+
+    def first_piece():
+        with closing(provider.stream(request, Cancel())) as pieces:
+            return next(pieces, None)
+
+    assert first_piece() == Notice("loading the embedded model", is_passing=True)
+    assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]
+    assert engine.is_loaded
+    with pytest.raises(ProviderError):  # this llama.cpp knows no chats
+        first_piece()
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,11 @@ class Engine:
             forget()
             request.stop()
 
+    @property
+    def is_loaded(self) -> bool:
+        """Tell whether the next request finds the model ready."""
+        return self._model is not None and self._model.is_alive
+
     def close(self) -> None:
         """Stop a running request and free the model's memory."""
         atexit.unregister(self.close)

@@ -35,6 +35,7 @@ LONG_PROMPT: Final = 192
 """So many tokens take seconds to read, on a machine without a graphics card."""
 PERCENT: Final = 100
 WRITES: Final = "writing"
+LOADS: Final = "loading the embedded model"
 
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
@@ -133,6 +134,8 @@ class LocalProvider:
         bare = not has_material(request.messages)
         schema = actions.schema(bare=bare) if request.tools else None
         notice = ""
+        if not self._engine.is_loaded:
+            yield Notice(LOADS, is_passing=True)
         for attempt in range(1, FIT_ATTEMPTS + 1):
             fitted = self._window.fit(request, actions)
             notice = fitted.notice or notice
