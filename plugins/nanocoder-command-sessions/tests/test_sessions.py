@@ -199,6 +199,26 @@ def test_sessions_of_directories_that_are_gone_are_counted_and_listed_on_demand(
     assert ("In gone" in shown.stdout, "gone not shown" in shown.stderr) == (True, False)
 
 
+@pytest.mark.contract("G7")
+def test_a_session_is_exported_in_each_form_whole_and_as_one_file_to_hand_on(nanocoder):
+    read = {"calls": [{"name": "read_file", "arguments": {"path": "note.txt"}}]}
+    (nanocoder.cwd / "note.txt").write_text("the milk is white\n")
+    model = nanocoder.script({"text": "I look.", **read}, {"text": "It is about **milk**."})
+    nanocoder("run", "--model", model, "What is in note.txt?")
+    for form in ("markdown", "json", "html"):
+        done = nanocoder("sessions", "export", "--format", form)
+        assert (done.returncode, "Review the rest before sharing" in done.stderr) == (0, True)
+        for part in ("What is in note.txt?", "I look.", "read_file", "the milk is white", "milk"):
+            assert part in done.stdout, (form, part)
+        if form == "html":  # whoever gets it needs nothing else, and it tells nobody
+            assert "<script" not in done.stdout
+            assert not re.search(r"(?:src|href)=[\"']?(?:https?:|//)", done.stdout)
+        if form == "json":
+            roles = [message["role"] for message in json.loads(done.stdout)["messages"]]
+            assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+@pytest.mark.contract("G7")
 def test_a_secret_that_is_a_path_or_a_name_in_a_call_is_nowhere(nanocoder):
     token = "ghp_" + "c" * 36
     calls = [

@@ -188,6 +188,39 @@ def test_what_was_read_is_fresh_for_the_time_that_a_person_sets(file, session):
     assert said(model.requests[-1]) == []
 
 
+@pytest.mark.contract("NT-62")
+def test_what_was_read_counts_as_fresh_until_its_time_is_over_and_a_new_look_begins_it_anew(file):
+    now = [0.0]
+    seen = Seen(file.parent, 60.0, clock=lambda: now[0])
+    read = ToolResult("1", metadata={"path": "a.py"})
+    seen.remember(read)
+    file.write_text("one = 22\n")
+    now[0] = 59.0
+    assert seen.note_of_changes() == ""
+    now[0] = 60.0
+    assert "last read: a.py. Read them again" in seen.note_of_changes()
+
+    seen.remember(read)  # it is read again, as the note says
+    file.write_text("one = 333\n")
+    now[0] = 119.0
+    assert seen.note_of_changes() == "", "a minute from the second reading on"
+    now[0] = 120.0
+    assert "a.py" in seen.note_of_changes()
+    seen.close()
+
+
+@pytest.mark.contract("NT-62")
+def test_after_the_note_an_edit_is_refused_until_the_model_has_read_the_file_again(file, session):
+    with session([READ], "one is 1", [EDIT], [READ], [EDIT], "Done.") as (talk, model):
+        list(talk.run("what is one?"))
+        file.write_text("one = 5\n")
+        list(talk.run("make it two"))
+        first, _, second = [result for message in talk.messages[4:] for result in message.results]
+    assert "Changed on the disk" in model.requests[2].messages[-1].text
+    assert (first.error_class, "Read it again" in first.output) == ("stale_read", True)
+    assert (second.error_class, file.read_text()) == ("", "two = 5\n")
+
+
 def test_a_small_model_gets_its_request_alone(file, session):
     model = Scripted([[READ], "Done.", "Yes."], profile="small")
     with session(model=model) as (talk, _):

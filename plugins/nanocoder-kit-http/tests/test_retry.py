@@ -1,7 +1,8 @@
 import pytest
 from nanocoder import Cancel, Cancelled, ProviderError, Retrying
 from nanocoder_kit_http import Client, FinalError, Retry
-from nanocoder_kit_http.breaker import BUDGET_S, RetryBudget
+from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
+from nanocoder_testing.server import ScriptedServer, events, refusal
 
 
 class Attempts:
@@ -47,6 +48,15 @@ def test_pauses_double_up_to_ten_seconds_and_the_seventh_failure_is_told(retry, 
         list(retry.run(attempts, Cancel()))
     assert attempts.made == 7
     assert pauses == [1, 2, 4, 8, 10, 10]
+
+
+@pytest.mark.contract("NT-66")
+def test_clients_that_fail_together_come_back_at_different_times_and_none_too_early(pauses):
+    retry = Retry(sleep=lambda _, seconds: pauses.append(seconds))
+    for _ in range(20):
+        list(retry.run(Attempts(error()), Cancel()))
+    assert len(set(pauses)) > 10
+    assert all(0.5 <= pause <= 1 for pause in pauses)
 
 
 def test_half_of_a_pause_is_left_to_chance(pauses):
@@ -150,3 +160,27 @@ def test_clients_of_one_server_share_its_budget():
     first, second, other = map(Client, ["http://a.invalid", "http://a.invalid", "http://b.invalid"])
     assert first.budget is second.budget
     assert first.budget is not other.budget
+
+
+@pytest.mark.contract("NT-66")
+def test_a_server_that_fails_every_second_request_is_asked_again_thirty_times_and_no_more():
+    every_second = [refusal(503), events(1)] * (RETRIES + 3)
+    with ScriptedServer(*every_second) as server:
+        clients = [Client(server.url) for _ in range(2)]
+
+        def ask(number):
+            client = clients[number % 2]
+            retry = Retry(budget=client.budget, sleep=lambda _, seconds: None)
+            return answers(retry, lambda: client.stream_events("/x", b"{}", Cancel()))
+
+        for number in range(RETRIES):
+            assert ask(number)
+        for number in range(3):
+            if number % 2:  # every second request still works: it needs no repetition
+                assert ask(number)
+                continue
+            with pytest.raises(ProviderError, match="30 requests to this server were repeated"):
+                ask(number)
+        for client in clients:
+            client.close()
+        assert len(server.seen) == 2 * RETRIES + 3
