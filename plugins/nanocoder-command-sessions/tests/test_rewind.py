@@ -266,16 +266,20 @@ def test_a_session_rewound_to_its_begin_says_that_nothing_is_in_it(talk):
 
 
 @pytest.mark.contract("G3")
-def test_a_rewound_session_is_listed_with_the_turns_that_are_left(talk):
-    def turns():
+def test_a_rewound_session_is_listed_with_the_prompts_and_turns_that_are_left(talk):
+    def counted():
         (listed,) = json.loads(talk("sessions", "list", "--output", "json").stdout)
-        return listed["turns"]
+        shown = talk("sessions", "list").stdout.splitlines()
+        heading, row = shown
+        column = heading.index("prompts")
+        assert row[column:].split()[0] == str(listed["prompts"])
+        return listed["prompts"], listed["turns"]
 
-    assert turns() == 6
+    assert counted() == (3, 6)
     talk("sessions", "rewind", "--to", "2", "--yes")
-    assert turns() == 2
+    assert counted() == (1, 2)
     talk("sessions", "rewind", "--to", "1", "--yes")
-    assert turns() == 0
+    assert counted() == (0, 0)
     model = talk.script({"text": "Begun again."})
     done = talk("run", "--continue", "--model", model, "Again")
-    assert (done.returncode, turns()) == (0, 1), done.stderr
+    assert (done.returncode, counted()) == (0, (1, 1)), done.stderr

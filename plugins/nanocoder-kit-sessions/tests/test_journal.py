@@ -60,7 +60,7 @@ def test_records_come_back_numbered_in_order(begun):
 
 def test_every_line_is_json_that_others_can_read(begun):
     lines = [json.loads(line) for line in begun.read_text().splitlines()]
-    assert set(lines[0]) == {"seq", "kind", "at", "turn", "data", "crc"}
+    assert set(lines[0]) == {"seq", "kind", "at", "turn", "prompts", "data", "crc"}
 
 
 # SESS-004

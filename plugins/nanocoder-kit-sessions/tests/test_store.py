@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from attrs import evolve
 from nanocoder import Message, UsageError, encode_message
 from nanocoder_kit_sessions import SessionStore
 from nanocoder_kit_sessions.records import read
@@ -224,6 +225,29 @@ def test_the_list_says_what_each_session_is_about(store, tmp_path):
     )
     assert summary.started <= summary.updated <= time.time()
     assert summary.size == (store.folder / f"{session_id}.jsonl").stat().st_size
+
+
+def test_the_prompts_of_a_person_are_counted_and_not_what_was_added_for_the_model(store, tmp_path):
+    session_id = begin(store, tmp_path)
+    _, journal = store.open(session_id)
+    journal.append("message", encode_message(Message("user", "with a file", typed="with")))
+    journal.append("message", encode_message(Message("user", "answer now", typed="")))
+    journal.append("message", encode_message(Message("assistant", "x")))
+    journal.close()
+    (summary,) = store.list()
+    assert (summary.prompts, summary.turns) == (2, 2)
+
+
+def test_the_prompts_in_a_journal_of_an_earlier_release_are_counted_by_reading_it(store, tmp_path):
+    session_id = begin(store, tmp_path)
+    path = store.folder / f"{session_id}.jsonl"
+    records = [evolve(record, prompts=None) for record in read(path)]
+    path.write_bytes(b"".join(record.line() for record in records))
+    assert store.list()[0].prompts == 1
+    _, journal = store.open(session_id)
+    journal.append("message", encode_message(Message("user", "more")))
+    journal.close()
+    assert store.list()[0].prompts == 2
 
 
 def test_a_journal_that_ends_in_a_large_record_is_listed_by_it(store, tmp_path):

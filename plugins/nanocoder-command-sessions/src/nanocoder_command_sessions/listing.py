@@ -12,7 +12,7 @@ from nanocoder_kit_table import print_table
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28
-BEFORE_TITLE: Final = len("20261122-044755-ghdn  2026-11-22 04:47  turns  ")
+BEFORE_TITLE: Final = len("20261122-044755-ghdn  2026-11-22 04:47  prompts  ")
 IN_JSON: Final = (
     "id",
     "started",
@@ -20,6 +20,7 @@ IN_JSON: Final = (
     "cwd",
     "model",
     "title",
+    "prompts",
     "turns",
     "size",
     "forked_from",
@@ -106,9 +107,9 @@ def _print_list(
         origin = f"{'   ' * (depth - 1)}└─ {_place_of_fork(host, summary)}" if depth else ""
         room = max(MIN_TITLE, columns - len(origin) - len(tagged) - bool(tagged))
         title = f"{tagged} {title_of(summary, room, is_below=bool(depth))}".lstrip()
-        rows.append((summary.id, last_used(summary), summary.turns, *directory, origin + title))
+        rows.append((summary.id, last_used(summary), summary.prompts, *directory, origin + title))
     heading = ("directory",) if arguments.all else ()
-    print_table(("session", "last used", "turns", *heading, "title"), rows)
+    print_table(("session", "last used", "prompts", *heading, "title"), rows)
 
 
 def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary, int]]:

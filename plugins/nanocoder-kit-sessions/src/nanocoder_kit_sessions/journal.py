@@ -14,7 +14,7 @@ from nanocoder import Message, UsageError
 from nanocoder_files import append_all, lock_file, open_private, sync_directory
 from nanocoder_kit_redact import Redactor
 
-from nanocoder_kit_sessions.records import Record, Scan, read, title_of
+from nanocoder_kit_sessions.records import Record, Scan, is_typed, read, title_of
 from nanocoder_kit_sessions.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ class RecordJournal(ABC):
         self, session_id: str, folder: Path | None = None, *, after: Record | None = None
     ) -> None:
         """Continue after a record, if there is one."""
-        last = after or Record(0, "", 0.0, {})
+        last = after or Record(0, "", 0.0, {}, prompts=0)
         self.id = session_id
         self.problem = ""
         self.outputs = folder and folder / OUTPUTS
         self.backups = folder and folder / BACKUPS
         self._seq = last.seq
         self._turn = last.turn
+        self._prompts = last.prompts
         self._title = last.title
         self._is_rewound = last.is_rewound
         self._at = last.at
@@ -90,8 +91,9 @@ class RecordJournal(ABC):
         Raises: UsageError when the records cannot be read.
         """
         with self._lock:
-            turns = [record.turn for record in self.records() if record.seq < first]
-            self._turn, self._is_rewound = next(reversed(turns), 0), True
+            before = [record for record in self.records() if record.seq < first]
+            last = next(reversed(before), Record(0, "", 0.0, {}, prompts=0))
+            self._turn, self._prompts, self._is_rewound = last.turn, last.prompts, True
             self.append("transcript.rewound", {"from": first, "prompt": prompt}, sync=True)
 
     def rename(self, title: str) -> None:  # noqa: ARG002 - files take it
@@ -116,7 +118,9 @@ class RecordJournal(ABC):
         self._seq += 1
         if kind == "message" and data.get("role") == "assistant":
             self._turn += 1
-        state = self._turn, self._title, self._is_rewound
+        if kind == "message" and self._prompts is not None:
+            self._prompts += is_typed(data)
+        state = self._turn, self._title, self._is_rewound, self._prompts
         record = Record(self._seq, kind, self._at, data, *state)
         self._keep(record, sync=sync)
         return self._seq

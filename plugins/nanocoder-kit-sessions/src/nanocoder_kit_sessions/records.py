@@ -47,6 +47,8 @@ class Record:
     *turn* is the number of the model's answers so far, this record included. *title* is the name
     that a person gave the session, in each record from then on: a list reads the last one only.
     After a rewind *turn* is the number of the answers that are left, and *is_rewound* is true.
+    *prompts* is how many prompts of a person there are, counted like *turn*; None: an earlier
+    release did not count them.
     """
 
     seq: int
@@ -56,6 +58,7 @@ class Record:
     turn: int = 0
     title: str = ""
     is_rewound: bool = False
+    prompts: int | None = None
 
     def line(self) -> bytearray:
         """Return the line of a journal that holds the record, ending in a line feed."""
@@ -65,6 +68,7 @@ class Record:
             "at": self.at,
             "turn": self.turn,
         }
+        head |= {"prompts": self.prompts} if self.prompts is not None else {}
         head |= {"title": self.title} if self.title else {}
         head |= {"rewound": True} if self.is_rewound else {}
         body = _json(head, self.data)
@@ -88,6 +92,11 @@ class Record:
     def is_intact(line: bytes) -> bool:
         """Tell whether a line of a journal is as it was written."""
         return line[-SEAL_BYTES:] == SEAL % zlib.crc32(line[:-SEAL_BYTES])
+
+
+def is_typed(data: Mapping[str, Any]) -> bool:
+    """Tell whether the data of a message has anything that a person typed."""
+    return data.get("role") == "user" and bool(data.get("typed", data.get("text")))
 
 
 @value(eq=False)
@@ -151,7 +160,9 @@ def _record(fields: Any) -> Record:
     if not 0.0 <= at < FAR_S:
         raise ValueError(at)
     title, is_rewound = str(fields.get("title", "")), fields.get("rewound") is True
-    return Record(seq, kind, float(at), data, int(turn), title, is_rewound)
+    prompts = fields.get("prompts")
+    prompts = prompts if isinstance(prompts, int) and prompts >= 0 else None
+    return Record(seq, kind, float(at), data, int(turn), title, is_rewound, prompts)
 
 
 def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:

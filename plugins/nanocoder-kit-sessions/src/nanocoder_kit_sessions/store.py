@@ -40,7 +40,7 @@ class SessionSummary:
     *title* is the name it was given, else the first words of *prompt*, which is its first prompt as
     far as it was read. *forked_from* is the id of the session whose messages it began with.
     *turns* is the number of the answers that are in the conversation: of one that *is_rewound* none
-    may be left.
+    may be left. *prompts* is the number of the prompts that a person typed, counted likewise.
     """
 
     id: str
@@ -54,6 +54,7 @@ class SessionSummary:
     forked_from: str = ""
     prompt: str = ""
     is_rewound: bool = False
+    prompts: int = 0
 
     @property
     def is_answered(self) -> bool:
@@ -342,7 +343,18 @@ def _summary_of(path: Path) -> SessionSummary | None:
     )
     title = last.title or title or title_of(prompt)
     begun = (path.stem, first.at, last.at, cwd, model, title)
-    return SessionSummary(*begun, last.turn, size, forked_from, prompt, last.is_rewound)
+    prompts = _counted_prompts(path) if last.prompts is None else last.prompts
+    return SessionSummary(*begun, last.turn, size, forked_from, prompt, last.is_rewound, prompts)
+
+
+def _counted_prompts(path: Path) -> int:
+    """Count the prompts in a journal of an earlier release, whose records do not."""
+    from nanocoder_kit_sessions.prompts import prompts_of  # newer journals need none of it
+
+    try:
+        return len(prompts_of(read(path)))
+    except UsageError:
+        return 0
 
 
 def _last(descriptor: int, size: int) -> Record | None:

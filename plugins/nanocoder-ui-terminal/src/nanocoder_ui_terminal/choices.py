@@ -17,7 +17,7 @@ MAX_DIGITS: Final = 2
 NAME_COLUMNS: Final = 60
 TITLE_COLUMNS: Final = 50
 MIN_TITLE_COLUMNS: Final = 12
-BESIDE_TITLE: Final = len("15    59 min ago  15 turns  100 kB  20261122-044755-ghdn")
+BESIDE_TITLE: Final = len("15    59 min ago  15 prompts  100 kB  20261122-044755-ghdn")
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 KILOBYTE: Final = 1_000
 
@@ -100,7 +100,7 @@ def _cells(session: Any, columns: int) -> tuple[str, ...]:
     return (
         one_line(session.title, columns),
         age(session.updated),
-        counted(session.turns, "turn"),
+        counted(session.prompts, "prompt"),
         size(session.size),
         session.id,
     )
