@@ -348,6 +348,7 @@ def test_the_doctor_and_the_list_say_which_variable_has_the_key(nanocoder):
         (("install", "x"), "did you mean 'plugins install'? "),
         (("resume",), "did you mean '--resume' or 'sessions resume'? "),
         (("mode",), "there is no command 'mode'; did you mean '--mode'? "),
+        (("init",), "there is no command 'init'; to write a first AGENTS.md, type /init in a conv"),
         (("logout-now",), "there is no command 'logout-now'. To give a prompt"),
         (("config", "get", "mode"), "there is no action 'get'; did you mean 'where'? "),
         (("run", "hi", "--model", "nope"), "A model is written PROVIDER/MODEL. Providers: "),

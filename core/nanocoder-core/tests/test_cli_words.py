@@ -324,3 +324,11 @@ def test_an_interrupted_call_is_shown_with_its_status_once(nanocoder, monkeypatc
     shown = nanocoder("sessions", "show").stdout
     assert "  interrupted: the program ended before this call finished\n" in shown
     assert "interrupted: interrupted" not in shown
+
+
+def test_what_stands_for_a_value_is_in_capitals_everywhere(nanocoder):
+    shown = nanocoder("call", "--help").stdout
+    assert "TOOL [ARGUMENTS]" in shown
+    assert "\n  TOOL " in shown
+    assert "--output {text,json}" in shown
+    assert "required: TOOL" in nanocoder("call").stderr

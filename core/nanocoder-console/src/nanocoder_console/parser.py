@@ -102,13 +102,12 @@ def _details(argument: Argument) -> dict[str, Any]:
         details["dest"] = target_of(argument)
     if argument.kind == "switch":
         return {**details, "action": BooleanOptionalAction}
-    if argument.kind == "flag" and not argument.constant:
-        return {**details, "action": "store_true"}
     if argument.constant:
         details["const"] = argument.constant
     if argument.kind == "flag":
-        return {**details, "action": "store_const"}
-    details["metavar"] = argument.metavar or None
+        return {**details, "action": "store_const" if argument.constant else "store_true"}
+    name = argument.metavar or argument.names[0].lstrip("-")
+    details["metavar"] = None if argument.choices else name.upper()
     if argument.count != "+":
         details["default"] = argument.default
     details |= {"choices": argument.choices} if argument.choices else {}

@@ -74,8 +74,8 @@ def install(arguments: Namespace, host: Host) -> int:
 def _report(plugins: list[str], host: Host) -> int:
     """Say which plugins are there now, and which cannot be imported; returns the exit code."""
     broken = dict(broken_ones(plugins))
-    if whole := [name for name in plugins if name not in broken]:
-        host.say(FIRST_USE.format(", ".join(whole)))
+    if usable := [name for name in plugins if name not in broken]:
+        host.say(FIRST_USE.format(", ".join(usable)))
     for name, problem in broken.items():
         host.say(BROKEN.format(name=name, problem=problem))
     return 1 if broken else 0

@@ -30,6 +30,7 @@ HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
 # How other programs call an action that shows a value, and how it is called here.
 ACTION_HABITS: Final = {"get": "where"}
+HABIT: Final = {"init": "; to write a first AGENTS.md, type /init in a conversation."}
 INSTALL: Final = "plugins install"
 IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "store": "--ephemeral"}
 """Options that a command without sessions would ignore, by what they set."""
@@ -162,7 +163,9 @@ def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
     # An action without its group, or an option without its dashes, is surely what was meant.
     own = [each for each in (*commands, *options) if each.split()[-1].removeprefix("--") == name]
     alike = [each for each in first_words(commands) if each[0] == name[:1]]
-    hint = did_you_mean(name, own, limit=3, cutoff=0.0) or did_you_mean(name, alike, ".")
+    hint = did_you_mean(name, own, limit=3, cutoff=0.0) or did_you_mean(
+        name, alike, HABIT.get(name, ".")
+    )
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
         f" to start a conversation with it: nanocoder chat {quoted};"
