@@ -131,6 +131,5 @@ def compile_evil(place: Place, source: Path, *, unchecked: bool) -> None:
 def test_a_lock_names_the_libraries(place: Place) -> None:
     lock = json.loads((place.home / ".config/nanocoder/plugins.lock").read_text())
     core = {folder.name for folder in (ROOT / "core").glob("nanocoder-*")}
-    brought = {"command-call", "nanocoder-kit-table"}  # the place's own
-    assert set(lock["plugins"]) == {*core, *brought, "nanocoder-kit-greeting", "tool-greet"}
+    assert set(lock["plugins"]) == {*core, "nanocoder-kit-greeting", "tool-greet"}
     assert "Everything installed matches the lock." in place.synced
