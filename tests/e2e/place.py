@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Place:
-    """A virtual environment with the core family, `call`, and what a test installs, and a home."""
+    """A virtual environment with nanocoder's core family and what a test installs, and a home."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -25,11 +25,10 @@ class Place:
         venv.create(self.venv, with_pip=False)
         major, minor = sys.version_info[:2]
         self.site = self.venv / f"lib/python{major}.{minor}/site-packages"
-        # What the core needs is found, but no other plugin of ours.
+        # What the core needs is found, but no plugin of ours.
         (self.site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
         for distribution in sorted(ROOT.glob("core/nanocoder-*")):
             self.bring(distribution.name)
-        self.bring("nanocoder-command-call")
 
     def install(
         self, name: str, files: dict[str, str], plugin: str = "", requires: tuple[str, ...] = ()

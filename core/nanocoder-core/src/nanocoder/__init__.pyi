@@ -98,7 +98,6 @@ from nanocoder.session.installed import idle_policies as idle_policies
 from nanocoder.session.installed import misspelt as misspelt
 from nanocoder.session.installed import remarks as remarks
 from nanocoder.session.installed import start_notices as start_notices
-from nanocoder.session.installed import why_not_offered as why_not_offered
 from nanocoder.session.models import Chosen as Chosen
 from nanocoder.session.models import choose_model as choose_model
 from nanocoder.session.models import key_source as key_source
@@ -106,7 +105,6 @@ from nanocoder.session.models import open_provider as open_provider
 from nanocoder.session.models import refuse_unknown_price as refuse_unknown_price
 from nanocoder.session.models import usable as usable
 from nanocoder.session.session import Session as Session
-from nanocoder.tools.outcome import verdict_data as verdict_data
 from nanocoder.tools.session_info import CallLimit as CallLimit
 from nanocoder.tools.session_info import ChildSession as ChildSession
 from nanocoder.tools.session_info import SessionInfo as SessionInfo

@@ -17,8 +17,16 @@ SESSION: Final = (
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
 )
+CALL: Final = (
+    Argument("tool", "the tool's name", completes="tools"),
+    Argument("arguments", "its arguments as JSON", count="?", default="{}"),
+    *SESSION,
+)
 _rival: Final = partial(Argument, rival_group="resume")
 _resuming: Final = partial(_rival, constant="last", target="resume")
+EPHEMERAL: Final = _rival(
+    "--ephemeral", "keep nothing of this session", kind="flag", constant="memory", target="store"
+)
 RESUME: Final = (
     _resuming(("-c", "--continue"), "continue this directory's last session", kind="flag"),
     _resuming(
@@ -28,13 +36,7 @@ RESUME: Final = (
         metavar="ID",
         completes="sessions",
     ),
-    _rival(
-        "--ephemeral",
-        "keep nothing of this session",
-        kind="flag",
-        constant="memory",
-        target="store",
-    ),
+    EPHEMERAL,
 )
 VERSION: Final = Argument(("-V", "--version"), "print the version", kind="flag")
 BEFORE_A_COMMAND: Final = (VERSION, *SESSION, *RESUME)
@@ -86,6 +88,9 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         Argument("--set", "use the plugins of one set only", metavar="NAME", default=""),
     ),
     _command(
+        "call", "call one tool, checked as for the model", "run:call", *CALL, EPHEMERAL, OUTPUT
+    ),
+    _command(
         "tools",
         "list the tools with their risks and costs",
         "listings:tools",
@@ -108,6 +113,15 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "plugins sync", "compare what is installed to the lock", "listings:sync", outside_calls=True
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
+    Command("policy", "show whether a tool call would be allowed, and why"),
+    _command(
+        "policy explain",
+        "show the verdict on a call and its rule",
+        "run:explain",
+        *CALL,
+        Argument("--agent", "as a sub-agent with this profile", metavar="NAME", default=""),
+        OUTPUT,
+    ),
     Command("config", "show and change the configuration"),
     _command(
         "config show", "every value and where it comes from", "listings:settings", OUTPUT, DIRECTORY

@@ -202,11 +202,6 @@ class Host:
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
-    def obey_signal(self, session: "Session") -> None:
-        """Interrupt *session* if a signal came: it may have come just before its work began."""
-        if self.signals.number:
-            stop(session, self.signals.number)
-
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 

@@ -1,25 +1,40 @@
-"""What works on prompts: `nanocoder run` and `chat`."""
+"""What opens a session: `nanocoder run`, `chat`, `call`, and `policy explain`."""
 
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nanocoder_console import answers, complain, print_line, prompt_of
-from nanocoder_schema import for_terminal
+from attrs import evolve
+from nanocoder_console import (
+    Signals,
+    answers,
+    complain,
+    print_json,
+    print_line,
+    print_table,
+    prompt_of,
+)
+from nanocoder_schema import for_terminal, parse_json
 
-from nanocoder.cli.host import Host
-from nanocoder.errors import UsageError
+from nanocoder.cli.host import Host, stop
+from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
-from nanocoder.session.installed import find_offer
+from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
+from nanocoder.tools.outcome import verdict_data
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event
+from nanocoder.values import Event, ToolCall, Verdict
 from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
+REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
+EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
+"""By error class; whatever else goes wrong is 1."""
+AN_OBJECT = """a JSON object, as in '{"path": "a.py"}'"""
+UNKNOWN = "no plugin that is installed or known has it; `nanocoder tools` lists the tools"
 
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
@@ -42,7 +57,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
             ) as session:
                 events = _events(host, session, arguments.schema, prompt, typed)
                 display = _open_display(host, screen, session.info)
-                _show(session, events, display, host)
+                _show(session, events, display, host.signals)
     except Exception as error:
         if display is None:  # else it has shown the report
             print_failure(error, arguments.output)
@@ -73,10 +88,11 @@ def _events(host: Host, session: Session, schema: Any, prompt: str, typed: str |
     return offer[1].open(session.info, None).run(session, schema, prompt, typed)
 
 
-def _show(session: Session, events: Iterable[Event], display: Display, host: Host) -> None:
+def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
     try:
         for event in events:
-            host.obey_signal(session)
+            if signals.number:  # it may have come just before the run began
+                stop(session, signals.number)
             display.show(event)
     except Exception as error:
         session.report.fail(error)
@@ -141,3 +157,89 @@ class AnswerOnly:
         if self._ends_open:
             print_line()
         self._ends_open = False
+
+
+def call(arguments: argparse.Namespace, host: Host) -> int:
+    """Run one call and print its result; a refusal by policy is exit code 6."""
+    values = _parsed(arguments.arguments)
+    interactive = host.is_interactive and arguments.output == "text"
+    with host.signals as signals:
+        with host.session(output=arguments.output, interactive=interactive) as session:
+            for last in session.call(arguments.tool, values):
+                if last.kind == "notice":
+                    host.say(last.data["text"])
+                if signals.number:  # it may have come just before the call began
+                    stop(session, signals.number)
+        _show_result(last.data, session, arguments)
+    for report in host.plugins.reports:
+        complain(str(report))
+    if last.data["error_class"] == Cancelled.error_class and signals.number:
+        return signals.exit_code
+    return EXIT_CODES.get(last.data["error_class"], 1)
+
+
+def explain(arguments: argparse.Namespace, host: Host) -> int:
+    """Judge the call as a session would, without running it."""
+    values = _parsed(arguments.arguments)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        explained = ToolCall("explained", tool.name, values)
+        info = evolve(session.info, agent=arguments.agent)
+        judged, verdict, votes, rewritten_by = session.approvals.judge(explained, tool, info)
+        rows = [_verdict_row(host, each) for each in votes]
+    changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
+    if arguments.output == "json":
+        print_json({"tool": tool.name, **changed, **_verdict_row(host, verdict), "verdicts": rows})
+        return 0
+    print_line(f"{verdict.decision}: {verdict.reason}")
+    if rewritten_by:
+        print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
+    if verdict.sandbox:
+        print_line("only in a sandbox")
+    if verdict.persons > 1:
+        print_line(f"by {verdict.persons} different people")
+    head = ["plugin", "version", "decision", "rule", "source", "layer", "reason"]
+    if all(row["reason"] in verdict.reason for row in rows):
+        head.pop()  # they stand above
+    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in head] for row in rows]
+    print_table(head, cells)
+    return 0
+
+
+def _verdict_row(host: Host, verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its plugin's version, and the file, line and layer of its rule."""
+    entry = host.plugins.entries.get(verdict.plugin)
+    is_setting = verdict.source.startswith("plugins.")
+    where = host.config.where(verdict.source, host.settings_classes()) if is_setting else None
+    layer = getattr(verdict.source, "layer", "")  # a policy may know it of a rule
+    place = {"source": str(where), "layer": where.layer} if where else {"layer": layer}
+    return {**verdict_data(verdict), "version": entry.version if entry else VERSION, **place}
+
+
+def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
+    if arguments.output == "json":
+        answers().write(json.dumps(data) + "\n")
+        return
+    if data["status"] == "ok":
+        sys.stdout.write(for_terminal(data["output"]).rstrip("\n") + "\n")
+        return
+    if data["metadata"].get("error"):
+        complain(data["output"])
+    else:  # what the tool itself has to say
+        sys.stderr.write(for_terminal(data["output"]).rstrip("\n") + "\n")
+    is_unknown = data["error_class"] == UnknownTool.error_class
+    if is_unknown and not session.plugins.why_missing(arguments.tool):
+        complain(why_not_offered(session.plugins, "tools", arguments.tool) or UNKNOWN)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Read the JSON object of arguments; raises UsageError."""
+    try:
+        values = parse_json(text) if text.strip() else {}
+    except BadArguments as error:
+        problem = str(error).removeprefix("invalid JSON: ")
+        raise UsageError(f"the arguments are not JSON: {problem}; write {AN_OBJECT}") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"the arguments must be {AN_OBJECT}, not {text!r:.80}")
+    return values
