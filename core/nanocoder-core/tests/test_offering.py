@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from nanocoder import Effect, Param, ToolResult, hookimpl, tool
-from nanocoder_testing import Scripted, play
+from nanocoder_testing import Scripted, opened, play
 
 
 def reading(name, **fields):
@@ -37,6 +37,17 @@ def asked(tmp_path, *turns, **options):
     """Play *turns* and return the requests that were made."""
     plugins = {"tools": Tools(), **options.pop("plugins", {})}
     return play(tmp_path, [*turns, "Done."], plugins=plugins, **options).model.requests
+
+
+def test_a_small_model_gets_the_files_that_were_typed_and_none_that_an_added_text_names(tmp_path):
+    (tmp_path / "a.txt").write_text("A")
+    (tmp_path / "b.txt").write_text("B")
+    model = Scripted(["Done."], profile="small")
+    with opened(tmp_path, model=model) as (session, _):
+        list(session.run("It printed b.txt\n\nread a.txt", typed="read a.txt"))
+    text = model.requests[0].messages[0].text
+    assert text.endswith("It printed b.txt\n\nread a.txt")
+    assert "b.txt now reads" not in text
 
 
 def test_all_tools_are_listed_and_a_tool_knows_them(tmp_path):

@@ -320,6 +320,23 @@ def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, s
     assert "a brother" not in last.text
 
 
+@pytest.mark.contract("N2")
+def test_a_small_model_gets_a_mentioned_file_once_and_what_was_typed_last(chat, workspace, state):
+    script = workspace / "small.json"
+    script.write_text(json.dumps({"turns": [HI], "profile": "small"}))
+    talk = chat(env={"NANOCODER_MODEL": f"scripted/{script}"})
+    talk.type("!echo ran hello.py").see("ran hello.py").see("ask · ")
+    talk.type("what is in @hello.py?").see("Hello there.")
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    records = map(json.loads, journal.read_text().splitlines())
+    messages = [record["data"] for record in records if record["kind"] == "message"]
+    text = messages[0]["text"]
+    assert text.count("print('hello')") == 1
+    assert text.index("ran hello.py") < text.index("File hello.py:") < text.index("what is in")
+    assert text.endswith("what is in @hello.py?")
+    assert messages[0]["typed"] == "what is in @hello.py?"
+
+
 def test_a_cleared_session_can_be_resumed_by_its_id(chat):
     talk = chat(HI, {"text": "Still here."}).type("first words").see("Hello there.")
     talk.type("/clear").see("Ctrl-D leaves", times=2).type("/sessions").see("1  first words")

@@ -255,11 +255,12 @@ class Conversation:
         prompt = attach_files(
             named.typed, self.session, show, lambda text: screen.say(text, "yellow")
         )
-        text = prompt.text + named.text
+        own, below = typed.text, prompt.text.removeprefix(typed.text) + named.text
         if typed.command:  # what was attached below it comes from other files, and is not run
-            own = run_shell_parts(typed.text, partial(run_command, self.session, show))
-            text = own + text.removeprefix(typed.text)
-        text = "\n\n".join([*self._news, text])
+            own = run_shell_parts(own, partial(run_command, self.session, show))
+        # The request comes last: a small model takes what follows it for the request.
+        files = [below.removeprefix("\n\n")] if below else []
+        text = "\n\n".join([*self._news, *files, own])
         self._news.clear()
         attachments = prompt.attachments + named.attachments
         run = self.session.run(text, attachments=attachments, typed=typed.command or typed.text)

@@ -64,7 +64,7 @@ class Run:
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
         if info.profile == "small":
-            text = for_small_model(message.text, self._small_file, info.mode)
+            text = for_small_model(message.text, typed, self._small_file, info.mode)
             message = evolve(message, text=text, typed=typed)
         yield conversation.add(message)
         clock = self._start_clock()

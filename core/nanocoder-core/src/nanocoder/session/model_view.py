@@ -175,14 +175,15 @@ def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
     return "\n\n".join([*parts, *additions])
 
 
-def for_small_model(text: str, read: Callable[[str], str], mode: Mode) -> str:
+def for_small_model(text: str, typed: str, read: Callable[[str], str], mode: Mode) -> str:
     """Return a request as a small model gets it.
 
-    The files that it names stand before it, whole when they are small: the best single help for a
-    small model. *read* returns a file's content, or nothing. In plan mode what the model would
-    forget otherwise comes last.
+    The files that a person names in what was *typed* stand before it, whole when they are small:
+    the best single help for a small model. Files that were added to it are there already. *read*
+    returns a file's content, or nothing. In plan mode what the model would forget otherwise comes
+    last.
     """
-    files = ((path, read(path)) for path in named_files(text))
+    files = ((path, read(path)) for path in named_files(typed))
     parts = [f"The file {path} now reads:\n```\n{body}\n```\n\n" for path, body in files if body]
     return "".join([*parts, text, PLAN_LAST if mode is Mode.PLAN else ""])
 
