@@ -38,6 +38,21 @@ def test_a_call_that_needs_approval_shows_a_preview_and_runs_when_approved(run, 
     assert (workspace / "new.py").read_text() == "x = 1\n"
 
 
+def test_a_call_for_two_people_is_refused_after_the_only_one_at_a_terminal(
+    run, tmp_path, workspace
+):
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        '[plugins.profile-high-control]\nactive = true\npersons = 2\ntools = ["write_file"]\n'
+    )
+    talk = run(write(), DONE).see("2 people have to approve it").see(ASKED)
+    talk.type("y").see("a terminal has one person").see("All done.")
+    talk.end()
+    assert talk.text.count("Approve?") == 1
+    assert not (workspace / "new.py").exists()
+
+
 @pytest.mark.contract("NT-45")
 def test_a_call_that_only_reads_asks_nobody(run):
     talk = run(call("read_file", path="hello.py"), DONE)

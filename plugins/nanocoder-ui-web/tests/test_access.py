@@ -127,10 +127,10 @@ def test_a_link_that_was_not_used_in_time_works_no_more():
 def test_a_key_is_compared_as_a_whole():
     access = Access()
     key = access.exchange(access.invite())
-    assert access.has(key)
-    assert not access.has("")
-    assert not access.has(key[:-1])
-    assert not access.has(f"{key}\u00e9")
+    assert access.browser(key)
+    assert not access.browser("")
+    assert not access.browser(key[:-1])
+    assert not access.browser(f"{key}\u00e9")
 
 
 @pytest.mark.parametrize(

@@ -193,15 +193,38 @@ def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, n
     server = web({"calls": [WRITE]}, {"text": "Done."})
     server.login()
     server.post("prompt", text="Write a file")
-    last = 0
-    for name in names:
-        question = question_of(server, last)
-        last = question["number"]
-        answer = {"question": question["question"], "digest": question["digest"]}
-        server.post("answer", **answer, approved=True, actor=name)
+    first = question_of(server)
+    answer = {"question": first["question"], "digest": first["digest"], "approved": True}
+    server.post("answer", **answer, actor=names[0])
+    question = question_of(server, first["number"])
+    answer = {"question": question["question"], "digest": question["digest"], "approved": True}
+    again = server.post("answer", **answer, actor=names[1])  # another name makes no other person
+    assert again.status_code == 400
+    assert "this browser has approved the call already" in again.json()["error"]
+    assert server.login(server.post("invite").json()["token"]).is_success
+    assert server.post("answer", **answer, actor=names[1]).is_success
     server.until("finished")
     assert "approved by Ann" in question["facts"]
     assert (nanocoder.cwd / "a.txt").exists() == is_written
+
+
+def test_the_first_person_may_still_refuse_what_waits_for_the_second(web, nanocoder):
+    config = nanocoder.home / ".config" / "nanocoder" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        '[plugins.profile-high-control]\nactive = true\npersons = 2\ntools = ["write_file"]\n'
+    )
+    server = web({"calls": [WRITE]}, {"text": "Done."})
+    server.login()
+    server.post("prompt", text="Write a file")
+    question, last = None, 0
+    for is_yes in (True, False):
+        question = question_of(server, last)
+        last = question["number"]
+        answer = {"question": question["question"], "digest": question["digest"]}
+        assert server.post("answer", **answer, approved=is_yes, actor="Ann").is_success
+    server.until("finished")
+    assert not (nanocoder.cwd / "a.txt").exists()
 
 
 def test_enter_in_the_terminal_makes_a_link_for_a_tab_that_was_closed(web):

@@ -22,6 +22,10 @@ from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 T = TypeVar("T")
 
+ALONE: Final = (
+    "another person has to approve this call, too, and a terminal has one person;"
+    " `nanocoder web` gives each person a browser"
+)
 YES: Final = ("y", "yes")
 NO: Final = ("n", "no")
 EDIT: Final = ("e", "edit")
@@ -256,6 +260,10 @@ def ask(
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return None
     terminal = Terminal.of_process()
+    if login_name().casefold() in map(str.casefold, request.approved_by):
+        # Asking the same person again would look like a question that came twice.
+        terminal.write(add_bar(message_rows([ALONE], terminal.width - 2), request, terminal))
+        return ApprovalAnswer(request.id, request.digest, approved=False, reason=ALONE)
     requests = [evolve(request, group=()), *request.group]
     questions = [
         _OpenRequest(each, terminal, Draft(each.call.arguments), cancelled, sandbox=sandbox)

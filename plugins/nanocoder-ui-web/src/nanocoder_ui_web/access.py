@@ -30,6 +30,8 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 BEARER: Final = "Bearer "
+BROWSER: Final = "nanocoder.browser"
+"""Where a request has the number of its browser."""
 MAX_BODY_BYTES: Final = 4_194_304
 LINK_S: Final = 600.0
 """How long a link can be used that was not used yet."""
@@ -45,7 +47,7 @@ class Access:
         self._now = now
         self._lock = threading.Lock()
         self._tokens: dict[str, float] = {}
-        self._keys: set[str] = set()
+        self._keys: dict[str, int] = {}
 
     def invite(self) -> str:
         """Return a new token for one browser."""
@@ -61,13 +63,13 @@ class Access:
             unused = _among(token, self._tokens)
             if unused is None or self._tokens.pop(unused) < self._now():
                 return None
-            self._keys.add(key)
+            self._keys[key] = len(self._keys) + 1
         return key
 
-    def has(self, key: str) -> bool:
-        """Tell whether *key* is the key of a browser."""
+    def browser(self, key: str) -> int:
+        """Return the number of the browser that has *key*; 0 if none has."""
         with self._lock:
-            return _among(key, self._keys) is not None
+            return self._keys.get(_among(key, self._keys) or "", 0)
 
 
 def _among(text: str, secret_texts: Iterable[str]) -> str | None:
@@ -114,7 +116,8 @@ class Guard:
             scheme, key = headers.get("authorization", "")[: len(BEARER)], ""
             if scheme == BEARER:
                 key = headers["authorization"].removeprefix(BEARER)
-            if not self._access.has(key):
+            scope[BROWSER] = self._access.browser(key)
+            if not scope[BROWSER]:
                 return "open this page with a new link: the terminal shows how", 401
         return "", 0
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from nanocoder_ui_web.access import Access, Guard
+from nanocoder_ui_web.access import BROWSER, Access, Guard
 from nanocoder_ui_web.conversation import Conversation
 from nanocoder_ui_web.feed import Feed
 from nanocoder_ui_web.questions import LateError, Questions
@@ -58,7 +58,8 @@ def _action(act: Act) -> Callable[[Request], Awaitable[Response]]:
 
     async def respond(request: Request) -> Response:
         try:
-            values = _object(parse_json((await request.body()).decode("utf-8")), "body")
+            sent = _object(parse_json((await request.body()).decode("utf-8")), "body")
+            values = {**sent, BROWSER: request.scope.get(BROWSER, 0)}
             # What it does may wait for the session; the other browsers go on meanwhile.
             return JSONResponse(await run_in_threadpool(act, values) or {})
         except (UsageError, BadArguments, UnicodeDecodeError) as error:

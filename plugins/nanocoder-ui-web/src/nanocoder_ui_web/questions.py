@@ -5,11 +5,24 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import define
-from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, SessionInfo, hookimpl
+from nanocoder import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Cancel,
+    Question,
+    SessionInfo,
+    UsageError,
+    hookimpl,
+)
 
+from nanocoder_ui_web.access import BROWSER
 from nanocoder_ui_web.entries import approval_entry, question_entry
 from nanocoder_ui_web.feed import Feed
 
+SAME_BROWSER: Final = (
+    "this browser has approved the call already; another person has to, in a browser of their own"
+    " (the terminal makes a link for it)"
+)
 LATE: Final = "this question is not open any more: it was answered, took too long, or was stopped"
 
 
@@ -19,9 +32,13 @@ class LateError(Exception):
 
 @define(eq=False)
 class _Open:
-    """A question that waits; *over* is set when there is an answer, or none will come."""
+    """A question that waits; *over* is set when there is an answer, or none will come.
+
+    Browsers that are *barred* can only refuse.
+    """
 
     over: Cancel
+    barred: frozenset[int] = frozenset()
     answer: Mapping[str, Any] | None = None
 
 
@@ -33,15 +50,21 @@ class Questions:
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._count = 0
+        self._approvers: dict[tuple[str, str], frozenset[int]] = {}
 
     def approve(
         self, request: ApprovalRequest, session: SessionInfo, cancelled: Cancel
     ) -> ApprovalAnswer | None:
-        """Ask whether a call may run; None without an answer in time."""
-        entry = approval_entry(request, session)
-        answer = self._put(request.id, entry, request.timeout_s, cancelled)
+        """Ask whether a call may run; None without an answer in time.
+
+        Where a call needs several people, each of them approves it in a browser of their own.
+        """
+        entry, call = approval_entry(request, session), (request.call.id, request.digest)
+        before = self._approvers.get(call, frozenset()) if request.approved_by else frozenset()
+        answer = self._put(request.id, entry, request.timeout_s, cancelled, before)
         if answer is None:
             return None
+        self._approvers[call] = before | {answer[BROWSER]}
         return ApprovalAnswer(
             id=request.id,
             digest=str(answer.get("digest", "")),
@@ -63,19 +86,27 @@ class Questions:
         return text if isinstance(text, str) else None
 
     def answer(self, name: str, values: Mapping[str, Any]) -> None:
-        """Take the answer of a browser to the question *name*; raises LateError."""
+        """Take the answer of a browser to the question *name*; raises LateError, UsageError."""
         with self._lock:
-            question = self._open.pop(name, None)
+            question = self._open.get(name)
             if question is None:
                 raise LateError(LATE)
+            if values[BROWSER] in question.barred and values.get("approved") is True:
+                raise UsageError(SAME_BROWSER)
+            del self._open[name]
             question.answer = values
         question.over.set("answered")
 
     def _put(
-        self, name: str, entry: Mapping[str, Any], timeout_s: float, cancelled: Cancel
+        self,
+        name: str,
+        entry: Mapping[str, Any],
+        timeout_s: float,
+        cancelled: Cancel,
+        barred: frozenset[int] = frozenset(),
     ) -> Mapping[str, Any] | None:
         """Show a question until it is answered; return the answer."""
-        question = _Open(Cancel(cancelled))
+        question = _Open(Cancel(cancelled), barred)
         with self._lock:
             self._open[name] = question
         number = self._feed.add("question", {"question": name, **entry})
