@@ -56,8 +56,6 @@ def test_the_smallest_example_from_a_prompt_to_an_answer_runs():
     assert "contrib/examples/open_session.py" in page
 
 
-@pytest.mark.contract("NT-82")
-@pytest.mark.contract("NT-84")
 @pytest.mark.contract("NT-89")
 def test_the_page_for_operators_has_a_canary_a_way_back_and_a_check_under_load():
     text = (DOCS / "how-to/operate.md").read_text(encoding="utf-8")
