@@ -71,8 +71,7 @@ def words_of(text: str, first: Iterable[str]) -> list[str]:
     A list that is too long has one more word than `MAX_WORDS`.
     """
     words = dict.fromkeys(first)
-    for spelling in spellings(text) if compile_once(_SPACED).search(text) else ():
-        words.update((token.word, None) for token in tokens(spelling) if not token.computed)
+    words.update(dict.fromkeys(_plain_tokens(text)))
     for word in list(words):
         words.update(dict.fromkeys(paths_in(word)))
         words.update(dict.fromkeys(_spelled_out(word)))
@@ -80,6 +79,14 @@ def words_of(text: str, first: Iterable[str]) -> list[str]:
             break
     words.pop("", None)
     return list(words)[: MAX_WORDS + 1]
+
+
+@remember
+def _plain_tokens(text: str) -> tuple[str, ...]:
+    """Return the words of *text*, quotes removed, that are known before it runs."""
+    readings = spellings(text) if compile_once(_SPACED).search(text) else ()
+    each = (token for reading in readings for token in tokens(reading))
+    return tuple(dict.fromkeys(token.word for token in each if not token.computed))
 
 
 def names_something(word: str) -> bool:

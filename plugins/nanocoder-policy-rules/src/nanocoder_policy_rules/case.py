@@ -18,6 +18,7 @@ from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL, fold_path
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
+from nanocoder_policy_rules.writing_rules import changed_places
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -85,6 +86,11 @@ class Case:
     def brought(self) -> Brought:
         """The first protected name that comes along with a folder that the command copies."""
         return brought_along(self.text, self.places, self.reach)
+
+    @cached_property
+    def changed(self) -> "tuple[list[ResolvedPath], set[str]]":
+        """What the command changes, and all names of it as rules compare them."""
+        return changed_places(self)
 
     @cached_property
     def keeps_paths(self) -> bool:

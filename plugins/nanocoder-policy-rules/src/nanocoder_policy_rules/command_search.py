@@ -7,12 +7,12 @@ name that a command computes when it runs is not in the text: the answer to that
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from nanocoder_policy_rules import code_runners
 from nanocoder_policy_rules.computed_words import (
@@ -54,6 +54,7 @@ _PLAIN: Final = frozenset(
     )
 )
 
+R = TypeVar("R")
 _COPIES: Final = frozenset(("cp", "ln", "mv"))
 _RECURSIVE: Final = frozenset(("rm", "cp"))  # to them -R is -r
 _INSTALLED = r"/(?:[^/]+/)*s?bin/[^/]+"
@@ -114,6 +115,16 @@ class Text:
         self.text = text
         # After an alias or a copy, the first word of a command no longer tells which program runs.
         self._simples = simples if replace_aliases(text) == text else None
+        self._answers: dict[object, object] = {}
+
+    def once(self, question: "Callable[[Text], R]") -> R:
+        """Return the answer to a question about nothing but this text, which is asked once.
+
+        A text is kept from one call to the next, so what depends on files is no such question.
+        """
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("R", self._answers[question])
 
     @cached_property
     def scripts(self) -> list[list[Segment]]:

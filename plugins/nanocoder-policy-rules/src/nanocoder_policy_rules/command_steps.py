@@ -8,7 +8,7 @@ from nanocoder import Decision, Verdict
 
 from nanocoder_policy_rules import rules, shell, unproven
 from nanocoder_policy_rules.blocklist import describe_damage
-from nanocoder_policy_rules.command_search import Match
+from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.reading_commands import (
@@ -51,8 +51,7 @@ def ask_about_lasting(case: "Case") -> Verdict | None:
     """Ask about pushes and deleted branches in every mode, unless a rule allowed them."""
     if not case.started:
         return None
-    deeds = (deed for words, deed in _LASTING.items() if case.text.match(words) is Match.YES)
-    if deed := next(deeds, ""):
+    if deed := case.text.once(_lasting_deed):
         rule_words = next(words for words, each in _LASTING.items() if each == deed)
         advice = f'allow = ["bash({" ".join(rule_words)} *)"] in {_TABLE} allows it'
     elif deed := case.removal.empties(case.text):
@@ -61,6 +60,11 @@ def ask_about_lasting(case: "Case") -> Verdict | None:
         return None
     reason = f"this {deed}, which needs your approval in every mode; {advice}"
     return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT)
+
+
+def _lasting_deed(text: Text) -> str:
+    deeds = (deed for words, deed in _LASTING.items() if text.match(words) is Match.YES)
+    return next(deeds, "")
 
 
 def allow_reading(case: "Case") -> Verdict | None:

@@ -22,7 +22,8 @@ def forbids(rule: Rule, case: "Case") -> Match:
     if not rule.pattern:
         return Match.YES
     match = case.text.match(rule.words) if case.started else Match.NO
-    if match is Match.YES or case.command:
+    # A rule for commands says nothing about the other arguments of a tool that runs one, too.
+    if match is Match.YES or case.command or not rule.names(case.call.name):
         return match
     return max(match, Match.YES if _names_argument(rule, case) else Match.NO)
 

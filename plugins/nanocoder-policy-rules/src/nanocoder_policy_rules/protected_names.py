@@ -66,7 +66,7 @@ def _protected_word(case: "Case") -> Verdict | None:
 def _protected_target(case: "Case") -> Verdict | None:
     """Look for a command that changes git's directory, or a program that is installed."""
     entered = case.places.directories
-    for number, target in enumerate(dict.fromkeys(written_files.targets(case.text))):
+    for number, target in enumerate(written_files.targets(case.text)):
         if number > MAX_PLACES:
             text = shell.clip_line(case.started)
             return _ask_person(case, repr(text), "it changes too many files to check each")

@@ -334,7 +334,7 @@ def could_lead(word: str, folder: str) -> bool:
     """Tell whether a word could be a path: it exists, or its name may be protected."""
     if compile_once(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
         return True
-    return os.path.lexists(os.path.join(folder, word))
+    return os.path.lexists(f"{folder}/{word}")
 
 
 def folders_below(top: str, *, hidden: bool) -> Iterator[tuple[str, list[str], bool]]:

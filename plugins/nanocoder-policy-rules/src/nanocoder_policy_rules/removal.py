@@ -46,6 +46,10 @@ class Extent(IntEnum):
     SYSTEM = 3  # or a home, or all of the disk
 
 
+def _may_remove(text: Text) -> bool:
+    return not _REMOVING.isdisjoint(word.rpartition(".")[2] for word in text.words)
+
+
 class Removal:
     """Judges what commands remove that start in *directory*; *root* is the workspace."""
 
@@ -65,8 +69,7 @@ class Removal:
         return next(deeds, "")
 
     def _deeds(self, text: Text) -> Iterator[tuple[str, Extent]]:
-        programs = (word.rpartition(".")[2] for word in text.words)
-        if not _REMOVING.isdisjoint(programs):
+        if text.once(_may_remove):
             for script in text.scripts:
                 yield from self._in_script(script)
 

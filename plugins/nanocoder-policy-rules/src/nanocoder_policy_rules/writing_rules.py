@@ -19,11 +19,16 @@ def rule_for_changes(book: "RuleBook", case: "Case") -> "Rule | None":
     """Return the rule of *book* about a path that the command of a call changes."""
     if not case.started or not book.keeps_from_writing or case.is_safe:
         return None
-    places = list(_changed(case))
-    names = {rules.fold_path(name) for place in places for name in place.names}
+    places, names = case.changed
     selected = book.about_writing(names) if places else ()
     holding = (rule for rule in selected if rule.holds(case.session, case.mode))
     return next((rule for rule in holding if _names_any(rule, places, names)), None)
+
+
+def changed_places(case: "Case") -> "tuple[list[ResolvedPath], set[str]]":
+    """Return what the command of a call changes, and all names of it as rules compare them."""
+    places = list(_changed(case))
+    return places, {rules.fold_path(name) for place in places for name in place.names}
 
 
 def _changed(case: "Case") -> "Iterable[ResolvedPath]":

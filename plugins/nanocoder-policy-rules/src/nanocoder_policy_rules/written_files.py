@@ -52,8 +52,16 @@ class Target(NamedTuple):
         return self.program not in _ONLY_GIT and (self.program != "mv" or self.is_end)
 
 
-def targets(text: Text) -> Iterator[Target]:
-    """Yield what the commands of *text* change, as far as their words show it."""
+def targets(text: Text) -> tuple[Target, ...]:
+    """Return what the commands of *text* change, as far as their words show it, each once."""
+    return text.once(_targets)
+
+
+def _targets(text: Text) -> tuple[Target, ...]:
+    return tuple(dict.fromkeys(_each_target(text)))
+
+
+def _each_target(text: Text) -> Iterator[Target]:
     yield from (Target(word, "") for word in _outputs(text.text))
     if _WRITERS.isdisjoint(text.words):
         return
