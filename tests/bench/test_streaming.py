@@ -23,8 +23,9 @@ def test_a_long_reply_is_held_once_and_nothing_grows_with_its_pieces():
     assert held["text"] > 3 * MEGABYTE
     # A second copy would grow by three quarters of the text.
     assert held["end"] - held["quarter"] < 0.3 * held["text"]
-    # Once more while it is joined, or written to the journal; some modules are imported late.
-    assert held["peak"] - held["end"] < 2.6 * held["text"]
+    # The text, and once more while it is joined, and while each of two records of the journal is
+    # written; some modules are imported late. Another copy at the same time would make it 3.
+    assert held["peak"] - held["end"] < 2.4 * held["text"]
 
 
 @pytest.mark.timeout(300)
