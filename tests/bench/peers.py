@@ -10,7 +10,9 @@ it can change the task's folder alone. Tokens are counted by the server, for all
 
 Tasks are taken evenly from the suites: every fourth one, say. `DIR/AGENT/results.jsonl` has a line
 for each, as `nanocoder eval` writes it, so `nanocoder eval compare` shows two agents beside each
-other. A run goes on where it was ended.
+other. What has a result is passed over, so several sittings in one DIR add up, also those with
+other numbers of tasks. At the end, and alone with `--table`, the figures of all sittings are
+printed, with the number of tasks n in each cell.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
+from nanocoder_files import replace_file
 from nanocoder_kit_batch.suites import SuiteTask
 
 SERVER = Path(__file__).parents[1] / "e2e/llama_server.py"
@@ -244,36 +247,74 @@ def served(weights: Path, threads: int) -> Iterator[str]:
             server.stdin.close()
 
 
+def results_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the results of one agent; a line that a kill cut off is left out."""
+    path = folder / "results.jsonl"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def table(results: Path) -> str:
+    """Return the figures of all agents with results, as a table with a row for each suite."""
+    lines = ["| agent | suite | solved | tokens a task | seconds a task |", "|---|---|---|---|---|"]
+    for folder in sorted(path.parent for path in results.glob("*/results.jsonl")):
+        rows = results_of(folder)
+        for suite in sorted({row["id"].partition("/")[0] for row in rows}):
+            own = [row for row in rows if row["id"].startswith(f"{suite}/")]
+            lines += [_row(folder.name, suite, own)]
+    return "\n".join(lines)
+
+
+def _row(agent: str, suite: str, rows: Sequence[dict[str, Any]]) -> str:
+    number = len(rows)
+    tokens = sum(sum(row["usage"].values()) for row in rows) / number
+    seconds = sum(row["seconds"] for row in rows) / number
+    solved = sum(bool(row["checked"]) for row in rows)
+    cells = [
+        f"{solved} of {number}",
+        f"{tokens:,.0f} (n = {number})",
+        f"{seconds:.0f} (n = {number})",
+    ]
+    return f"| {' | '.join([agent, suite, *cells])} |"
+
+
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("agents", nargs="*", default=[*AGENTS], metavar="AGENT")
-    parser.add_argument("--weights", type=Path, required=True, help="the model, a GGUF file")
+    parser.add_argument("--weights", type=Path, help="the model, a GGUF file")
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--tools", type=Path, required=True, help="the peers' environments")
+    parser.add_argument("--tools", type=Path, help="the peers' environments")
+    parser.add_argument("--table", action="store_true", help="only print what is there")
     parser.add_argument("--everyday", type=int, default=40)
     parser.add_argument("--humaneval", type=int, default=164)
     parser.add_argument("--threads", type=int, default=2, help="of the server")
     parser.add_argument("--limit", type=float, default=120, help="seconds for a task")
     options = parser.parse_args()
+    if options.table:
+        print(table(options.results))
+        return
+    if options.weights is None or options.tools is None:
+        parser.error("--weights and --tools are needed for new results")
     options.tools = options.tools.absolute()
     tasks = [*tasks_of("everyday", options.everyday), *tasks_of("humaneval", options.humaneval)]
     with served(options.weights, options.threads) as address:
         for name, task in tasks:  # task by task, so that an early end has the same for all
             for agent in options.agents:
                 keep(options.results / agent, agent, name, task, address, options)
+    print(table(options.results))
 
 
 def keep(folder: Path, agent: str, name: str, task: SuiteTask, address: str, options: Any) -> None:
     """Do one task that has no result yet, and keep its line."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "results.jsonl"
-    rows = path.read_text().splitlines() if path.exists() else []
-    if any(json.loads(row)["id"] == f"{name}#1" for row in rows):
+    rows = results_of(folder)
+    if any(row["id"] == f"{name}#1" for row in rows):
         return
     result = attempt(agent, name, task, address, options)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(result) + "\n")
+    # Anew, and in one step: a line that a kill cut off does not stay in the file.
+    lines = "".join(json.dumps(row) + "\n" for row in [*rows, result])
+    replace_file(folder / "results.jsonl", lines.encode())
     mark = "solved" if result["checked"] else "-"
     tokens = sum(result["usage"].values())
     print(f"{name:34} {agent:15} {mark:7} {tokens:6} tokens {result['seconds']:6.1f} s", flush=True)
