@@ -102,20 +102,22 @@ _PROTECTED: dict[Protection, str] = {
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
 _PRE_COMMIT = ".pre-commit"
 _EDITOR_ENDS = (".code-workspace", ".sublime-project")
-_VENV = frozenset(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"))
+_VENV = dict.fromkeys(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"), PROGRAM)
 # The names that are protected in a directory of some name. That directory is protected, too: one
 # that is moved to its place brings them along.
-_PAIRS: dict[str, tuple[frozenset[str], Protection]] = {
-    ".cargo": (frozenset(("bin", "config", "config.toml", "env")), _TOOL),
-    ".yarn": (frozenset(("plugins", "releases")), _TOOL),
-    ".config": (frozenset(("git", "mise", "pip")), _TOOL),
-    ".hg": (frozenset(("hgrc",)), _TOOL),
-    ".local": (frozenset(("bin",)), PROGRAM),
-    "node_modules": (frozenset((".bin",)), PROGRAM),
-    ".venv": (_VENV, PROGRAM),
-    "venv": (_VENV, PROGRAM),
+_PAIRS: dict[str, dict[str, Protection]] = {
+    ".cargo": dict.fromkeys(("bin", "config", "config.toml", "env"), _TOOL),
+    ".yarn": dict.fromkeys(("plugins", "releases"), _TOOL),
+    ".config": {
+        **dict.fromkeys(("git", "mise", "pip"), _TOOL),
+        **dict.fromkeys(("autostart", "environment.d", "fish", "nvim", "systemd"), _LOGIN),
+    },
+    ".hg": {"hgrc": _TOOL},
+    ".local": {"bin": PROGRAM},
+    "node_modules": {".bin": PROGRAM},
+    ".venv": _VENV,
+    "venv": _VENV,
 }
-_LOGIN_FOLDERS = frozenset(("autostart", "environment.d", "fish", "nvim", "systemd"))
 _GIT_NAMES = {".git", "git~1"}
 # Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
@@ -140,14 +142,8 @@ def protection_of(path: str) -> Protection | None:
 
 
 def _paired(names: list[str], index: int) -> Protection | None:
-    name = names[index]
-    if name not in _PAIRS:
-        return None
-    below = names[index + 1 : index + 2]
-    if name == ".config" and below and below[0] in _LOGIN_FOLDERS:
-        return _LOGIN
-    children, protection = _PAIRS[name]
-    return protection if not below or below[0] in children else None
+    children, below = _PAIRS.get(names[index], {}), names[index + 1 : index + 2]
+    return children.get(below[0]) if below else next(iter(children.values()), None)
 
 
 def is_in_venv(name: str) -> bool:

@@ -269,8 +269,6 @@ def recover_all(base: Path, root: Path, own_folders: Iterable[Path]) -> list[str
 
     Returns lines for the person, also about what went wrong.
     """
-    if not base.is_dir():
-        return []
     try:
         lines = recover(base, root)
         if base.is_dir():

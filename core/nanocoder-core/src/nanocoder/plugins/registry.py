@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
-from nanocoder_schema import did_you_mean, problem_of
+from nanocoder_schema import did_you_mean, problem_of, value
 
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import GATES, RANK, STYLES
@@ -26,6 +26,24 @@ DISABLED = "plugins.disable names it"
 DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
 MAX_FAILURES = 5
 """How often a plugin may fail in a session before it is set aside."""
+
+
+@value(eq=False)
+class Configured:
+    """What the configuration says of plugins and tools.
+
+    *disabled* plugins are taken out. *owners* says whose a tool is that several plugins offer,
+    *names* how tools are called here; *hidden* tools are not offered. Only the plugins in
+    *wrapping* (None: all) wrap tools of others; they get *trusted_folder*.
+    """
+
+    settings_of: SettingsOf
+    disabled: Iterable[str] = ()
+    owners: Mapping[str, str] = EMPTY
+    names: Mapping[str, str] = EMPTY
+    hidden: Collection[str] = ()
+    wrapping: Collection[str] | None = None
+    trusted_folder: Path | None = None
 
 
 class Plugins:
@@ -44,14 +62,9 @@ class Plugins:
         self.failed: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self.reports: list[PluginError] = []
-        self.owners: Mapping[str, str] = {}
-        self.names: Mapping[str, str] = {}
-        self._hidden: frozenset[str] = frozenset()
+        self._configured = Configured(lambda _, cls: cls())
         self._removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
-        self._wrapping: Collection[str] | None = None
-        self._trusted_folder: Path | None = None
-        self._settings_of: SettingsOf = lambda _, cls: cls()
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
         # Calls that run at the same time may be the first ones of the same plugin.
@@ -106,25 +119,10 @@ class Plugins:
             self._manager.unregister(name=name)
         self._forget()
 
-    def configure(
-        self,
-        settings_of: SettingsOf,
-        *,
-        disabled: Iterable[str] = (),
-        owners: Mapping[str, str] | None = None,
-        names: Mapping[str, str] | None = None,
-        hidden: Iterable[str] = (),
-        wrapping: Collection[str] | None = None,
-        trusted_folder: Path | None = None,
-    ) -> None:
-        """Apply the configuration; only the plugins in *wrapping* (None: all) wrap tools."""
-        self._settings_of = settings_of
-        self.owners = owners or {}
-        self.names = names or {}
-        self._hidden = frozenset(hidden)
-        self._wrapping = wrapping
-        self._trusted_folder = trusted_folder
-        for name in disabled:
+    def configure(self, settings_of: SettingsOf, **options: Any) -> None:
+        """Apply the configuration; *options* are the other fields of `Configured`."""
+        self._configured = Configured(settings_of, **options)
+        for name in self._configured.disabled:
             if name in self.entries:
                 self._removed[name] = (self.entries.pop(name), DISABLED)
             self.set_aside.pop(name, None)
@@ -138,7 +136,8 @@ class Plugins:
         policies = {name for name, entry in self.entries.items() if entry.is_policy}
         classes = {name: self.settings_class(name) for name in (policies | set(self._settings))}
         fresh = {name: settings_of(name, cls) for name, cls in classes.items() if cls is not None}
-        self._settings_of, self._settings = settings_of, fresh
+        self._configured = evolve(self._configured, settings_of=settings_of)
+        self._settings = fresh
 
     def require_policies(self) -> None:
         """Load every plugin that judges calls.
@@ -184,7 +183,7 @@ class Plugins:
         """
         if name not in self._settings:
             cls = self.settings_class(name)
-            self._settings[name] = None if cls is None else self._settings_of(name, cls)
+            self._settings[name] = None if cls is None else self._configured.settings_of(name, cls)
         return self._settings[name]
 
     def settings_class(self, name: str) -> type | None:
@@ -221,10 +220,10 @@ class Plugins:
         Raises: PluginError where a plugin cannot wrap a tool of others.
         """
         if self._tools is None:
-            tools = self._owned_tools()
+            tools, wrapping = self._owned_tools(), self._configured.wrapping
             for name, entry in self.entries.items():
                 wraps = "tools" in entry.hooks.get(TOOLS, ())  # those of others: it offers none
-                if wraps and (self._wrapping is None or name in self._wrapping):
+                if wraps and (wrapping is None or name in wrapping):
                     tools = self._wrapped_by(name, tools)
             problems = unsound({name: tool.composed_of for name, tool in tools.items()})
             for name, problem in problems.items():
@@ -237,9 +236,9 @@ class Plugins:
         implementation = self._implementation(name, TOOLS)
         self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
         if implementation is not None:
-            context = {"settings": self.settings, "trusted_folder": self._trusted_folder}
+            context = {"settings": self.settings, "trusted_folder": self._configured.trusted_folder}
             tools = wrapped_by(implementation, {"tools": tools, **context})
-        return {name: tool for name, tool in tools.items() if name not in self._hidden}
+        return {name: tool for name, tool in tools.items() if name not in self._configured.hidden}
 
     def tool(
         self, name: str, offered: Mapping[str, Tool[..., Any]] | None = None
@@ -276,7 +275,7 @@ class Plugins:
             offered_as = self._name_of(entry, offer)
             if name not in {offered_as, offer["name"]}:
                 continue
-            if offered_as in self._hidden:
+            if offered_as in self._configured.hidden:
                 return "tools.disable switches it off (nanocoder config where tools.disable)"
             if offered_as != name:
                 return f"tools.rename calls it {offered_as!r}"
@@ -308,11 +307,11 @@ class Plugins:
         claims: dict[str, list[Offer]] = {}
         for entry, offer in self.offers("tools"):
             name = self._name_of(entry, offer)
-            if name not in self._hidden:
+            if name not in self._configured.hidden:
                 claims.setdefault(name, []).append((entry, offer))
         tools = {}
         for name, offers in sorted(claims.items()):
-            chosen, problems = choose_owner(name, offers, self.owners.get(name, ""))
+            chosen, problems = choose_owner(name, offers, self._configured.owners.get(name, ""))
             for plugin, problem in problems.items():
                 self.report(PluginError(plugin, problem))
             if chosen is None:
@@ -322,8 +321,8 @@ class Plugins:
         return tools
 
     def _name_of(self, entry: Entry, offer: Mapping[str, Any]) -> str:
-        name = self.names.get(offer["name"], offer["name"])
-        return self.names.get(f"{entry.name}:{offer['name']}", name)
+        name = self._configured.names.get(offer["name"], offer["name"])
+        return self._configured.names.get(f"{entry.name}:{offer['name']}", name)
 
     def _real_tool(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
         real = self.real(entry.name, "tools", offer["name"])
