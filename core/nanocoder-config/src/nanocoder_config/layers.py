@@ -24,10 +24,10 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from attrs import Attribute, field, fields
-from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean, value
+from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean
 
 from nanocoder_config.document import ConfigFile
 
@@ -40,8 +40,7 @@ Key = tuple[str | int, ...]
 LayerName = Literal["default", "managed", "user", "project", "environment", "flag"]
 
 
-@value
-class Origin:
+class Origin(NamedTuple):
     """One value's layer, with *file* and *line*, or the *name* of a variable or a flag."""
 
     layer: LayerName
@@ -59,8 +58,7 @@ class Origin:
 Managed = tuple[Any, Origin]
 
 
-@value(eq=False)
-class Layer:
+class Layer(NamedTuple):
     """One source of values: *data* is nested like the file, *document* is set for files."""
 
     name: LayerName
@@ -96,8 +94,7 @@ class Layer:
         return ConfigError(f"{self.origin(key)}: {names}: {problem}")
 
 
-@value(eq=False)
-class Resolved:
+class Resolved(NamedTuple):
     """The values that layers set, without defaults, their origins, and what was ignored.
 
     *managed* holds what the managed layer set, which no other layer loosens.

@@ -43,7 +43,7 @@ class Entry(Installed):
         """Tell whether it describes this installation, whose files are untouched."""
         sites = [mtime_of(plugin.site)]
         return (
-            _row(self)[:-2] == _row(plugin)
+            vars(plugin).items() <= vars(self).items()
             and self.description.get("sites", sites) == sites
             and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
         )

@@ -17,12 +17,11 @@ from nanocoder_schema import ToolError, is_hidden
 
 MAX_PATH_BYTES = 4_096
 
-_REFUSED = re.compile("[\0\ud800-\udfff]")
+# `re` compiles them at their first use and keeps them; most starts use none.
+_REFUSED = "[\0\ud800-\udfff]"
 # A run of bytes above 0x7f is one match: together they may be UTF-8.
-_ESCAPED = re.compile(
-    r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}"
-)
-_UNTIDY = re.compile(r"//|(?:^|/)\.{1,2}(?:/|$)|/$")
+_ESCAPED = r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}"
+_UNTIDY = r"//|(?:^|/)\.{1,2}(?:/|$)|/$"
 MAX_NAMES_COMPARED = 2_000
 NEAREST = 3
 
@@ -80,7 +79,7 @@ def check_path(path: str) -> None:
     if not path:
         raise _invalid("the path is empty; use '.' for the workspace itself")
     if not path.isascii() or "\0" in path:
-        match = _REFUSED.search(path)
+        match = re.search(_REFUSED, path)
         if match:
             raise _invalid(f"the path contains U+{ord(match[0]):04X}, which no file name can hold")
     # A character takes at most four bytes, so that most paths need not be encoded to be measured.
@@ -90,7 +89,7 @@ def check_path(path: str) -> None:
 
 def tidy_path(path: str) -> str:
     """Drop empty and "." components; ".." stays, because a link may stand before it."""
-    if not _UNTIDY.search(path):
+    if not re.search(_UNTIDY, path):
         return path
     return "/".join(part for part in path.split("/") if part not in {"", "."}) or "."
 
@@ -102,7 +101,7 @@ def escape_path(raw: str) -> str:
     """
     if "\\" not in raw and raw.isprintable():
         return raw
-    raw = _ESCAPED.sub(_protect_backslash, raw)
+    raw = re.sub(_ESCAPED, _protect_backslash, raw)
     if raw.isprintable():
         return raw
     return "".join(map(_escape_letter, raw))
@@ -114,12 +113,12 @@ def unescape_path(path: str) -> str:
     An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
     place, such as `\xc3\xa9`.
     """
-    return _ESCAPED.sub(_unescape_run, path) if "\\" in path else path
+    return re.sub(_ESCAPED, _unescape_run, path) if "\\" in path else path
 
 
 def read_back(path: str, exists: Callable[[str], bool]) -> str:
     r"""Return *path* with its escapes read, but for a name that only *exists* as it is written."""
-    if "\\" not in path or not _ESCAPED.search(path):
+    if "\\" not in path or not re.search(_ESCAPED, path):
         return path
     way = ""
     for part in path.split("/"):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 # them took a fiftieth of a start.
 # Escapes: C0 except "\n" and "\t", DEL. In text that is not ASCII the rest is found by category.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+_BEYOND_ASCII = "[^\x00-\x7f]+"
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED_MARKS = f"({_MARK}{{8}}){_MARK}+"
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
@@ -39,7 +39,7 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
     if text.isascii():
         return text
     text = re.sub(_STACKED_MARKS, r"\1", text)
-    return _BEYOND_ASCII.sub(lambda run: _visible(run[0], keep_emoji=keep_emoji), text)
+    return re.sub(_BEYOND_ASCII, lambda run: _visible(run[0], keep_emoji=keep_emoji), text)
 
 
 def is_hidden(letter: str) -> bool:

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from attrs import evolve
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
 from nanocoder_kit_http.breaker import breaker_of
@@ -273,7 +272,7 @@ class Client:
 def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa: FBT001
     if timeouts.header_s:
         return timeouts
-    return evolve(timeouts, header_s=LOCAL_HEADER_S if is_local else HEADER_S)
+    return timeouts._replace(header_s=LOCAL_HEADER_S if is_local else HEADER_S)
 
 
 def _validate_url(base_url: str) -> tuple[str, str]:

@@ -10,9 +10,9 @@ from typing import Final
 
 _HEAD_BYTES: Final = 64 * 1024
 _SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
-_PART_OF_SIZE: Final = re.compile(rb"[0-9a-fA-F]{0,7}\r?\Z")
-_CHUNKED: Final = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n", re.IGNORECASE)
-_FINAL_HEAD: Final = re.compile(rb"HTTP/1\.1 [2-5]")
+_PART_OF_SIZE: Final = rb"[0-9a-fA-F]{0,7}\r?\Z"
+_CHUNKED: Final = rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n"
+_FINAL_HEAD: Final = tuple(b"HTTP/1.1 %d" % hundreds for hundreds in (2, 3, 4, 5))
 _END: Final = b"\r\n"
 
 
@@ -59,7 +59,7 @@ class ChunkJoiner:
             self._place = _Place.REST if len(self._head) > _HEAD_BYTES else _Place.HEAD
             return data
         head, self._head = self._head[: end + 4], b""
-        is_plain = _FINAL_HEAD.match(head) and _CHUNKED.search(head)
+        is_plain = head.startswith(_FINAL_HEAD) and re.search(_CHUNKED, head.lower())
         self._place = _Place.CHUNKS if is_plain else _Place.REST
         body = len(head) - before
         return data[:body] + (self.feed(data[body:]) if body < len(data) else b"")
@@ -91,7 +91,7 @@ class ChunkJoiner:
             if missing > 0:
                 self._left = missing
                 return data
-        if size is None and _PART_OF_SIZE.match(data):
+        if size is None and re.match(_PART_OF_SIZE, data):
             self._held = data
             return b""
         self._place = _Place.REST  # the last chunk, or something for h11 to refuse

@@ -1,17 +1,16 @@
 """How long a request may take, and each of its phases."""
 
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
-from nanocoder import ProviderError, value
+from nanocoder import ProviderError
 
 from nanocoder_kit_http.failures import FinalError
 
 _DRAIN_S: Final = 0.2
 
 
-@value
-class Timeouts:
+class Timeouts(NamedTuple):
     """How long each phase may take, in seconds; *total_s* 0 means no limit.
 
     *header_s* 0 leaves it to the client: 60, or 600 for a server on this machine. *idle_s* starts

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-SECRET_NAME: Final = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|SIGNATURE|_PAT$|_DSN$",
-    re.IGNORECASE,
+_SECRET_PARTS: Final = (
+    *("KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "COOKIE", "AUTH", "PRIVATE"),
+    "SIGNATURE",
 )
-PLACE_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|SOCK|HOME|COMMAND)$|^XAUTHORITY$", re.IGNORECASE)
-"""Variables that say where a secret is; what they hold is no secret."""
+_SECRET_ENDS: Final = ("_PAT", "_DSN")
+_PLACE_ENDS: Final = ("_FILE", "_PATH", "_DIR", "_SOCK", "_HOME", "_COMMAND")
 SHORTEST: Final = 8
 """A shorter value may be any word of a text."""
 SHORTEST_LINE: Final = 20
@@ -21,7 +21,14 @@ LONGEST: Final = 8_192
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a variable of this name holds a secret."""
-    return SECRET_NAME.search(name) is not None
+    upper = name.upper()
+    return upper.endswith(_SECRET_ENDS) or any(part in upper for part in _SECRET_PARTS)
+
+
+def _names_a_place(name: str) -> bool:
+    """Tell whether a variable of this name says where a secret is: its value is no secret."""
+    upper = name.upper()
+    return upper.endswith(_PLACE_ENDS) or upper == "XAUTHORITY"
 
 
 class _Remembered:
@@ -53,7 +60,7 @@ class KnownValues:
         self._of_environment = {
             spelling: re.sub(r"[^A-Za-z0-9_-]", "-", name)
             for name, value in environment.items()
-            if is_secret_name(name) and not PLACE_NAME.search(name) and not value.startswith("/")
+            if is_secret_name(name) and not _names_a_place(name) and not value.startswith("/")
             for spelling in _spellings(value)
         }
         self._seen: Mapping[str, str] = {}

@@ -17,7 +17,7 @@ NAMES: Final = frozenset({"tool", "name"})
 """Keys of names that a model may have made up; they stay words that a provider takes as a name."""
 ARGUMENTS: Final = "arguments"
 """The key of what a model wrote: a path there is text as any other."""
-_NO_LETTERS: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_NO_LETTERS: Final = r"[^A-Za-z0-9_-]+"
 
 
 def redact_value(value: Any, redactor: Redactor, *, keep: Collection[str] = PLACES) -> Any:
@@ -45,7 +45,7 @@ def _redact_item(key: str, item: Any, redactor: Redactor, keep: Collection[str])
         return redact_value(item, redactor, keep=())
     redacted = redact_value(item, redactor, keep=keep)
     if key in NAMES and isinstance(item, str) and redacted is not item:
-        return _NO_LETTERS.sub("_", redacted).strip("_")
+        return re.sub(_NO_LETTERS, "_", redacted).strip("_")
     return redacted
 
 

@@ -29,7 +29,7 @@ MAX_LINE_BYTES: Final = 268_435_456
 MAX_MISSING: Final = 100_000
 """A number further ahead is no record of this journal."""
 BOM: Final = b"\xef\xbb\xbf"
-ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+ESCAPED_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
 FAR_S: Final = 253_402_300_800.0
 """The year 10000: a time from there on cannot be shown."""
 TITLE_CHARS: Final = 80
@@ -84,7 +84,7 @@ class Record:
         body = line[:-SEAL_BYTES]
         try:
             fields = json.loads(body + b"}")
-            return _record(_valid(fields) if ESCAPED_SURROGATE.search(body) else fields)
+            return _record(_valid(fields) if re.search(ESCAPED_SURROGATE, body) else fields)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 

@@ -105,7 +105,9 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
     """
     form = SILENT if {*HELP}.isdisjoint(words) else HelpFormatter
     name, text = f"nanocoder {command.name}", command.help
-    parser = Parser(name, command.arguments, description=text, formatter_class=form)
+    # Without help, nobody sees how a command is used: argparse need not put it into words.
+    usage = "" if form is SILENT else None
+    parser = Parser(name, command.arguments, description=text, formatter_class=form, usage=usage)
     # Words may stand between options, unless the rest of the line is one argument: argparse refuses
     # to mix those. It would also read options behind "--" (up to 3.12), and make a narrow help.
     takes_rest = any(argument.count == "..." for argument in command.arguments)

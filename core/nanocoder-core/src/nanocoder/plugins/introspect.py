@@ -50,9 +50,16 @@ class Manager(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
         """Return how a hook was marked; None for anything else."""
-        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name), HOOKABLE):
-            return None
+        if isinstance(plugin, ModuleType):
+            member = vars(plugin).get(name)
+            is_other = isinstance(member, FunctionType) and not hasattr(member, MARK)
+            if is_other or not isinstance(member, HOOKABLE):
+                return None
         return super().parse_hookimpl_opts(plugin, name)
+
+    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
+        """Return how a hook was declared; None for anything else."""
+        return super().parse_hookspec_opts(module_or_class, name) if name in STYLES else None
 
 
 def new_manager() -> pluggy.PluginManager:

@@ -33,8 +33,26 @@ if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
 
+class _Working:
+    """What a session keeps while it works. No fields: a copy of the session starts with its own."""
+
+    def __attrs_pre_init__(self) -> None:
+        self._chosen: models.Chosen | None = None
+        self._preferred: models.Chosen | None = None
+        self._provider: Provider | None = None
+        self._latest: tuple[Request, Request] | None = None
+        self.additions: Sequence[tuple[str, str]] = ()
+        self._system: tuple[Any, str] = ((), "")
+        self._workspace: Workspace | None = None
+        self._resources: dict[tuple[str, str], Any] = {}
+        self._sandbox: OpenSandbox | None = None
+        self._resources_lock, self._workspace_lock = threading.Lock(), threading.Lock()
+        self._inner_usage, self._inner_files = Usage(), list[str]()
+        self._inner_lock = threading.Lock()
+
+
 @mutable
-class Runtime:
+class Runtime(_Working):
     """What one session works with; closed with the session.
 
     The session of a sub-agent is a copy of its parent's, so both share every field that
@@ -64,23 +82,6 @@ class Runtime:
     on_close: Callable[[], None] = lambda: None
     remembered_consent: set[tuple[str, ...]] = field(factory=set)
     event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
-    approvals: Approvals = field(init=False)
-    report: Report = field(init=False)
-    _readable: SessionReadable = field(init=False)
-    _chosen: models.Chosen | None = field(default=None, init=False)
-    _preferred: models.Chosen | None = field(default=None, init=False)
-    _provider: Provider | None = field(default=None, init=False)
-    _latest: tuple[Request, Request] | None = field(default=None, init=False)
-    additions: Sequence[tuple[str, str]] = field(default=(), init=False)
-    _system: tuple[Any, str] = field(default=((), ""), init=False)
-    _workspace: "Workspace | None" = field(default=None, init=False)
-    _resources: dict[tuple[str, str], Any] = field(factory=dict, init=False)
-    _sandbox: "OpenSandbox | None" = field(default=None, init=False)
-    _resources_lock: threading.Lock = field(factory=threading.Lock, init=False)
-    _workspace_lock: threading.Lock = field(factory=threading.Lock, init=False)
-    _inner_usage: Usage = field(factory=Usage, init=False)
-    _inner_files: list[str] = field(factory=list, init=False)
-    _inner_lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
