@@ -201,7 +201,10 @@ def test_a_difference_that_chance_does_not_explain_is_named():
         (["suite", "--results", "r", "--budget", "0"], "--budget"),
         (["suite", "--results", "r", "--fail-if-worse"], "belong to: nanocoder eval compare"),
         (["compare", "a"], "name two directories"),
-        (["compare", "a", "b"], "has no results"),
+        (
+            ["compare", "a", "b"],
+            "has no results (results.jsonl); name a folder that `nanocoder eval SUITE",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(nanocoder, suite, words, message):

@@ -137,6 +137,8 @@ def test_one_command_prints_the_figures_and_a_missed_objective_fails_a_check(nan
     done = nanocoder("stats", "--output", "json")
     [row] = json.loads(done.stdout)["tools"]
     assert (row["tool"], row["calls"], row["errors"], row["missed"]) == ("read_file", 2, 1, [])
+    unset = nanocoder("stats", "--check")
+    assert (unset.returncode, "nothing was checked: --check needs" in unset.stderr) == (0, True)
     config = nanocoder.home / ".config/nanocoder/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[plugins.command-observe]\nerror_rate = { "*" = 0.4 }\n')

@@ -140,7 +140,9 @@ def test_results_that_prove_nothing_are_refused(rollout, evaluate, nanocoder):
     rollout("start", "new", "--from", "old")
     assert "evaluate with --criteria" in rollout("gate", evaluate(criteria={})).stderr
     assert "of the set 'other', not of 'new'" in rollout("gate", evaluate(sets="other")).stderr
-    assert "is not the outcome of `nanocoder eval`" in rollout("gate", "nowhere").stderr
+    done = rollout("gate", "nowhere")
+    assert "nowhere --criteria FILE` makes it" in " ".join(done.stderr.split())
+    assert "Errno" not in done.stderr
     (nanocoder.cwd / "rollout.json").write_text("{}")
     broken = rollout("set")
     assert (broken.returncode, "is not the state of a rollout" in broken.stderr) == (2, True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict, evolve, frozen
-from nanocoder import Host, UsageError
+from nanocoder import Host, UsageError, counted
 from nanocoder_kit_batch import Results, failure_of
 from nanocoder_kit_batch.own_files import write_page
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar
@@ -102,7 +102,8 @@ def _show(
     host.print_table(("figure", "A", "B"), table_of(*sides))
     host.print_line()
     interval = f"({comparison.low:+.1%} to {comparison.high:+.1%})"
-    host.print_line(f"B - A: {comparison.difference:+.1%} {interval} of {comparison.tasks} tasks")
+    tasks = counted(comparison.tasks, "task")
+    host.print_line(f"B - A: {comparison.difference:+.1%} {interval} of {tasks}")
     host.print_line(
         f"solved more often by A: {len(comparison.only_a)}, by B: {len(comparison.only_b)}"
     )
@@ -173,7 +174,10 @@ def flipped(differences: Sequence[float]) -> float:
 def _results(folder: str) -> list[dict[str, Any]]:
     results = list(Results(Path(folder)))
     if not results:
-        raise UsageError(f"{folder!r} has no results (results.jsonl)")
+        raise UsageError(
+            f"{folder!r} has no results (results.jsonl); name a folder that"
+            " `nanocoder eval SUITE --results` has filled"
+        )
     for result in results:
         failure_of(result)  # a line without its fields is refused here
     return results

@@ -19,8 +19,8 @@ NO_DAYS: Final = (
 )
 DAYS_AND_BURN_RATE: Final = "--burn-rate has times of its own: leave --days out"
 NO_OBJECTIVES: Final = (
-    "--burn-rate needs an objective: set one as in"
-    " `nanocoder config set plugins.command-observe.error_rate '{\"*\" = 0.05}'`"
+    "{} needs an objective: set one as in"
+    " `nanocoder config set plugins.command-observe.error_rate '{{\"*\" = 0.05}}'`"
 )
 BURN_HEAD: Final = (
     *("tool", "objective", "window", "calls"),
@@ -48,6 +48,8 @@ def run(arguments: Namespace, host: Host, objectives: Mapping[str, Mapping[str, 
         host.print_json(data)
     else:
         _print(host, rows, figures, arguments)
+    if arguments.check and not any(objectives.values()):
+        host.say(f"nothing was checked: {NO_OBJECTIVES.format('--check')}")
     return 1 if arguments.check and any(row["missed"] for row in rows) else 0
 
 
@@ -57,7 +59,7 @@ def _print_burn_rates(
     if arguments.days is not None:
         raise UsageError(DAYS_AND_BURN_RATE)
     if not any(objectives.values()):
-        raise UsageError(NO_OBJECTIVES)
+        raise UsageError(NO_OBJECTIVES.format("--burn-rate"))
     store = session_store(host)
     rates = burn_rates(store, objectives, time.time(), tool=arguments.tool or "")
     if arguments.output == "json":

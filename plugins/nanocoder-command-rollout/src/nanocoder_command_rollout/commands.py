@@ -129,6 +129,11 @@ def _evaluation(folder: Path) -> tuple[dict[str, Any], str]:
     try:
         text = read_regular(path)
         data = json.loads(text)
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no {path}:"
+            f" `nanocoder eval SUITE --results {folder} --criteria FILE` makes it"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the outcome of `nanocoder eval`: {error}") from error
     types = {"criteria": dict, "unmet": list, "sets": str}
