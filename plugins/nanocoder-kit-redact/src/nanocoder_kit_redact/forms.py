@@ -187,3 +187,6 @@ FORMS: Final = (
     ),
 )
 """The forms of secrets; where two begin at one place, the longer counts, then the first."""
+
+ANCHORS: Final = tuple(anchor for form in FORMS for anchor in form.anchors)
+"""A text that holds none of them holds no secret of any form."""
