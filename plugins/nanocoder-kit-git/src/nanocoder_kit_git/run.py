@@ -72,8 +72,9 @@ def git(
 ) -> bytes:
     """Return the output of git in *folder*; start no program of *workspace*, by default *folder*.
 
-    *words* begin with the command. *fine* are the exit codes that are no failure.
-    *limit_s* is how long it may take.
+    *words* begin with the command. Commands that only read write no index, except `diff`, which
+    refreshes it whatever the variables say: use it only where the index is ours.
+    *fine* are the exit codes that are no failure. *limit_s* is how long it may take.
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
     workspace = workspace or folder
