@@ -636,7 +636,7 @@ def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, sta
     talk = chat({**long, "delay_s": 3}, long, long, HI, HI, rows=60)
     for number, prompt in enumerate(("one", "two", "three"), 1):
         talk.type(prompt).see("1 turn", times=number).see("ask · ")
-    talk.type(f"/compact{words}").see("Ctrl-C stops")
+    talk.type(f"/compact{words}").see("compacting · ").see("Ctrl-C stops")
     talk.press(key).see("stopped; the conversation is as it was")
     talk.type("four").see("Hello there.").see("1 turn", times=4)
     assert "^" not in talk.text  # no key was echoed

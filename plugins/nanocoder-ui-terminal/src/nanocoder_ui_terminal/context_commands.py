@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nanocoder_ui_terminal.conversation import Conversation
 
+COMPACTS: Final = "compacting"
 PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
 NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
@@ -92,7 +93,9 @@ def compact(conversation: "Conversation", argument: str) -> None:
     focus = argument.removeprefix(PREVIEW).strip()
     if argument.split(maxsplit=1)[:1] == [PREVIEW]:
         _preview(conversation, focus)
-    elif plugin := _show_events(conversation, conversation.finish(_compact(conversation, focus))):
+    elif plugin := _show_events(
+        conversation, conversation.finish(_compact(conversation, focus), COMPACTS)
+    ):
         _say_words_were_ignored(conversation, plugin, focus)
         conversation.say(WAY_BACK)
     else:
@@ -108,7 +111,7 @@ def _compact(conversation: "Conversation", focus: str) -> Iterable[Event]:
 def _preview(conversation: "Conversation", focus: str) -> None:
     """Show what a compaction would do; `/compact` does the same then, and does not ask again."""
     session = conversation.session
-    with conversation.stoppable():
+    with conversation.stoppable(COMPACTS):
         shortened = session.propose(focus)
     if shortened is None:
         conversation.say(_why_nothing(session), "yellow")

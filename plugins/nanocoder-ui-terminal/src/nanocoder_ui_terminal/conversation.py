@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from signal import SIGINT
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import (
     Cancel,
@@ -45,6 +45,8 @@ from nanocoder_ui_terminal.text_lines import (
 
 if TYPE_CHECKING:
     from nanocoder_ui_terminal.served_models import ServedModels
+
+WORKS: Final = "working"
 
 
 class Conversation:
@@ -209,18 +211,18 @@ class Conversation:
             screen.close()
             self.terminal.write("\n")
 
-    def finish(self, events: Iterable[Event]) -> list[Event]:
+    def finish(self, events: Iterable[Event], activity: str = WORKS) -> list[Event]:
         """Return *events* when all have happened; Ctrl-C stops what makes them."""
-        with self.stoppable():
+        with self.stoppable(activity):
             return [*self.events(events)]
 
     @contextmanager
-    def stoppable(self) -> Iterator[None]:
+    def stoppable(self, activity: str = WORKS) -> Iterator[None]:
         """Let Ctrl-C and Escape stop the session's work, of which only a status is shown."""
         if not self.terminal.moves:
-            self.say("working; Ctrl-C stops it")
+            self.say(f"{activity}; Ctrl-C stops it")
         with self.screen(self._settings) as screen:
-            screen.start_clock("working")
+            screen.start_clock(activity)
             yield
 
     def events(self, events: Iterable[Event]) -> Iterator[Event]:
