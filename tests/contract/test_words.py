@@ -138,6 +138,18 @@ def test_names_and_sentences_are_plain_but_for_the_figures_that_are_listed():
     assert not worse, "\n".join(line for name in worse for line in listing[name])
 
 
+def test_pages_have_no_word_that_a_plainer_one_can_replace():
+    plain = RIDDLES[-1]
+    pages = (path for path in repository.tracked() if path.suffix == ".md")
+    worse = [
+        f"{repository.shown(path)}:{number}: {line.strip()}"
+        for path in pages
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if plain.match(line)
+    ]
+    assert not worse, "\n".join(worse)
+
+
 def test_a_package_without_a_figure_has_no_vague_function_either():
     listed = {entry["package"] for entry in repository.exceptions("words")}
     vague = [

@@ -73,7 +73,7 @@ class CommandLine:
 
 
 def _pieces(leader: int) -> Iterator[bytes]:
-    with suppress(OSError):  # whoever wrote has closed the terminal
+    with suppress(OSError):  # the writer has closed the terminal
         while piece := os.read(leader, 65_536):
             yield piece
 

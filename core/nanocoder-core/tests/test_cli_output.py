@@ -25,7 +25,7 @@ def only_text(printed):
 
 
 def hostile_file(nanocoder):
-    # As e.txt of INJ-057: what reads it hands it on to whoever watches.
+    # As e.txt of INJ-057: what reads it hands it on to the person who watches.
     (nanocoder.cwd / "e\x1b[31m.txt").write_bytes(HOSTILE.replace("\x00", "").encode())
     return {"path": "e\x1b[31m.txt"}
 

@@ -210,7 +210,7 @@ def test_a_session_is_exported_in_each_form_whole_and_as_one_file_to_hand_on(nan
         assert (done.returncode, "Review the rest before sharing" in done.stderr) == (0, True)
         for part in ("What is in note.txt?", "I look.", "read_file", "the milk is white", "milk"):
             assert part in done.stdout, (form, part)
-        if form == "html":  # whoever gets it needs nothing else, and it tells nobody
+        if form == "html":  # its reader needs nothing else, and no server learns of it
             assert "<script" not in done.stdout
             assert not re.search(r"(?:src|href)=[\"']?(?:https?:|//)", done.stdout)
         if form == "json":

@@ -170,12 +170,12 @@ def test_the_line_of_an_edit_leaves_the_texts_to_the_diff(start):
 
 
 def test_the_line_of_a_call_has_words_for_lists_and_objects(run):
-    todos = [{"content": "look", "status": "completed"}, {"content": "mend"}]
+    todos = [{"content": "look", "status": "completed"}, {"content": "fix"}]
     shell = call("bash", command="ls", background=True)
     talk = run(call("todo_write", todos=todos), shell, {"text": "Done."}).see("Done.")
-    talk.see("todo_write look, mend").see("bash ls  background=true")
+    talk.see("todo_write look, fix").see("bash ls  background=true")
     # What the result has for the person stands beneath.
-    assert "\n  [x] look\n  [ ] mend\n" in talk.text
+    assert "\n  [x] look\n  [ ] fix\n" in talk.text
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])

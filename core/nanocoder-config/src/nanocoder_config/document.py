@@ -207,7 +207,7 @@ def _decoded(path: Path, content: bytes) -> str:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    # Without a configuration file nobody needs the parser.
+    # Without a configuration file the parser is not needed.
     import tomllib
 
     try:

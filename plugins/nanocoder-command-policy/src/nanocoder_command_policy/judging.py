@@ -27,7 +27,7 @@ class Ruled:
         """The decision in a word, "error" without one."""
         if self.problem:
             return "error"
-        # Nobody is asked about what they typed themselves.
+        # A person is not asked about what they typed themselves.
         is_typed = self.call.typed and self.verdict.decision is Decision.ASK
         return "allow" if is_typed and self.verdict.persons == 1 else str(self.verdict.decision)
 

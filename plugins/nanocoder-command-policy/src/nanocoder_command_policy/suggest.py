@@ -22,7 +22,7 @@ LEAST: Final = 2
 class Suggestion:
     """Rules of one policy, how a person answered the calls they allow, and some of those calls.
 
-    *unanswered* is how often nobody could be asked.
+    *unanswered* is how often no person could be asked.
     """
 
     plugin: str

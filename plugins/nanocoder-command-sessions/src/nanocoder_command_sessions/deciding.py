@@ -1,4 +1,4 @@
-"""`nanocoder sessions approve`: decide later about calls that nobody could be asked about."""
+"""`nanocoder sessions approve`: decide later about calls that no person could be asked about."""
 
 import hashlib
 import json
@@ -110,7 +110,7 @@ def approve(arguments: Namespace, host: Host) -> int:
 
 
 def waiting(messages: Sequence[Message]) -> list[ToolCall]:
-    """Return the calls of the last run that nobody could be asked about."""
+    """Return the calls of the last run that no person could be asked about."""
     calls: dict[str, ToolCall] = {}
     pending: list[ToolCall] = []
     for message in messages:

@@ -93,7 +93,7 @@ def _check_choice(host: Host, key: str, name: Any) -> None:
 def _refuse_new_slips(host: Host, changed: ConfigFile) -> None:
     """Raise ConfigError for a name that is surely a slip: it would keep every run from starting.
 
-    A slip that is in the file already keeps nobody from removing another.
+    A slip that is in the file already does not stop the removal of another.
     """
     old = _slips(host, _file(host))
     if new := [line for line in _slips(host, changed) if line not in old]:

@@ -75,7 +75,7 @@ class Tally:
 
     @property
     def cost(self) -> float | None:
-        """What all tasks cost in US dollars; None where nobody knows of any."""
+        """The cost of all tasks in US dollars; None where it is unknown."""
         return sum(self.costs) if self.costs else None
 
     def data(self) -> dict[str, Any]:

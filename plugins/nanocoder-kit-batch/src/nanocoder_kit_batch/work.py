@@ -150,12 +150,12 @@ def _check(
 def _session(
     workspace: TaskWorkspace, flags: Mapping[str, Any], *, name_of_set: str = "", persist: bool
 ) -> Iterator[Session]:
-    """Open a session in *workspace*, in a sandbox if there is one and nobody chose another.
+    """Open a session in *workspace*, in a sandbox if there is one and no other was chosen.
 
     The settings of the copied directory hold, as far as they tighten, and so do rules for it.
     """
     host = Host(str(workspace.source), **flags)
-    changes: dict[str, Any] = {"trusted": False}  # nobody trusts what a task makes of a copy
+    changes: dict[str, Any] = {"trusted": False}  # what a task makes of a copy has no trust
     config = host.config = host.config.reread(**changes)
     plugins = host.plugins
     if config.where("sandbox").layer == "default" and plugins.offered("sandboxes", "auto"):

@@ -31,7 +31,7 @@ LANGUAGES: Final = {
 """The lexers that are used, each with the names and the ends of file names it is known by."""
 MAX_LINE: Final = 400
 MAX_LINES: Final = 2_000
-"""A lexer is made of regular expressions, which may take very long for what nobody would read."""
+"""A lexer is made of regular expressions, which may take very long for what is never read."""
 DIFF_LINES: Final = {"+++": "file", "---": "file", "@@": "hunk", "+": "add", "-": "del"}
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
 GROUPS: Final = ("k", "s", "c", "m")

@@ -8,7 +8,7 @@ from nanocoder import for_terminal
 def text_html(text: str) -> str:
     """Return *text* escaped, for elements and for attributes in quotes.
 
-    Characters that nobody would see, or that change how others are shown, are written out.
+    Characters that cannot be seen, or that change how others are shown, are written out.
     """
     return escape(for_terminal(text))
 

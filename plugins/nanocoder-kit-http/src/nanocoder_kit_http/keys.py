@@ -88,7 +88,7 @@ class Key(NamedTuple):
     def _refuse_open(self, descriptor: int, path: str) -> None:
         """Raise ConfigError for a file that others may read or have written.
 
-        On a read-only file system, as containers mount secrets, nobody can change the mode.
+        On a read-only file system, as containers mount secrets, the mode cannot be changed.
         """
         status = os.fstat(descriptor)
         if status.st_uid not in {os.geteuid(), 0}:

@@ -75,7 +75,7 @@ def ask_all(ask: Callable[[Question], str | None], several: Several) -> dict[str
 
 
 def object_of(answer: str | None) -> Mapping[str, Any] | None:
-    """Return the object of an answer; None for a choice, and where nobody has answered."""
+    """Return the object of an answer; None for a choice, and where there is no answer."""
     if answer is None or not answer.startswith("{"):
         return None
     try:

@@ -46,7 +46,7 @@ def unavailable(name: str, why: str) -> ToolError:
 class Place:
     """The files of the sandboxes of one workspace; *tmp* is /tmp of one session.
 
-    *lock* is held by all that runs inside, *nothing* is a file that nobody may read, *git* a folder
+    *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder
     for what is seen of a repository. *at_end* is called when nothing runs inside any more,
     *meanwhile* now and then before that.
     Raises: ToolError (sandbox_unavailable) where there is no place for them.

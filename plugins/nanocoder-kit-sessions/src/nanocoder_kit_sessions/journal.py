@@ -77,7 +77,7 @@ class RecordJournal(ABC):
         return tuple(self._transcript().messages)
 
     def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
-        """Return what compactions replaced that nobody restored; raises UsageError."""
+        """Return what compactions replaced that was not restored; raises UsageError."""
         return self._transcript().replaced
 
     def _transcript(self) -> "Transcript":

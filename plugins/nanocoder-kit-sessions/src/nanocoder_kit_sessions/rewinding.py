@@ -64,7 +64,7 @@ def rewind(
 ) -> Rewound:
     """Rewind a session; *say* gets each line of the plan for its files, *agree* decides.
 
-    *session* is an open one, or the name of one that nobody uses. Its journal keeps all that was
+    *session* is an open one, or the name of one that is not in use. Its journal keeps all that was
     said, and an undo of files can be reversed. Raises: PersonError.
     """
     if isinstance(session, str):
@@ -116,7 +116,7 @@ def _rewind_conversation(journal: RecordJournal, prompt: Prompt, paths: Sequence
 
 @contextmanager
 def _opened(host: Host, session: Session | str) -> Iterator[RecordJournal]:
-    """Give the journal of *session*, which is opened for it if nobody uses it."""
+    """Give the journal of *session*, which is opened for it if it is not in use."""
     if not isinstance(session, str):
         yield _journal_of(session)
         return

@@ -22,7 +22,7 @@ class Transcript:
     """The messages of a session, and what is known about it.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
-    *replaced* has, for each compaction that nobody restored, the messages before it and the number
+    *replaced* has, for each compaction that is not restored, the messages before it and the number
     of messages after it. *compactions* has, where all that was said is kept, the number of messages
     before each compaction, and a sentence that says what it did.
     """

@@ -202,7 +202,7 @@ def _select(
 
 
 def _untracked_note(history: History, effects: Mapping[str, Collection[str]]) -> str:
-    """Say which tools of the last run may have changed something that nobody knows of."""
+    """Say which tools of the last run may have changed something that is not known."""
     runs = [piece for piece in history.pieces if piece.kind != "undo"]
     tools = untracked(runs[-1].tools, effects) if runs else []
     return "; " + _untracked_text(tools, history.problem) if tools else ""

@@ -70,7 +70,7 @@ def read_text_file(
 ) -> TextFile:
     """Read a text file and remember its digest, so that a write finds out if it changed.
 
-    Without *note* nothing is remembered: for a reader that shows the content to nobody.
+    Without *note* nothing is remembered: for a reader that does not show the content.
 
     Raises: binary_file, too_large, and what `Workspace.open` raises.
     """

@@ -208,7 +208,7 @@ class Asking(Generic[T]):
     def _put(self, request: Request) -> Any:
         """Ask in the middle of the request, as earlier revisions can; None without an answer."""
         session, request_id = self._ctx.session, self._ctx.request_id
-        # Whatever goes wrong there, nobody has answered.
+        # Whatever goes wrong there, there is no answer.
         with suppress(Exception), outdated_allowed():
             if isinstance(request, mcp_types.ListRootsRequest):
                 related = ServerMessageMetadata(related_request_id=request_id)

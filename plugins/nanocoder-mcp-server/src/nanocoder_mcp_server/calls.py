@@ -10,7 +10,7 @@ from attrs import define, field
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, Session, ToolResult
 
 MAX_WAITING: Final = 1_000
-"""How many questions that nobody answered are remembered."""
+"""How many unanswered questions are remembered."""
 MAX_PREVIEW_CHARS: Final = 100_000
 """How long a text a client is asked to show: what its person does not see, they cannot approve."""
 TOO_LONG: Final = (

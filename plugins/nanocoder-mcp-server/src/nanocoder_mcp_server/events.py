@@ -58,7 +58,7 @@ class Events(EventStore):
     ) -> str | None:
         """Send what came after an event in its stream, and return the stream.
 
-        None for an event that is not kept: nobody knows what would be missing.
+        None for an event that is not kept: what would be missing is unknown.
         """
         events = [*self._events]
         last = next((event for event in events if str(event.number) == last_event_id), None)

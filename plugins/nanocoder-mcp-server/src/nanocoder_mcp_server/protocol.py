@@ -163,7 +163,7 @@ class Handlers:
         return await asking.result(job)
 
     async def _quietly(self, ctx: Any, params: Any, job: Callable[[Run], list[T]]) -> list[T]:
-        """Do a job in its turn that asks nobody."""
+        """Do a job in its turn that asks no person."""
         result = await self._asked(ctx, params, job, many=True)
         return result if isinstance(result, list) else []
 

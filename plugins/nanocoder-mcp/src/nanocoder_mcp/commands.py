@@ -166,7 +166,7 @@ def test(arguments: Namespace, host: Host) -> int:
 
 
 def login(arguments: Namespace, host: Host) -> int:
-    """Log in at a server in a browser, and accept what it offers where nobody has."""
+    """Log in at a server in a browser, and accept what it offers unless a person has."""
     server = _named(host, arguments.name)
     credentials.refuse_open_address(server)
     record = records.read(server)
@@ -309,7 +309,7 @@ def _remember_table(host: Host) -> None:
 
 
 def _refusal(arguments: Namespace, host: Host, question: str) -> int:
-    """Return 0 where the person agrees, and otherwise the exit code: 3 where nobody is there."""
+    """Return 0 where the person agrees, and otherwise the exit code: 3 where no person is there."""
     if arguments.yes:
         return 0
     if not host.is_interactive:

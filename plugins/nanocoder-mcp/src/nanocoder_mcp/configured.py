@@ -47,7 +47,7 @@ def configured(
 ) -> Configured:
     """Return what is configured; of two servers of one name the person's own counts.
 
-    A project's file that is wrong is a problem to tell of, and keeps nobody from starting. That of
+    A project's file that is wrong is a problem to tell of, and stops no start. That of
     *cwd* is looked for where the folder is not trusted: its servers wait.
     """
     own = {name: server_of(name, table) for name, table in settings.servers.items()}

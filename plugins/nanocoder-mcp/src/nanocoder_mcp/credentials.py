@@ -23,7 +23,7 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @frozen(repr=False)
 class Credentials:
-    """What one login gave: *tokens*, which expire at *expires_at* (0: nobody knows).
+    """What one login gave: *tokens*, which expire at *expires_at* (0: unknown).
 
     *client* is what we are registered as, *authorization* and *resource* what the two servers say
     of themselves. *challenge* is what the server last answered in place of a result: the status,

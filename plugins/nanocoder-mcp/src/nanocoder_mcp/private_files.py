@@ -1,4 +1,4 @@
-"""Files of nanocoder's own state that nobody else may read or write."""
+"""Files of nanocoder's own state that only their owner may read and write."""
 
 import json
 import os

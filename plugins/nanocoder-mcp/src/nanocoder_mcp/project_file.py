@@ -32,7 +32,7 @@ class ProjectFile:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Read the file in *folder*; one that is wrong is a problem and keeps nobody from work."""
+        """Read the file in *folder*; one that is wrong is a problem and stops no work."""
         path = folder / FILE
         try:
             content = read_private(path, MAX_BYTES)  # more is cut, and no JSON any more

@@ -1,4 +1,4 @@
-"""What a server may ask of us in the middle of a call: a person answers, or nobody does.
+"""What a server may ask of us in the middle of a call: a person answers, or there is no answer.
 
 Only the call that runs can be asked about. A server gets an answer of the model only if its setting
 allows it to ask, and the person agrees.

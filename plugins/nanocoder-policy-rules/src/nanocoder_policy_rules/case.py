@@ -35,7 +35,7 @@ class Case:
         self.call = call
         self.session = session
         self.tool = tool
-        # A mode is for calls of the model; nobody is asked about one that a person typed.
+        # A mode is for calls of the model; no person is asked about one that a person typed.
         self.mode = Mode.ASK if call.typed else session.mode
         self.agent = session.agent
         self.settings = settings

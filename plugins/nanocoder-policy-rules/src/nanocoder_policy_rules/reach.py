@@ -104,7 +104,7 @@ class Reach:
         return Readable([("policy-rules", self.rules_outside)])
 
     def refuses(self, path: "ResolvedPath") -> str:
-        """Say why nobody may read *path*, inside the workspace or outside, by any of its names."""
+        """Say why *path* may not be read, inside the workspace or outside, by any of its names."""
         return self._first_reason(path, self._session.readable.refuses, self._outside.refuses)
 
     def asks(self, path: "ResolvedPath") -> str:

@@ -1,4 +1,4 @@
-"""Say which part of a shell command nobody can vouch for, and deny some kinds of parts.
+"""Say which part of a shell command cannot be vouched for, and deny some kinds of parts.
 
 It never allows: it denies, asks about a command that is too long to be read, or abstains with a
 remark. So no misreading of a command can loosen what other policies say.

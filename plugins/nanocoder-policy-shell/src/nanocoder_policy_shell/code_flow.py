@@ -1,4 +1,4 @@
-"""Code that a command runs and nobody can read: from the network, or encoded."""
+"""Code that a command runs and no person can read: from the network, or encoded."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final

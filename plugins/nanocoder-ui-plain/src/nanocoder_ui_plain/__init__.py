@@ -18,7 +18,7 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 @hookimpl
 def nanocoder_screens() -> list[Screen]:
-    """Offer the screen that the core takes for text where nobody is at a terminal."""
+    """Offer the screen that the core takes for text where no person is at a terminal."""
     return [Screen("plain", _open, "Plain text, for pipes and files.")]
 
 
@@ -69,7 +69,7 @@ class PlainText:
 
 
 def _chatter(line: str) -> None:
-    with suppress(OSError, ValueError):  # a closed stderr is nobody's concern
+    with suppress(OSError, ValueError):  # a closed stderr is no problem
         sys.stderr.write(one_line(line, COLUMNS) + "\n")
 
 

@@ -80,7 +80,7 @@ class Journal(Protocol):
         """
 
     def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
-        """Return what compactions replaced that nobody restored, the latest last.
+        """Return what compactions replaced that was not restored, the latest last.
 
         Each is the messages before it, and the number of messages after it. Raises: UsageError.
         """
