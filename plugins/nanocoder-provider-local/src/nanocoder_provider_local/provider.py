@@ -201,7 +201,7 @@ def _prompt_tokens(chunk: Chunk) -> int:
 def _progress(chunk: Chunk) -> str:
     """Return what the model does by a chunk that comes while it reads a long prompt, or nothing.
 
-    What is in the engine's cache is not read again and counts for nothing.
+    The engine does not read again what its cache holds, so that counts for nothing.
     """
     progress = chunk.get("prompt_progress", {})
     cached = int(progress.get("cache", 0))
