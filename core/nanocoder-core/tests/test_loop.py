@@ -441,6 +441,21 @@ def test_a_listener_that_breaks_changes_nothing(tmp_path):
         assert len(session.plugins.reports) == 1
 
 
+def test_a_listener_hears_of_the_kinds_of_events_that_it_names(tmp_path):
+    class Ear:
+        def __init__(self):
+            self.heard = []
+
+        @hookimpl(events=["run.started", "session.finished"])
+        def nanocoder_event(self, event):
+            self.heard.append(event.kind)
+
+    ear = Ear()
+    with opened(tmp_path, ["Hello."], plugins={"ear": ear}) as (session, _):
+        list(session.run("go"))
+    assert ear.heard == ["run.started", "session.finished"]
+
+
 def test_listeners_hear_the_pieces_of_a_reply_joined_and_in_order(tmp_path):
     heard = []
 

@@ -8,10 +8,10 @@ from nanocoder import Argument, Command, Event, Host, hookimpl
 NAME: Final = "command-quarantine"
 
 
-@hookimpl
+@hookimpl(events=["session.finished"])
 def nanocoder_event(event: Event) -> None:
     """Note the plugins that were set aside in a session for what they did."""
-    failed = event.data.get("failed_plugins") if event.kind == "session.finished" else None
+    failed = event.data.get("failed_plugins")
     if failed:
         from nanocoder_command_quarantine.quarantine import add  # most sessions need it not
 

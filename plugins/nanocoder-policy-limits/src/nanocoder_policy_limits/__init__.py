@@ -104,7 +104,7 @@ def nanocoder_before_execute(
     )
 
 
-@hookimpl
+@hookimpl(events=["call.started", "call.returned"])
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
     """Learn how each call ended."""
     if event.kind == "call.started" and any(map(_is_limit, event.data["arguments"])):

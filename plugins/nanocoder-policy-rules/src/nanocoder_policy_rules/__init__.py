@@ -98,10 +98,10 @@ def nanocoder_before_request(
     return resource(OFFERED).reduce(request, session, settings)
 
 
-@hookimpl
+@hookimpl(events=["call.approved"])
 def nanocoder_event(event: Event, session: SessionInfo) -> None:
     """Save the rules that a person granted for a project or for all of them."""
-    if event.kind == "call.approved" and event.data["scope"] in {"project", "user"}:
+    if event.data["scope"] in {"project", "user"}:
         from nanocoder_policy_rules.grant_file import save
 
         save(session, event.data)

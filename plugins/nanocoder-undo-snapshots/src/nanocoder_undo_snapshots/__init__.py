@@ -14,7 +14,7 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-@hookimpl
+@hookimpl(events=["call.started", "call.returned", "session.finished"])
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
     """Look at the files before and after each call that runs programs."""
     if event.kind == "session.finished" and not session.parent:

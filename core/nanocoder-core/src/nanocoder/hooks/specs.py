@@ -18,7 +18,7 @@ A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for
 five times in a session is set aside, unless it is a policy. Its late code goes on: see `cancel`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
@@ -57,22 +57,23 @@ def hookimpl(function: F, /) -> F: ...
 
 @overload
 def hookimpl(
-    *, rank: int = ..., specname: str | None = ..., **options: Any
+    *, rank: int = ..., events: Iterable[str] = ..., specname: str | None = ..., **options: Any
 ) -> Callable[[F], F]: ...
 
 
 def hookimpl(
-    function: Any = None, /, *, rank: int = RANK, specname: str | None = None, **options: Any
+    function: Any = None, /, *, rank: int = RANK, events: Iterable[str] = (), **options: Any
 ) -> Any:
     """Mark a function as a hook's implementation.
 
     *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
+    *events* names the kinds of events that `nanocoder_event` is called for; the default is all.
     *specname* names the hook when the function has another name.
     """
     if function is None:
-        return partial(hookimpl, rank=rank, specname=specname, **options)
-    marked = pluggy.HookimplMarker(PROJECT)(specname=specname, **options)(function)
-    getattr(marked, f"{PROJECT}_impl")["rank"] = rank
+        return partial(hookimpl, rank=rank, events=frozenset(events), **options)
+    marked = pluggy.HookimplMarker(PROJECT)(**options)(function)
+    getattr(marked, f"{PROJECT}_impl").update(rank=rank, events=events)
     return marked
 
 
@@ -234,7 +235,8 @@ def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any, resou
     `session.started` is the first event of a session, `session.finished` the last. Events of a
     sub-agent come between them, with its own *session*, which has a `parent`.
 
-    Called: for every event, in order, one at a time; pieces of a reply are joined for 0.1 s.
+    Called: for every event, or for those of the kinds that `@hookimpl(events=…)` names, which costs
+    less; in order, one at a time; pieces of a reply are joined for 0.1 s.
     Results: none.
     Raises: is reported once per plugin; the session goes on.
     Example: `if event.kind == "call.finished": log(event.data)`

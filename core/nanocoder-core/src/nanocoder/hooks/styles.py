@@ -5,7 +5,7 @@ here each implementation is called by itself, in the order of the plugins' names
 says what a failure means. Hooks that a session waits for have a deadline.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -50,12 +50,16 @@ STRICTNESS = {Decision.ABSTAIN: -1, Decision.ALLOW: 0, Decision.ASK: 1, Decision
 
 @value(eq=False)
 class Implementation:
-    """One plugin's function for one hook, and the names of the arguments that it takes."""
+    """One plugin's function for one hook, and the names of the arguments that it takes.
+
+    *events* are the kinds of events that it wants to hear of; none means all.
+    """
 
     plugin: str
     hook: str
     function: Callable[..., Any]
     parameters: tuple[str, ...] = ()
+    events: Collection[str] = ()
 
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Call it with those of *arguments* that it takes."""

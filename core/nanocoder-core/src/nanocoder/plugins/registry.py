@@ -354,7 +354,8 @@ class Plugins:
         hookimpl = self._load(name).get(hook)
         if hookimpl is None:
             return None
-        return Implementation(name, hook, hookimpl.function, tuple(hookimpl.argnames))
+        events = hookimpl.opts.get("events", ())
+        return Implementation(name, hook, hookimpl.function, tuple(hookimpl.argnames), events)
 
     def _load(self, name: str) -> Mapping[str, Any]:
         with self._loading:

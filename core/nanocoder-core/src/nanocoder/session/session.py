@@ -227,7 +227,8 @@ class Delivery:
         with runtime.event_lock:
             listeners = runtime.plugins.implementations("nanocoder_event")
             for due in self._due(event):
-                styles.tell(listeners, errors.append, {"event": due, **runtime.hook_context()})
+                hear = [each for each in listeners if not each.events or due.kind in each.events]
+                styles.tell(hear, errors.append, {"event": due, **runtime.hook_context()})
         problem = journal.problem if journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 
