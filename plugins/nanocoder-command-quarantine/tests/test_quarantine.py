@@ -51,7 +51,7 @@ def test_a_plugin_that_cannot_be_imported_needs_no_restoring(nanocoder, tmp_path
 def test_the_end_of_a_session_keeps_who_failed_and_never_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     failed = {"acme-a": "late\nagain", "command-quarantine": "x"}
-    nanocoder_event(Event("run.finished", {"failed_plugins": failed}))
+    assert nanocoder_event.nanocoder_impl["events"] == {"session.finished"}
     nanocoder_event(Event("session.finished", {}))
     assert read(tmp_path / "nanocoder") == {}
     nanocoder_event(Event("session.finished", {"failed_plugins": failed}))

@@ -11,6 +11,7 @@ from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import paths, shell, workspace_programs
 from nanocoder_policy_rules.brought_names import Brought, brought_along
+from nanocoder_policy_rules.changed_places import changed_places
 from nanocoder_policy_rules.command_search import Text, recognised_text, unknown_text
 from nanocoder_policy_rules.named_places import NamedPlaces
 from nanocoder_policy_rules.reach import Reach
@@ -18,7 +19,6 @@ from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL, fold_path
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
-from nanocoder_policy_rules.writing_rules import changed_places
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -90,7 +90,7 @@ class Case:
     @cached_property
     def changed(self) -> "tuple[list[ResolvedPath], set[str]]":
         """What the command changes, and all names of it as rules compare them."""
-        return changed_places(self)
+        return changed_places(self.text, self.reach, self.places.directories)
 
     @cached_property
     def keeps_paths(self) -> bool:

@@ -1,11 +1,9 @@
 """Rules that keep a path from a tool that writes hold for commands that change it, too."""
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from nanocoder_policy_rules import candidates, expansion, rules, written_files
-from nanocoder_policy_rules.reach import HERE
+from nanocoder_policy_rules import rules
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -23,21 +21,6 @@ def rule_for_changes(book: "RuleBook", case: "Case") -> "Rule | None":
     selected = book.about_writing(names) if places else ()
     holding = (rule for rule in selected if rule.holds(case.session, case.mode))
     return next((rule for rule in holding if _names_any(rule, places, names)), None)
-
-
-def changed_places(case: "Case") -> "tuple[list[ResolvedPath], set[str]]":
-    """Return what the command of a call changes, and all names of it as rules compare them."""
-    places = list(_changed(case))
-    return places, {rules.fold_path(name) for place in places for name in place.names}
-
-
-def _changed(case: "Case") -> "Iterable[ResolvedPath]":
-    folders = (HERE, *case.places.directories)
-    for target in dict.fromkeys(each.word for each in written_files.targets(case.text)):
-        names = [target, *expansion.expand([target], case.reach.folder, folders)]
-        for name in dict.fromkeys(map(candidates.expand_home, names)):
-            for folder in folders:
-                yield case.reach.operand(os.path.join(folder, name) if folder != HERE else name)
 
 
 def _names_any(rule: "Rule", places: "Iterable[ResolvedPath]", names: Iterable[str]) -> bool:

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from attrs import define, evolve, frozen
 
@@ -48,6 +48,17 @@ class Call:
     def add_output(self, piece: str) -> None:
         """Take a piece of what the call prints while it runs; the end of it is kept."""
         self.output = (self.output + piece)[-TAIL_CHARS:]
+
+
+class Limits(Protocol):
+    """The settings that a screen reads."""
+
+    @property
+    def diff_lines(self) -> int: ...  # noqa: D102
+    @property
+    def output_lines(self) -> int: ...  # noqa: D102
+    @property
+    def live_lines(self) -> int: ...  # noqa: D102
 
 
 @frozen

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from nanocoder import Event
 
@@ -12,6 +12,7 @@ from nanocoder_ui_terminal.call_lines import (
     MAX_DEPTH,
     Call,
     LineLimits,
+    Limits,
     clock,
     live_lines,
     returned_lines,
@@ -40,17 +41,6 @@ CHARS_PER_TOKEN: Final = 4
 MIN_BUSY_COLUMNS: Final = 12
 STOPS: Final = "Ctrl-C stops"
 MODEL_COLUMNS: Final = 40
-
-
-class Limits(Protocol):
-    """The settings that a screen reads."""
-
-    @property
-    def diff_lines(self) -> int: ...  # noqa: D102
-    @property
-    def output_lines(self) -> int: ...  # noqa: D102
-    @property
-    def live_lines(self) -> int: ...  # noqa: D102
 
 
 class TextScreen:

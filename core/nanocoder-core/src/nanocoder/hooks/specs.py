@@ -56,9 +56,7 @@ def hookimpl(function: F, /) -> F: ...
 
 
 @overload
-def hookimpl(
-    *, rank: int = ..., events: Iterable[str] = ..., specname: str | None = ..., **options: Any
-) -> Callable[[F], F]: ...
+def hookimpl(*, rank: int = ..., events: Iterable[str] = ..., **more: Any) -> Callable[[F], F]: ...
 
 
 def hookimpl(

@@ -125,8 +125,8 @@ class Reply:
         if isinstance(piece, Finished):
             self.finished, self._is_finished, self._texts = _sound(piece), True, [piece.text]
         elif isinstance(piece, Notice):
-            kind = "request.progress" if piece.is_passing else "notice"
-            yield Event(kind, {"text": piece.text})
+            text = {"text": piece.text}
+            yield Event("request.progress", text) if piece.is_passing else Event("notice", text)
         else:
             self._watch(piece.text)
             if isinstance(piece, ThinkingDelta):
