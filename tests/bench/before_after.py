@@ -2,9 +2,9 @@
 
     python tests/bench/before_after.py BEFORE AFTER [--runs N]
 
-BEFORE and AFTER are the `bin` directories of environments with nanocoder installed from wheels. Each
-row is the median of the paired ratios, after by before, of wall time and of CPU time. What else the
-machine does meets both of a pair, so the ratios hold on a busy machine, too.
+BEFORE and AFTER are the `bin` directories of environments with nanocoder installed from wheels.
+Each row is the median of the paired ratios, after by before, of wall time and of CPU time. What
+else the machine does meets both of a pair, so the ratios hold on a busy machine, too.
 """
 
 import argparse
@@ -32,11 +32,8 @@ def compare(what: str, benches: Sequence[Bench], command: Command, runs: int) ->
     wall, cpu = (
         statistics.median(after[kind] / before[kind] for before, after in pairs) for kind in (0, 1)
     )
-    milliseconds = [statistics.median(pair[side][0] for pair in pairs) * 1000 for side in (0, 1)]
-    print(
-        f"| {what} | {milliseconds[0]:.1f} ms | {milliseconds[1]:.1f} ms | {wall:.2f} | {cpu:.2f} |",
-        flush=True,
-    )
+    earlier, today = (statistics.median(pair[side][0] for pair in pairs) * 1000 for side in (0, 1))
+    print(f"| {what} | {earlier:.1f} ms | {today:.1f} ms | {wall:.2f} | {cpu:.2f} |", flush=True)
 
 
 def compare_runs(

@@ -11,8 +11,6 @@ from nanocoder import one_line
 
 DEADLINE_S: Final = 30.0
 MAX_CHARS: Final = 300
-HANDED_ON: Final = ("HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONUSERBASE", "PYTHONUTF8")
-"""Our variables that an import may need. Keys stay out."""
 TRIES: Final = """\
 import os, sys, traceback
 from importlib.metadata import entry_points
@@ -39,14 +37,13 @@ def broken_ones(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _problem(name: str) -> str:
-    environment = {key: os.environ[key] for key in HANDED_ON if key in os.environ}
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", TRIES, name],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**environment, "PATH": os.defpath},
+            env=_environment(),
             start_new_session=True,
             timeout=DEADLINE_S,
             check=False,
@@ -56,6 +53,19 @@ def _problem(name: str) -> str:
     if child.stdout:
         return one_line(child.stdout.decode("utf-8", "replace"), MAX_CHARS)
     return f"the import ended the process ({_end_of(child.returncode)})"
+
+
+def _environment() -> dict[str, str]:
+    """Return our variables that an import may need; keys stay out."""
+    ours = {
+        "HOME": os.environ.get("HOME"),
+        "LANG": os.environ.get("LANG"),
+        "TMPDIR": os.environ.get("TMPDIR"),
+        "PYTHONPATH": os.environ.get("PYTHONPATH"),
+        "PYTHONUSERBASE": os.environ.get("PYTHONUSERBASE"),
+        "PATH": os.defpath,
+    }
+    return {name: text for name, text in ours.items() if text is not None}
 
 
 def _end_of(code: int) -> str:

@@ -11,8 +11,8 @@ from nanocoder_ui_terminal.answer_text import Answer
 from nanocoder_ui_terminal.call_lines import (
     MAX_DEPTH,
     Call,
-    LineLimits,
     Limits,
+    LineLimits,
     clock,
     live_lines,
     returned_lines,
