@@ -341,7 +341,7 @@ def test_a_cleared_session_can_be_resumed_by_its_id(chat):
     talk = chat(HI, {"text": "Still here."}).type("first words").see("Hello there.")
     talk.type("/clear").see("Ctrl-D leaves", times=2).type("/sessions").see("1  first words")
     line = next(line for line in talk.text.splitlines() if line.startswith("1  first words"))
-    assert re.fullmatch(r"1  first words  just now  1 turn  \d kB  \d{8}-\d{6}-\w{4}", line)
+    assert re.fullmatch(r"1  first words  just now  1 prompt  \d kB  \d{8}-\d{6}-\w{4}", line)
     talk.type(f"/resume {line.split()[-1]}").see("first words", times=3)
     talk.type("more").see("Still here.")
 

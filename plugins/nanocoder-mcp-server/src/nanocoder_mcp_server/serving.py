@@ -51,7 +51,7 @@ def serve(arguments: Namespace, host: Host) -> int:
                     host.say(AT_TERMINAL)
                 anyio.run(_on_standard_streams, server)
             else:
-                _at_address(server, port, host)
+                _at_address(server, port)
         finally:
             calls.close()
     return 0
@@ -89,7 +89,7 @@ async def _on_standard_streams(server: Any) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _at_address(server: Any, port: int, host: Host) -> None:
+def _at_address(server: Any, port: int) -> None:
     """Serve on 127.0.0.1 alone, to clients with the token; Host and Origin are checked, too."""
     import socket
 
@@ -107,7 +107,9 @@ def _at_address(server: Any, port: int, host: Host) -> None:
             raise UsageError(f"port {port} cannot be used: {error.strerror}") from None
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         words = "the token of NANOCODER_MCP_TOKEN" if os.environ.get(VARIABLE) else token
-        host.say(f"serving at {address}, with the header Authorization: Bearer {words}")
+        where = f"serving at {address}, with the header Authorization: Bearer {words}"
+        # The token is for this person, so it passes by what takes secrets out of messages.
+        print(f"nanocoder: {where}", file=sys.__stderr__ or sys.stderr, flush=True)
         app = partial(_with_token, app_of(server), token)
         config = uvicorn.Config(
             app, interface="asgi3", log_level="warning", lifespan="on", access_log=False
