@@ -26,17 +26,21 @@ def inspect(nanocoder, foreign):
     variables = {**nanocoder.environment, "PATH": foreign.path}
 
     def run(*words):
-        done = subprocess.run(
-            [foreign["mcp-inspector"], "--cli", *words],
-            cwd=nanocoder.cwd,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        return done, json.loads(done.stdout or "null")
+        printed = nanocoder.home / "printed.json"
+        # A file, because Node may end before everything has gone through a pipe.
+        with printed.open("w") as stdout:
+            done = subprocess.run(
+                [foreign["mcp-inspector"], "--cli", *words],
+                cwd=nanocoder.cwd,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        return done, json.loads(printed.read_text() or "null")
 
     return run
 
