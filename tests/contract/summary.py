@@ -1,22 +1,37 @@
 """Print one line for everything that pytest counted in a run of nox."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 
-def summary(folder: Path) -> str:
-    """Return the closing line; *folder* holds the reports that the nox sessions left."""
+def counts(reports: Iterable[Path]) -> dict[str, int]:
+    """Return how many tests passed, failed and were skipped by the *reports* that exist."""
     suites = [
-        suite for file in sorted(folder.glob("*.xml")) for suite in ET.parse(file).iter("testsuite")
+        suite for file in reports if file.exists() for suite in ET.parse(file).iter("testsuite")
     ]
-    counts = {
-        word: sum(int(suite.get(word, "0")) for suite in suites)
+    tests, failures, errors, skipped = (
+        sum(int(suite.get(word, "0")) for suite in suites)
         for word in ("tests", "failures", "errors", "skipped")
-    }
-    failed = counts["failures"] + counts["errors"]
-    passed = counts["tests"] - failed - counts["skipped"]
-    return f"{passed} passed, {failed} failed, {counts['skipped']} skipped"
+    )
+    failed = failures + errors
+    return {"passed": tests - failed - skipped, "failed": failed, "skipped": skipped}
+
+
+def summary(folder: Path) -> str:
+    """Return the closing line; *folder* holds the reports that the nox sessions left.
+
+    A report `NAME-alone.xml` has the tests that failed in `NAME.xml` and ran once more.
+    """
+    alone = sorted(folder.glob("*-alone.xml"))
+    first = counts(sorted(set(folder.glob("*.xml")) - set(alone)))
+    again = counts(alone)
+    repeated = again["passed"] + again["failed"]
+    failed = first["failed"] - repeated + again["failed"]
+    passed = first["passed"] + again["passed"]
+    note = f", {again['passed']} of those that passed needed a second run" if repeated else ""
+    return f"{passed} passed, {failed} failed, {first['skipped']} skipped{note}"
 
 
 if __name__ == "__main__":

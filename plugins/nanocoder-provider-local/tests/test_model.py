@@ -222,10 +222,9 @@ def test_a_reply_that_is_cut_makes_no_call(model):
 
 
 def test_the_reading_of_a_long_prompt_is_told_as_it_goes_and_can_be_stopped_in_its_middle(model):
-    request, other = (
-        Request("m", SYSTEM, [Message("user", " ".join(f"{word}{n}" for n in range(150)))], max_tokens=4)
-        for word in ("word", "name")
-    )
+    first, second = (" ".join(f"{word}{n}" for n in range(150)) for word in ("word", "name"))
+    request = Request("m", SYSTEM, [Message("user", first)], max_tokens=4)
+    other = Request("m", SYSTEM, [Message("user", second)], max_tokens=4)
     cancel = Cancel()
     stream = model.stream(request, cancel)
     notices = [next(stream).text for _ in range(3)]  # to the middle of the prompt
