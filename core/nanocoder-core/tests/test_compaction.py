@@ -167,7 +167,7 @@ def test_what_was_compacted_comes_back_with_all_that_was_said_since(tmp_path):
             *("three", "third"),
         ]
         assert restored["reason"] == "restored"
-        with pytest.raises(UsageError, match="nothing was compacted"):
+        with pytest.raises(UsageError, match="nothing to restore"):
             list(restore(session))
 
 
@@ -240,7 +240,7 @@ def test_a_resumed_session_restores_each_compaction_that_nobody_restored(tmp_pat
         left = [
             [message.text for message in again.messages] for _ in range(2) if list(restore(again))
         ]
-        with pytest.raises(UsageError, match="nothing was compacted"):
+        with pytest.raises(UsageError, match="nothing to restore"):
             list(restore(again))
     assert left == [
         ["first", "two", "second", "three", "third"],

@@ -101,6 +101,6 @@ def test_without_a_store_compactions_come_back_in_turn_too(tmp_path):
         for _ in range(2):
             list(restore(session))
             left.append([message.text for message in session.messages])
-        with pytest.raises(UsageError, match="nothing was compacted"):
+        with pytest.raises(UsageError, match="nothing to restore"):
             list(restore(session))
     assert left == [["second"], ["first", "two", "second"], ["one", "first", "two", "second"]]

@@ -539,8 +539,27 @@ def test_a_conversation_is_compacted_shown_before_and_restored_after(chat, works
     talk.type("/compact preview").see("compact-trim would shorten the conversation from")
     talk.type("/compact").see("compact-trim shortened the conversation from")
     talk.type("/compact restore").see("restored the conversation")
-    talk.type("/compact restore").see("nothing was compacted")
+    talk.type("/compact restore").see("nothing to restore: this conversation was not compacted")
     talk.type("go on").see("Hello there.")
+
+
+@pytest.mark.contract("G5")
+@pytest.mark.parametrize("words", ["", " preview"])
+def test_a_conversation_that_cannot_be_shortened_says_who_tried_and_what_to_do(chat, words):
+    talk = chat(HI).type("hi").see("Hello there.").type(f"/compact{words}")
+    text = " ".join(talk.see("/clear").see(" empty").text.split())
+    tried = "compact-summary and compact-trim found no older part to leave out"
+    assert f"nothing was shortened: {tried}, since the latest messages always stay" in text
+    assert "/context shows what fills the window; /clear starts an" in text
+
+
+@pytest.mark.contract("G5")
+def test_without_a_plugin_that_compacts_the_chat_says_that_none_is_installed(chat, tmp_path):
+    config = tmp_path / "config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins]\ndisable = ["compact-summary", "compact-trim"]\n')
+    talk = chat(HI).type("hi").see("Hello there.").type("/compact")
+    talk.see("no plugin that shortens conversations is installed and enabled")
 
 
 @pytest.mark.contract("H3")

@@ -13,7 +13,9 @@ def restore(session: Session) -> Iterator[Event]:
     compaction, journal = session.compaction, session.journal
     replaced = compaction.earlier or (journal.replaced() if journal is not None else ())
     if not replaced:
-        raise UsageError("nothing was compacted in this conversation")
+        raise UsageError(
+            "nothing to restore: this conversation was not compacted, or it was already restored"
+        )
     *compaction.earlier, (earlier, length) = replaced
     now = session.messages
     messages = (*earlier, *now[length:])

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 COMPACTS: Final = "compacting"
 PREVIEW: Final = "preview"
 RESTORE: Final = "restore"
-NOTHING: Final = "nothing was compacted: no plugin can make this conversation shorter"
+NOTHING: Final = (
+    "nothing was shortened: {} found no older part to leave out, since the latest messages always"
+    " stay. /context shows what fills the window; /clear starts an empty conversation"
+)
+NO_PLUGIN: Final = (
+    "nothing was shortened: no plugin that shortens conversations is installed and enabled"
+    " (see `nanocoder plugins list`); /clear starts an empty conversation"
+)
 EMPTY: Final = "nothing to compact yet: the conversation is empty"
 STOPPED: Final = "stopped; the conversation is as it was"
 NO_WORDS: Final = "{} takes no words: {!r} did not decide what is kept"
@@ -141,7 +148,10 @@ def _say_words_were_ignored(conversation: "Conversation", plugin: str, words: st
 def _why_nothing(session: "Session") -> str:
     if session.compaction.cancel.is_set():
         return STOPPED
-    return NOTHING if session.messages else EMPTY
+    if not session.messages:
+        return EMPTY
+    hooks = session.plugins.implementations("nanocoder_compact")
+    return NOTHING.format(" and ".join(hook.plugin for hook in hooks)) if hooks else NO_PLUGIN
 
 
 def _show_events(conversation: "Conversation", events: Iterable[Event]) -> str:

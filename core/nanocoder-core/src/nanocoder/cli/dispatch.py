@@ -20,7 +20,7 @@ from nanocoder_console import (
     options_of,
     target_of,
 )
-from nanocoder_schema import did_you_mean
+from nanocoder_schema import did_you_mean, nearest
 
 from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS, DEFAULTS, DIRECTORY, SHORT, build
 from nanocoder.cli.host import Host
@@ -30,7 +30,9 @@ HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
 # How other programs call an action that shows a value, and how it is called here.
 ACTION_HABITS: Final = {"get": "where"}
-HABIT: Final = {"init": "; to write a first AGENTS.md, type /init in a conversation."}
+HABIT: Final = {"init": "; to write a first AGENTS.md: nanocoder chat /init."}
+# The first word of a prompt is often a little like some action: only a clear slip is one.
+SLIP: Final = 0.75
 INSTALL: Final = "plugins install"
 IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "store": "--ephemeral"}
 """Options that a command without sessions would ignore, by what they set."""
@@ -44,8 +46,7 @@ def command_of(words: Sequence[str]) -> "partial[int]":
     front = Parser("nanocoder", BEFORE_A_COMMAND, add_help=False, formatter_class=SILENT)
     front.add_argument("words", nargs=REMAINDER)
     front.set_defaults(**DEFAULTS, command="chat")
-    words = _without_habit(words)
-    values, rest = front.parse_known_args(words)
+    values, rest = front.parse_known_args(_without_habit(words))
     named = vars(values).pop("words")
     if {*HELP} & {*rest}:
         build(_host(words).commands()[0]).parse_args(["--help"])
@@ -105,7 +106,7 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
     """
     form = SILENT if {*HELP}.isdisjoint(words) else HelpFormatter
     name, text = f"nanocoder {command.name}", command.help
-    # Without help, nobody sees how a command is used: argparse need not put it into words.
+    # Only help shows how a command is used; argparse is slow to put that into words.
     usage = "" if form is SILENT else None
     parser = Parser(name, command.arguments, description=text, formatter_class=form, usage=usage)
     # Words may stand between options, unless the rest of the line is one argument: argparse refuses
@@ -161,13 +162,14 @@ def _refuse_missing(host: Host, name: str) -> None:
 
 def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
     """Make the error for a word that is no command: a slip, or a prompt, *quoted* for a shell."""
-    options = options_of(BEFORE_A_COMMAND)
-    # An action without its group, or an option without its dashes, is surely what was meant.
-    own = [each for each in (*commands, *options) if each.split()[-1].removeprefix("--") == name]
+    names = [*commands, *options_of(BEFORE_A_COMMAND)]
+    ends = [each.split()[-1].removeprefix("--") for each in names]
     alike = [each for each in first_words(commands) if each[0] == name[:1]]
-    hint = did_you_mean(name, own, limit=3, cutoff=0.0) or did_you_mean(
-        name, alike, HABIT.get(name, ".")
-    )
+    # An action without its group, or an option without its dashes, is surely what was meant.
+    hint = "" if name in ends else did_you_mean(name, alike)
+    similar = "".join(nearest(name, [*ends, *HABIT], limit=1, cutoff=SLIP))
+    own = [each for each, end in zip(names, ends, strict=True) if end == similar]
+    hint = hint or did_you_mean(similar, own, HABIT.get(similar, "."), limit=3, cutoff=0.0)
     return UsageError(
         f"there is no command {name!r}{hint} To give a prompt: nanocoder run {quoted};"
         f" to start a conversation with it: nanocoder chat {quoted};"
