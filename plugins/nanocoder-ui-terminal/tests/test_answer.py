@@ -40,6 +40,21 @@ def test_pieces_come_to_the_same_lines_as_the_whole_inside_the_edges(parts, widt
         assert columns_of(plain) <= width
 
 
+@pytest.mark.parametrize("count", [160, 1_500], ids=["several screens", "too long to parse"])
+@pytest.mark.parametrize("mark", ["Line", "- item"])
+@pytest.mark.parametrize("piece", [7_000, 100_000])
+def test_a_long_block_has_no_gap_where_it_was_cut(mark, count, piece):
+    text = "".join(f"{mark} {number}: {'word ' * 12}\n" for number in range(count))
+    answer = Answer(colour=False)
+    lines = []
+    for start in range(0, len(text), piece):
+        answer.feed(text[start : start + piece])
+        lines += answer.draw(79)[0]
+    lines += answer.finish(79)
+    assert len(lines) == count
+    assert all(lines)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -28,7 +28,7 @@ class Answer:
         self._pieces: list[str] = []
         self._text = ""
         self._due = 0.0
-        self._has_lines = False
+        self._gap: list[str] = []
 
     def prepare(self) -> None:
         """Import the renderer while the first words are awaited."""
@@ -47,14 +47,15 @@ class Answer:
         """Return the lines that stay, each once, and those that are still open."""
         started = time.monotonic()
         self._take()
-        complete, rest = self.renderer.split_complete(clean(self._text))
+        complete, rest, is_inside = self.renderer.split_complete(clean(self._text))
         stay: list[str] = []
         if complete:
             stay = self._lines(complete, width)
             self._text = self._text.split("\n", complete.count("\n"))[-1]
             if number := NUMBER.match(rest):  # a list that was cut goes on counting
                 self._text = NUMBER.sub(number[0], self._text, count=1)
-        self._has_lines = self._has_lines or bool(stay)
+        if stay:
+            self._gap = [] if is_inside else [""]
         # Only the end of the open part can be on the screen.
         open_lines = self._lines(rest[-OPEN_CHARS:], width)
         ended = time.monotonic()
@@ -65,10 +66,10 @@ class Answer:
         """Return the remaining lines and start again."""
         self._take(last=True)
         if not self._text.strip():
-            self._text, self._has_lines = "", False
+            self._text, self._gap = "", []
             return []
         lines = self._lines(clean(self._text), width)
-        self._text, self._has_lines, self._due = "", False, 0.0
+        self._text, self._gap, self._due = "", [], 0.0
         return lines
 
     @property
@@ -93,4 +94,4 @@ class Answer:
 
     def _lines(self, text: str, width: int) -> list[str]:
         lines = self.renderer.lines(text, width) if text.strip() else []
-        return ["", *lines] if lines and self._has_lines else lines
+        return [*self._gap, *lines] if lines else lines

@@ -6,7 +6,7 @@ Imported when the first words of an answer are drawn: rich and its parser take a
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from markdown_it.token import Token
 from nanocoder import for_terminal
@@ -59,6 +59,14 @@ LONG_BLOCK_CHARS: Final = 8_000
 MAX_BRACKETS: Final = 1_000
 MAX_BARS: Final = 100
 MAX_LEVEL: Final = 16
+
+
+class Split(NamedTuple):
+    """A text in two parts; *is_inside* where one block has lines in both, without a gap."""
+
+    complete: str
+    rest: str
+    is_inside: bool = False
 
 
 class _Heading(Heading):
@@ -177,39 +185,46 @@ class MarkdownRenderer:
             _environ={},
         )
 
-    def split_complete(self, text: str) -> tuple[str, str]:
-        """Split safe text into complete blocks, which later text cannot change, and the rest."""
+    def split_complete(self, text: str) -> Split:
+        """Split safe text into lines that later text cannot change, and the rest."""
         if _is_plain(text):
             end = text.rfind("\n") + 1
-            return text[:end], text[end:]
+            return Split(text[:end], text[end:], is_inside=not text[:end].endswith("\n\n"))
         tokens = self._parser.parse(text)
         lines = text.split("\n")
         # A block whose first line is unfinished may still belong to the block before it.
         complete = [token for token in tokens if token.map and token.map[0] < len(lines) - 1]
         starts = [token.map[0] for token in complete if _opens_block(token)]  # type: ignore[index]
-        if len(starts) == 1 and len(text) > LONG_BLOCK_CHARS:
+        is_inside = len(starts) == 1 and len(text) > LONG_BLOCK_CHARS
+        if is_inside:
             starts = _starts_inside(complete, lines)
         if len(starts) > 1:
-            return "\n".join(lines[: starts[-1]]) + "\n", "\n".join(lines[starts[-1] :])
-        return "", text
+            first, rest = lines[: starts[-1]], lines[starts[-1] :]
+            return Split("\n".join(first) + "\n", "\n".join(rest), is_inside)
+        return Split("", text)
 
     def lines(self, text: str, width: int) -> list[str]:
         """Return safe Markdown as lines of at most *width* columns."""
         if len(text) <= MAX_PARSED_CHARS:
             return self._lines(text, width)
-        pieces = [self._lines(piece, width) for piece in self._pieces(text)]
-        return [line for piece in pieces if piece for line in ["", *piece]][1:]
+        lines: list[str] = []
+        gap: list[str] = []
+        for piece, is_inside in self._pieces(text):
+            if part := self._lines(piece, width):
+                lines += [*gap, *part]
+                gap = [] if is_inside else [""]
+        return lines
 
-    def _pieces(self, text: str) -> Iterator[str]:
-        """Split a text that is too long to be parsed at once where a block begins."""
+    def _pieces(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Split a text that is too long to be parsed at once; tell of each cut inside a block."""
         while len(text) > PIECE_CHARS:
             end = text.rfind("\n", 0, PIECE_CHARS) + 1 or PIECE_CHARS
-            piece, rest = self.split_complete(text[:end])
+            piece, rest, is_inside = self.split_complete(text[:end])
             if not piece:
-                piece, rest = text[:end], ""
-            yield piece
+                piece, rest, is_inside = text[:end], "", True
+            yield piece, is_inside
             text = rest + text[end:]
-        yield text
+        yield text, False
 
     def _lines(self, text: str, width: int) -> list[str]:
         tokens = [] if _is_plain(text) else self._parser.parse(text)
