@@ -1,6 +1,7 @@
 """One process starts the commands of a session; each is as if it had been started by itself."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from nanocoder_kit_sandbox import starter
+from nanocoder_kit_sandbox import launch, starter
 from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.starting import Starter
 from sandboxed_place import inside  # noqa: F401
@@ -68,6 +69,65 @@ def test_a_command_starts_without_that_process(inside, without_starter):  # noqa
     assert done.returncode == 3
 
 
+def starter_of(argv):
+    """Return the three processes that wait for the request of the client *argv*."""
+    # A folder for these programs, and that of the session, are the only words behind the program.
+    words = f"starter.main()\0{os.path.dirname(launch.__file__)}\0{argv[3]}"
+    await_that(lambda: len(processes_with(words)) == 3)
+    return processes_with(words)
+
+
+def test_a_command_whose_starter_was_killed_starts_without_it(inside):  # noqa: F811
+    box = inside.open()
+    commands = [box.wrap(["/bin/sh", "-c", WHAT_RUNS], ()) for _ in range(3)]
+    for process in starter_of(commands[0]):
+        os.kill(process, signal.SIGKILL)
+    assert ["import launch" in inside.start(argv).stdout for argv in commands] == [True] * 3
+    assert "import launch" in inside.start(box.wrap(["/bin/sh", "-c", WHAT_RUNS], ())).stdout
+
+
+def test_a_command_that_waits_for_a_killed_starter_starts_without_it(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", f"{WHAT_RUNS}; exit 4"], ())
+    processes = starter_of(argv)
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    with open(f"{argv[3]}/{starter.ASK}", "r+b", buffering=0) as asked:
+        poll = select.poll()
+        poll.register(asked, select.POLLIN)
+        with subprocess.Popen(argv, cwd=inside.workspace, stdout=subprocess.PIPE) as client:
+            poll.poll()
+            for process in processes:
+                os.kill(process, signal.SIGKILL)
+            assert b"import launch" in client.communicate()[0]
+    assert client.returncode == 4
+
+
+def test_a_request_that_is_lost_with_its_process_is_answered(tmp_path):
+    program = (
+        "import os, sys\n"
+        "asked = os.open(sys.argv[1] + '/ask', os.O_RDWR)\n"
+        "os.write(1, b'x')\n"
+        "os.read(asked, 64)\n"
+    )
+    starting = Starter([sys.executable, "-c", program], tmp_path)
+    try:
+        argv = starting.through("rules", ["/bin/echo", "done"])
+        assert argv[0] == "/bin/sh"
+        assert subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout == b"done\n"
+    finally:
+        starting.close()
+
+
+def test_a_client_that_ends_early_leaves_the_starter_there(inside):  # noqa: F811
+    box = inside.open()
+    argv = box.wrap(["/bin/true"], ())
+    with open(f"{argv[3]}/{starter.ASK}", "wb", buffering=0) as asked:
+        gone = subprocess.run(["/bin/true"], check=True)
+        assert gone.returncode == 0
+        asked.write(f"{2**22 - 1} {argv[4]} {argv[5]}".ljust(starter.REQUEST_BYTES).encode())
+    assert "import starter" in inside.start(box.wrap(["/bin/sh", "-c", WHAT_RUNS], ())).stdout
+
+
 def test_an_argument_vector_can_be_run_twice(inside):  # noqa: F811
     argv = inside.open().wrap(["/bin/echo", "done"], ())
     assert [inside.start(argv).stdout for _ in range(3)] == ["done\n"] * 3
@@ -108,6 +168,38 @@ def test_a_signal_is_the_commands_end(inside):  # noqa: F811
 def test_a_writer_without_a_reader_ends(inside):  # noqa: F811
     argv = inside.open().wrap(["/bin/sh", "-c", "yes | head -1"], ())
     assert inside.start(argv).stdout == "y\n"
+
+
+WAIT_FOR_THE_LAST = """
+import os, sys, time, types
+from nanocoder_kit_sandbox import kernel, launch
+process = os.fork()
+if not process:
+    time.sleep(0.3)
+    os._exit(5)
+listener, others = os.pipe()
+os.close(others)  # nobody is left to ask, as while the last process ends
+kernel.handle_of = lambda process, number: listener
+told, answered = os.pipe(), os.pipe()
+os.write(told[1], b"7")
+looks = 0
+def note(frame, event, argument):
+    global looks
+    looks += event == "call" and frame.f_code.co_name == "_reap"
+sys.setprofile(note)
+pipes = (told[0], answered[1])
+status = launch._stand_by(process, types.SimpleNamespace(), pipes, (), lambda: None)
+print(os.WEXITSTATUS(status), looks)
+"""
+
+
+def test_what_stays_beside_a_command_sleeps_while_that_ends():
+    done = subprocess.run(
+        [sys.executable, "-c", WAIT_FOR_THE_LAST], capture_output=True, check=True
+    )
+    code, looks = map(int, done.stdout.split())
+    assert code == 5
+    assert looks <= 2
 
 
 def test_commands_can_run_side_by_side(inside):  # noqa: F811

@@ -91,7 +91,11 @@ def _folders(path: str) -> Iterator[str]:
     for entry in path.split(":"):
         if not entry.startswith("/"):
             continue
-        folder = os.path.realpath(os.path.dirname(entry.rstrip("/")))
+        folder = os.path.dirname(entry.rstrip("/"))
+        # Most folders on PATH are none, and resolving each takes longer than all of the rest.
+        if not os.path.lexists(f"{folder}/{MARK}"):
+            continue
+        folder = os.path.realpath(folder)
         if _is_ours(folder) and _is_ours(f"{folder}/{MARK}"):
             yield folder
 

@@ -43,6 +43,9 @@ _CAPABILITIES_3: Final = 0x2008_0522
 _MOST_CAPABILITIES: Final = 64
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+# A rule is added for dozens of paths before each command, so its arguments are known beforehand.
+_add_rule = _libc["syscall"]
+_add_rule.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
 
 
 def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
@@ -98,7 +101,9 @@ def ruleset(
         except OSError:
             continue
         try:
-            call(_ADD_RULE, handle, _BENEATH, struct.pack("=Qi", rights & handled, beneath), 0)
+            rule = struct.pack("=Qi", rights & handled, beneath)
+            if _add_rule(_ADD_RULE, handle, _BENEATH, rule, 0) < 0:
+                raise OSError(ctypes.get_errno(), path)
         finally:
             os.close(beneath)
     return handle

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from nanocoder_kit_sandbox.filter import (
@@ -76,6 +77,7 @@ _NUMBERS: Final = {
 memory, semaphores and messages. A process is what limits, priorities and processors are set of."""
 
 
+@cache
 def landlock_filter(*, network: bool, reads: bool) -> bytes:
     """Return the filter; b"" for a processor that is not known.
 

@@ -21,6 +21,7 @@ from nanocoder_kit_sandbox.broker import Broker
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import Any, Final, NoReturn
 else:
     import _signal as signal
@@ -41,13 +42,20 @@ def main() -> NoReturn:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
     kernel.end_with_parent(signal.SIGKILL)
     kernel.gain_no_rights()
-    os._exit(start(rules, argv))
+    os._exit(start(rules, argv, dict(os.environ)))
 
 
-def start(rules: dict[str, Any], argv: list[str], watched: tuple[int, ...] = ()) -> int:
+def start(
+    rules: dict[str, Any],
+    argv: list[str],
+    environment: dict[str, str],
+    watched: tuple[int, ...] = (),
+    begin: Callable[[], None] = lambda: None,
+) -> int:
     """Run *argv* by *rules*, and return the code with which it ended.
 
-    It ends when one of the processes ends whose handles are *watched*.
+    It ends when one of the processes ends whose handles are *watched*. *begin* is called as soon as
+    it runs.
     """
     lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
     fcntl.lockf(lock, fcntl.LOCK_SH)
@@ -62,14 +70,14 @@ def start(rules: dict[str, Any], argv: list[str], watched: tuple[int, ...] = ())
     process = os.fork()
     if not process:
         try:
-            _run(rules, argv, inner, (inside_writes, inside_reads))
+            _run(rules, argv, environment, inner, (inside_writes, inside_reads))
         except OSError as error:
             os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
         os._exit(_NOT_FOUND)
     os.close(inside_writes)
     os.close(inside_reads)
     os.close(inner)
-    status = _stand_by(process, broker, (broker_reads, broker_writes), watched)
+    status = _stand_by(process, broker, (broker_reads, broker_writes), watched, begin)
     os.close(lock)
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
 
@@ -84,15 +92,21 @@ def _rulesets(rules: dict[str, Any]) -> tuple[int, int]:
     return outer, inner
 
 
-def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, int]) -> None:
+def _run(
+    rules: dict[str, Any],
+    argv: list[str],
+    environment: dict[str, str],
+    inner: int,
+    pipes: tuple[int, int],
+) -> None:
     """Give up all that the rules do not leave, and become the command; raises OSError."""
     kernel.end_with_parent(signal.SIGKILL)
     os.setsid()
     for kind, limit in rules["limits"].items():
         resource.setrlimit(kind, (limit, limit))
     kernel.restrict(inner)
-    path = _readable_path()
-    variables = {**os.environ, "PATH": path, **rules["variables"]}
+    path = _readable_path(environment.get("PATH", os.defpath))
+    variables = {**environment, "PATH": path, **rules["variables"]}
     environment = {name: value for name, value in variables.items() if value is not None}
     program = _find(argv[0], path)
     listener = kernel.listen_to_calls(rules["filter"])
@@ -104,13 +118,12 @@ def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, i
     os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
-def _readable_path() -> str:
-    """Return PATH without virtual environments that the rules hide.
+def _readable_path(path: str) -> str:
+    """Return *path* without virtual environments that the rules hide.
 
     The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
     """
-    folders = os.environ.get("PATH", os.defpath).split(":")
-    return ":".join(folder for folder in folders if not _is_hidden_environment(folder))
+    return ":".join(folder for folder in path.split(":") if not _is_hidden_environment(folder))
 
 
 def _is_hidden_environment(folder: str) -> bool:
@@ -130,7 +143,11 @@ def _find(name: str, path: str) -> str:
 
 
 def _stand_by(
-    process: int, broker: Broker, pipes: tuple[int, int], watched: tuple[int, ...]
+    process: int,
+    broker: Broker,
+    pipes: tuple[int, int],
+    watched: tuple[int, ...],
+    begin: Callable[[], None],
 ) -> int:
     """Answer calls until *process* ends, then end the rest; return how it ended."""
     reads, writes = pipes
@@ -144,6 +161,7 @@ def _stand_by(
     broker.listener = listener
     os.umask(0)
     os.write(writes, b"x")
+    begin()
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     for each in (handle, *watched):
@@ -152,6 +170,8 @@ def _stand_by(
         ready = dict(poll.poll(REAP_MS))
         if ready.get(listener, 0) & select.POLLIN:
             broker.answer()
+        elif listener in ready:  # nobody is left to ask, and the last one ends
+            poll.unregister(listener)
         if handle in ready:
             break
         if not ready.keys().isdisjoint(watched):

@@ -34,7 +34,9 @@ REFUSAL: Final = "no"
 _STREAMS: Final = 3
 """The client has its streams a second time, by the numbers after those of the streams."""
 _LIMITS: Final = 16
-_ENDED: Final = 1
+_ENDED: Final = 3
+"""The code of a process that ends because nanocoder has ended."""
+_BLOCK_BYTES: Final = 1 << 16
 
 
 def main() -> NoReturn:
@@ -57,7 +59,7 @@ def _have_one_ready(folder: str, ask: int) -> bool:
         os.close(reads)
         os.close(writes)
         return os.waitpid(between, 0)[1] == 0
-    # This process ends as soon as the other has a request. So nanocoder becomes its parent, which
+    # This process ends as soon as the other runs a command. So nanocoder becomes its parent, which
     # looks after all that comes from a command below itself.
     ready = os.fork()
     if not ready:
@@ -66,34 +68,41 @@ def _have_one_ready(folder: str, ask: int) -> bool:
     os.close(writes)
     if os.read(reads, 1):
         os._exit(0)
-    os.waitpid(ready, 0)
-    os._exit(_ENDED)
+    status = os.waitpid(ready, 0)[1]
+    # One that was killed may have had a request, which is answered once no process is left here.
+    is_lost = os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == _ENDED
+    os._exit(_ENDED if is_lost else 0)
 
 
 def _serve(folder: str, ask: int, busy: int) -> NoReturn:
     """Run one command, or end with nanocoder."""
     kernel.gain_no_rights()
+    limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
+    alive = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 0)
     poll = select.poll()
     poll.register(ask, select.POLLIN)
     poll.register(0, 0)
     if 0 in dict(poll.poll()):
         os._exit(_ENDED)
     number, name, rules = os.read(ask, REQUEST_BYTES).decode().split()
-    os.write(busy, b"x")
-    os.close(busy)
     os.close(ask)
     try:
         client = Client(int(number), folder, name)
     except OSError:  # it has ended
-        os._exit(_ENDED)
+        os._exit(0)
     try:
-        argv = client.take_over()
-        with open(f"{folder}/{rules}", "rb") as file:
-            described: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
+        argv = client.take_over(limits)
+        described: dict[str, Any] = marshal.loads(read(f"{folder}/{rules}"))  # noqa: S302 - nanocoder wrote it
     except (OSError, ValueError):
         client.answer(REFUSAL)
     client.open_answer()
-    client.answer(str(launch.start(described, argv, client.watched)))
+    os.close(alive)
+
+    def begin() -> None:
+        os.write(busy, b"x")
+        os.close(busy)
+
+    client.answer(str(launch.start(described, argv, client.environment, client.watched, begin)))
 
 
 class Client:
@@ -110,21 +119,23 @@ class Client:
             raise ProcessLookupError  # another process, by now
         self._answer, self._opened = f"{folder}/{name}", -1
 
-    def take_over(self) -> list[str]:
+    def take_over(self, limits: list[tuple[int, int]]) -> list[str]:
         """Be where the client is, with what it has, and return the words of its command.
 
-        Raises: OSError or ValueError where something cannot be taken over.
+        *limits* are those of this process. Raises: OSError or ValueError where something cannot be
+        taken over.
         """
         streams = [self._descriptor(_STREAMS + number) for number in range(_STREAMS)]
-        facts = dict(line.split(":\t", 1) for line in self._file("status").decode().splitlines())
-        for kind in range(_LIMITS):
-            resource.setrlimit(kind, resource.prlimit(self._process, kind))
-        entries = (entry.partition(b"=") for entry in self._file("environ").split(b"\0"))
-        os.environb.clear()
-        os.environb.update({name: value for name, sign, value in entries if sign})
+        status = self._file("status")
+        for kind, own in enumerate(limits):
+            its = resource.prlimit(self._process, kind)
+            if its != own:
+                resource.setrlimit(kind, its)
+        entries = os.fsdecode(self._file("environ")).split("\0")
+        self.environment = dict(entry.split("=", 1) for entry in entries if entry.find("=") > 0)
         os.chdir(f"/proc/{self._process}/cwd")
-        os.umask(int(facts["Umask"], 8))
-        self.watched = (self._handle, os.pidfd_open(int(facts["PPid"])))
+        os.umask(int(_fact(status, b"Umask"), 8))
+        self.watched = (self._handle, os.pidfd_open(int(_fact(status, b"PPid"))))
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
@@ -155,8 +166,7 @@ class Client:
             os._exit(0)
 
     def _file(self, name: str) -> bytes:
-        with open(f"/proc/{self._process}/{name}", "rb") as file:
-            return file.read()
+        return read(f"/proc/{self._process}/{name}")
 
     def _descriptor(self, number: int) -> int:
         """Return what the client has open as *number*; raises OSError.
@@ -174,6 +184,27 @@ class Client:
         opened = os.open(path, (flags & os.O_ACCMODE) | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         fcntl.fcntl(opened, fcntl.F_SETFL, flags & ~os.O_ACCMODE)
         return opened
+
+
+def read(path: str) -> bytes:
+    """Return what is in a file; raises OSError."""
+    # What `open` returns takes four times as long, for this process has to copy what it touches.
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = b""
+        while piece := os.read(file, _BLOCK_BYTES):
+            text += piece
+        return text
+    finally:
+        os.close(file)
+
+
+def _fact(status: bytes, name: bytes) -> bytes:
+    """Return a value from what the system says about a process; raises ValueError."""
+    _, sign, after = status.partition(b"\n%b:\t" % name)
+    if not sign:
+        raise ValueError(name)
+    return after.partition(b"\n")[0]
 
 
 if __name__ == "__main__":

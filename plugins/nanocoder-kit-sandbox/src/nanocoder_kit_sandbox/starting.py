@@ -1,8 +1,13 @@
-"""What asks the process that stays, `starter`, to start a command: a shell, which is the client."""
+"""What asks the process that stays, `starter`, to start a command: a shell, which is the client.
+
+That process, or one that it has forked, may be killed while a client waits. All of them hold the
+end of one pipe until the client has its answer open; so when the pipe ends, who still waits is told
+to start its command without them.
+"""
 
 import itertools
 import os
-import select
+import stat
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -44,8 +49,11 @@ class Starter:
         self._folder = folder
         self._numbers = itertools.count()
         self._guard = threading.Lock()
-        self._is_ready = False
+        self._is_ready = threading.Event()
+        self._has_ended = False
         os.mkfifo(folder / ASK, 0o600)
+        # As long as it is open here, a client that asks waits for its answer only.
+        self._open = [os.open(folder / ASK, os.O_RDWR | os.O_CLOEXEC)]
         self._process = subprocess.Popen(
             [*argv, str(folder)],
             stdin=subprocess.PIPE,
@@ -55,33 +63,57 @@ class Starter:
             cwd="/",
             start_new_session=True,  # a Ctrl-C is for us alone
         )
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._watching.start()
 
     def through(self, rules: str, argv: list[str]) -> list[str]:
         """Return the argument vector that has *argv*, which starts a command by *rules*, done.
 
         Where the process is not there, *argv* itself does it.
         """
-        if not self._runs():
-            return argv
-        name = str(next(self._numbers))
-        os.mkfifo(self._folder / name, 0o600)
+        with self._guard:
+            if not self._runs():
+                return argv
+            name = str(next(self._numbers))
+            os.mkfifo(self._folder / name, 0o600)
         return [SHELL, "-c", CLIENT, str(self._folder), name, rules, *argv]
 
     def close(self) -> None:
         """End the process; commands that still run go on, and end with us."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        with suppress(subprocess.TimeoutExpired):
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
             self._process.wait(END_S)
-            return
-        self._process.kill()
-        self._process.wait()
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._watching.join(END_S)
+        with self._guard:
+            for handle in self._open:
+                os.close(handle)
+            self._open = []
 
     def _runs(self) -> bool:
-        with self._guard:
-            if not self._is_ready and self._process.stdout is not None:
-                poll = select.poll()
-                poll.register(self._process.stdout, select.POLLIN)
-                self._is_ready = bool(poll.poll(READY_S * 1_000))
-            return self._is_ready and self._process.poll() is None
+        self._is_ready.wait(READY_S)
+        return self._is_ready.is_set() and not self._has_ended and self._process.poll() is None
+
+    def _watch(self) -> None:
+        """Wait until no process can answer any more, then answer those that still ask."""
+        pipe = self._process.stdout
+        if pipe is None:
+            return
+        with pipe:
+            pipe.read(1)  # nothing, where it could not start
+            self._is_ready.set()
+            pipe.read()
+        with self._guard, suppress(OSError):  # who removed the folder has removed what is asked
+            self._has_ended = True
+            for path in filter(_is_pipe, self._folder.iterdir()):
+                # It stays open, and so what is in it can be read by a client that comes later.
+                answer = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._open.append(answer)
+                os.write(answer, f"{REFUSAL}\n{REFUSAL}\n".encode())
+
+
+def _is_pipe(path: Path) -> bool:
+    return path.name.isdigit() and stat.S_ISFIFO(path.lstat().st_mode)
