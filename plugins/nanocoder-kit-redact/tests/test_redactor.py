@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 import string
+import sys
 import time
 import uuid
 from itertools import pairwise
@@ -13,7 +14,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_kit_redact import Redactor, placeholders_in, redact_value, remember
+from nanocoder_kit_redact import (
+    Redactor,
+    RedactorStream,
+    placeholders_in,
+    redact_value,
+    remember,
+)
+from nanocoder_kit_redact.clean_texts import MAX_CHARS, MAX_TEXT_CHARS, CleanTexts
 
 B62 = string.ascii_letters + string.digits
 REDACTOR = Redactor({})
@@ -240,6 +248,63 @@ def test_a_key_that_was_read_is_known_from_then_on():
     assert redactor.redact(value) == value
     remember(value, "the keyring/acme")
     assert redactor.redact(f"<{value}>") == "<[secret: the-keyring-acme]>"
+
+
+def test_a_text_without_a_secret_has_one_once_its_value_is_known():
+    value = f"odd key {uuid.uuid4()}"
+    redactor, other = Redactor({}), Redactor({})
+    record = {"texts": [value, "harmless text"], "more": value}
+    assert redact_value(record, redactor) is record
+    assert redact_value(record, other) is record
+    remember(value, "late")
+    expected = {"texts": ["[secret: late]", "harmless text"], "more": "[secret: late]"}
+    assert redact_value(record, redactor) == redact_value(record, other) == expected
+
+
+def test_a_text_is_looked_at_once_whichever_redactor_gets_it():
+    texts = [f"line {number} of {uuid.uuid4()}" for number in range(50)]
+    record = {"output": "\n".join(texts), "data": {"lines": texts}}
+    looks = []
+
+    def note(frame, event, _argument):
+        if event == "call" and frame.f_code is CleanTexts.may_hold_secret.__code__:
+            looks.append(frame.f_locals["text"])
+
+    sys.setprofile(note)
+    try:
+        for redactor in (Redactor({}), Redactor({})):
+            assert redact_value(record, redactor) is record
+            assert redactor.redact(record["output"]) is record["output"]
+    finally:
+        sys.setprofile(None)
+    assert sorted(looks) == sorted([record["output"], *texts])
+
+
+def test_what_is_remembered_of_texts_is_limited():
+    clean = CleanTexts(())
+    for number in range(300):
+        clean.add(f"{number:,}" * 4_000)
+        clean.add(str(number))
+    clean.add("x" * (MAX_TEXT_CHARS + 1))
+    assert 0 < sum(map(len, clean.texts)) <= MAX_CHARS
+    assert "299" in clean.texts
+    assert max(map(len, clean.texts)) <= MAX_TEXT_CHARS
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=6), st.sampled_from(["a", "arguments", "tool"]))
+def test_a_value_that_was_seen_is_redacted_as_one_that_is_new(parts, key):
+    def redacted(text):
+        stream = RedactorStream({"known-value-1": "A_KEY"})
+        return stream.feed(text) + stream.finish()
+
+    redactor = Redactor({"A_KEY": "known-value-1"})
+    value = {"rows": [{key: {"path": part}, "text": part} for part in parts], "all": "".join(parts)}
+    rows = [
+        {key: {"path": redacted(part) if key == "arguments" else part}, "text": redacted(part)}
+        for part in parts
+    ]
+    expected = {"rows": rows, "all": redacted("".join(parts))}
+    assert [redact_value(value, redactor) for _ in range(2)] == [expected] * 2
 
 
 @pytest.mark.parametrize(

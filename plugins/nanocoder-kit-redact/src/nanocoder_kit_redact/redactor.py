@@ -1,10 +1,11 @@
 """The redactor: finds secrets in a text, or in a stream of pieces, and puts placeholders there."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from nanocoder_kit_redact.forms import AHEAD, ANCHORS, BEHIND, FORMS, PEM_ANCHOR
+from nanocoder_kit_redact.clean_texts import CleanTexts, clean_texts
+from nanocoder_kit_redact.forms import AHEAD, BEHIND, FORMS, PEM_ANCHOR
 from nanocoder_kit_redact.known import SHORTEST, KnownValues
 from nanocoder_kit_redact.placeholders import placeholder
 
@@ -34,6 +35,7 @@ class Redactor:
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._known = KnownValues(environment)
+        self._state: tuple[Mapping[str, str], CleanTexts] | None = None
 
     def redact(self, text: str) -> str:
         """Return *text* with a placeholder in the place of each secret."""
@@ -44,15 +46,30 @@ class Redactor:
 
     def holds_secret(self, text: str) -> bool:
         """Tell whether *text* holds a secret."""
-        values = self._known.current()
-        # Nearly all texts are ruled out here, and a call has a hundred of them.
-        if not any(part in text for part in (*values, *ANCHORS)):
+        values, clean = self._knowledge()
+        # A call has a hundred texts; most were seen before, and nearly all are ruled out here.
+        if text in clean.texts:
             return False
-        return next(_spans(text, 0, len(text), values), None) is not None
+        if clean.may_hold_secret(text) and next(_spans(text, 0, len(text), values), None):
+            return True
+        clean.add(text)
+        return False
 
     def stream(self) -> "RedactorStream":
         """Return a stream: what it returns does not depend on where its text was cut."""
         return RedactorStream(self._known.current())
+
+    @property
+    def clean_texts(self) -> Collection[str]:
+        """Texts that were looked at and hold no secret."""
+        return self._knowledge()[1].texts
+
+    def _knowledge(self) -> tuple[Mapping[str, str], CleanTexts]:
+        """Return the known values and the texts that hold none; one pair, as threads share it."""
+        values, state = self._known.current(), self._state
+        if state is None or state[0] is not values:
+            self._state = state = values, clean_texts(tuple(values))
+        return state
 
 
 class RedactorStream:

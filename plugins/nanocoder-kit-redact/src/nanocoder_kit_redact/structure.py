@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Collection, Mapping
+from operator import is_
 from typing import Any, Final
 
+from nanocoder_kit_redact.known import SHORTEST
 from nanocoder_kit_redact.redactor import Redactor
 
 PLACES: Final = frozenset(
@@ -18,6 +20,7 @@ NAMES: Final = frozenset({"tool", "name"})
 ARGUMENTS: Final = "arguments"
 """The key of what a model wrote: a path there is text as any other."""
 _NO_LETTERS: Final = r"[^A-Za-z0-9_-]+"
+_NO_TEXTS: Final = frozenset({bool, float, int, type(None)})
 
 
 def redact_value(value: Any, redactor: Redactor, *, keep: Collection[str] = PLACES) -> Any:
@@ -28,16 +31,36 @@ def redact_value(value: Any, redactor: Redactor, *, keep: Collection[str] = PLAC
     if isinstance(value, str):
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
-    if isinstance(value, Mapping):
-        new = {
-            key: item if key in keep else _redact_item(key, item, redactor, keep)
-            for key, item in value.items()
-        }
-        return value if all(new[key] is value[key] for key in new) else new
+    # A tuple of types asks dict first, which nearly all are.
+    if isinstance(value, (dict, Mapping)):
+        return _redact_mapping(value, redactor, keep)
     if isinstance(value, list | tuple):
-        items = [redact_value(item, redactor, keep=keep) for item in value]
-        return value if all(map(_is_same, items, value)) else type(value)(items)
+        clean = redactor.clean_texts
+        items = [
+            item if _is_clean(item, clean) else redact_value(item, redactor, keep=keep)
+            for item in value
+        ]
+        return value if all(map(is_, items, value)) else type(value)(items)
     return value
+
+
+def _redact_mapping(
+    value: Mapping[str, Any], redactor: Redactor, keep: Collection[str]
+) -> Mapping[str, Any]:
+    changes, clean = {}, redactor.clean_texts
+    for key, item in value.items():
+        if _is_clean(item, clean) or key in keep:
+            continue
+        redacted = _redact_item(key, item, redactor, keep)
+        if redacted is not item:
+            changes[key] = redacted
+    return {**value, **changes} if changes else value
+
+
+def _is_clean(item: Any, clean: Collection[str]) -> bool:
+    """Tell whether *item* needs no look: a call's records have hundreds, and most were seen."""
+    kind = type(item)
+    return (len(item) < SHORTEST or item in clean) if kind is str else kind in _NO_TEXTS
 
 
 def _redact_item(key: str, item: Any, redactor: Redactor, keep: Collection[str]) -> Any:
@@ -47,7 +70,3 @@ def _redact_item(key: str, item: Any, redactor: Redactor, keep: Collection[str])
     if key in NAMES and isinstance(item, str) and redacted is not item:
         return re.sub(_NO_LETTERS, "_", redacted).strip("_")
     return redacted
-
-
-def _is_same(new: Any, old: Any) -> bool:
-    return new is old

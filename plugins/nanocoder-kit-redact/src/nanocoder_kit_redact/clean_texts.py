@@ -1,0 +1,48 @@
+"""The texts that hold no secret: one text goes to the model, to the journal and to the screen."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from nanocoder_kit_redact.forms import ANCHORS
+
+MAX_CHARS: Final = 1_000_000
+"""So much text is remembered, then all is forgotten."""
+MAX_TEXT_CHARS: Final = 100_000
+"""A longer text is not remembered."""
+_ENTRY_CHARS: Final = 100
+"""What an entry takes beside its text."""
+
+
+class CleanTexts:
+    """Texts without a secret, as long as the same values are known.
+
+    Threads share it: what one forgets while another adds is only looked at again.
+    """
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._parts = tuple(dict.fromkeys((*values, *ANCHORS)))
+        self.texts: set[str] = set()
+        self._size = 0
+
+    def may_hold_secret(self, text: str) -> bool:
+        """Tell whether *text* holds a known value, or the anchor of a form."""
+        for part in self._parts:  # noqa: SIM110 - `any` with a generator takes twice as long
+            if part in text:
+                return True
+        return False
+
+    def add(self, text: str) -> None:
+        """Remember that *text* holds no secret."""
+        if len(text) > MAX_TEXT_CHARS:
+            return
+        self._size += len(text) + _ENTRY_CHARS
+        if self._size > MAX_CHARS:
+            self.texts, self._size = set(), len(text) + _ENTRY_CHARS
+        self.texts.add(text)
+
+
+@lru_cache(maxsize=4)
+def clean_texts(values: tuple[str, ...]) -> CleanTexts:
+    """Return the texts without a secret that all redactors with these known values share."""
+    return CleanTexts(values)
