@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 import pytest
 import repository
-from command_line import described, nanocoder
+from command_line import described, nanocoder, warm
 from hypothesis import settings
 
-__all__ = ["described", "nanocoder"]
+__all__ = ["described", "nanocoder", "warm"]
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

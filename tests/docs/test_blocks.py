@@ -24,8 +24,9 @@ def runnable_pages():
 
 @pytest.mark.parametrize("page", list(runnable_pages()))
 @pytest.mark.contract("NT-104")
-def test_the_blocks_of_a_page_run_in_order(page, tmp_path):
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, warm):
     folder = blocks.new_folder(tmp_path)
+    warm(tmp_path / "home")
     for block in blocks.blocks(page):
         blocks.run(block, folder)
 

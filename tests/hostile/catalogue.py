@@ -108,7 +108,7 @@ class Place:
 
     def __attrs_post_init__(self) -> None:
         for name in ("ws", "out", "home", "tmp"):
-            (self.root / name).mkdir()
+            (self.root / name).mkdir(exist_ok=True)  # a fixture has filled the home
         names = {"WS": "ws", "OUT": "out", "HOME": "home", "TMPDIR": "tmp", "M": "MARK"}
         self.env = {name: str(self.root / folder) for name, folder in names.items()}
 

@@ -94,11 +94,23 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def nanocoder(tmp_path: Path, described: Path) -> Callable[..., Done]:
-    """Return the command with an empty home (a warm plugin cache aside) and an empty workspace."""
+def warm(described: Path) -> Callable[[Path], None]:
+    """Return a function that gives a home the plugin cache, as if nanocoder had run there before.
+
+    The first start in a home needs three times the work of the next one.
+    """
     import shutil
 
+    def copy_cache(home: Path) -> None:
+        if described.is_dir():
+            shutil.copytree(described, home / ".cache")
+
+    return copy_cache
+
+
+@pytest.fixture
+def nanocoder(tmp_path: Path, warm: Callable[[Path], None]) -> Callable[..., Done]:
+    """Return the command with an empty home (a warm plugin cache aside) and an empty workspace."""
     command_line = CommandLine(tmp_path)
-    if described.is_dir():
-        shutil.copytree(described, command_line.home / ".cache")
+    warm(command_line.home)
     return command_line

@@ -173,7 +173,7 @@ def test_an_interrupt_ends_calls_that_wait(tmp_path):
     @tool(risk="safe", effects={Effect.READ})
     def patient(ctx: ToolContext, tag: Annotated[str, "Which."]) -> str:
         """Wait until told to stop, for tests."""
-        ctx.cancelled.wait(8)
+        ctx.cancelled.wait(40)
         ctx.cancelled.check()
         return tag
 
@@ -183,7 +183,7 @@ def test_an_interrupt_ends_calls_that_wait(tmp_path):
             if event.kind == "call.queued":
                 session.interrupt()
                 interrupted = time.monotonic()
-        assert time.monotonic() - interrupted < 1.5
+        assert time.monotonic() - interrupted < 20
         assert {one.error_class for one in session.messages[-1].results} == {"cancelled"}
 
 

@@ -178,13 +178,13 @@ def test_a_handler_that_outstays_its_limit_is_left_behind_with_a_timeout(tmp_pat
     @tool(risk="safe", effects={Effect.READ}, timeout_s=0.1)
     def stuck() -> str:
         """Wait for ever, for tests."""
-        released.wait(8)
+        released.wait(40)
         return "late"
 
     with opened(tmp_path, plugins={"tools": Tools(stuck)}) as (session, _):
         started = time.monotonic()
         result, events = called(session, "stuck", {})
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 20
         released.set()
     assert (result.error_class, result.is_error) == ("timeout", True)
     assert "longer than 0.1 s" in result.output
@@ -195,7 +195,7 @@ def test_a_handler_that_stops_when_told_may_still_say_what_it_has(tmp_path):
     @tool(risk="safe", effects={Effect.READ}, timeout_s=0.1)
     def polite(ctx: ToolContext) -> str:
         """Wait until told to stop, for tests."""
-        ctx.cancelled.wait(8)
+        ctx.cancelled.wait(40)
         return f"stopped: {ctx.cancelled.reason}"
 
     assert one(tmp_path, "polite", {}, tools=Tools(polite))[0].output == "stopped: timeout"
@@ -205,7 +205,7 @@ def test_a_handler_that_only_gives_up_timed_out(tmp_path):
     @tool(risk="safe", effects={Effect.READ}, timeout_s=0.1)
     def patient(ctx: ToolContext) -> str:
         """Wait until told to stop, for tests."""
-        ctx.cancelled.wait(8)
+        ctx.cancelled.wait(40)
         ctx.cancelled.check()
         return "never"
 
@@ -223,7 +223,7 @@ def test_a_cancel_at_any_step_ends_the_call_at_once(tmp_path, step):
     @tool(risk="safe", effects={Effect.READ})
     def patient(ctx: ToolContext) -> str:
         """Wait until told to stop, for tests."""
-        ctx.cancelled.wait(8)
+        ctx.cancelled.wait(40)
         ctx.cancelled.check()
         return "never"
 
@@ -244,7 +244,7 @@ def test_a_cancel_at_any_step_ends_the_call_at_once(tmp_path, step):
             kinds.append(event.kind)
             if event.kind == step:
                 cancel.set()
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 20
     assert kinds[-1] == "call.returned"
     assert result.error_class == ("" if quick else "cancelled")
 
@@ -255,7 +255,7 @@ def test_a_cancel_does_not_wait_for_a_deaf_handler(tmp_path):
     @tool(risk="safe", effects={Effect.READ})
     def deaf() -> str:
         """Wait and hear nothing, for tests."""
-        released.wait(8)
+        released.wait(40)
         return "late"
 
     cancel = Cancel()
@@ -263,7 +263,7 @@ def test_a_cancel_does_not_wait_for_a_deaf_handler(tmp_path):
     with opened(tmp_path, plugins={"tools": Tools(deaf)}) as (session, _):
         started = time.monotonic()
         result, _ = called(session, "deaf", {}, cancel=cancel)
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 20
         released.set()
     assert result.error_class == "cancelled"
 
@@ -369,7 +369,7 @@ def test_an_interrupt_ends_a_parallel_turn_with_a_result_for_each_call(tmp_path)
     @tool(risk="safe", effects={Effect.READ})
     def patient(ctx: ToolContext, tag: Annotated[str, "Which."]) -> str:
         """Wait until told to stop, for tests."""
-        ctx.cancelled.wait(8)
+        ctx.cancelled.wait(40)
         ctx.cancelled.check()
         return tag
 
@@ -381,7 +381,7 @@ def test_an_interrupt_ends_a_parallel_turn_with_a_result_for_each_call(tmp_path)
         classes = [one.error_class for one in session.messages[-1].results]
         assert session.report.stop_reason == "interrupted"
     assert classes == ["cancelled", "cancelled"]
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 20
 
 
 # After the call

@@ -253,7 +253,7 @@ def test_our_own_folders_are_told_apart(tmp_path):
 
 @pytest.mark.finding("M8")
 def test_a_path_of_many_names_is_judged_at_once():
-    began = time.perf_counter()
+    began = time.process_time()
     assert protection_of("a/" * 100_000 + ".git/x") is not None
     assert protection_of("a/" * 100_000 + "node_modules/.bin") is not None
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

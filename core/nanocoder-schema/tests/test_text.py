@@ -85,20 +85,20 @@ def test_nearest_finds_misspellings():
 
 def test_clean_text_is_returned_as_it_is_and_fast():
     text = "def f(x):\n\treturn x\n" * 200_000
-    started = time.perf_counter()
+    started = time.process_time()
     assert for_terminal(text) is text
     assert for_model(text) is text
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\x1b[0;", "\u0301", "👩\u200d", "\x1bP\x1b_"])
 def test_no_text_takes_long(piece):
     text = piece * (1_000_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     for_model(text)
     for_terminal(text)
     one_line(text, 80)
-    assert time.perf_counter() - started < 4
+    assert time.process_time() - started < 4
 
 
 def test_a_hint_names_the_nearest_choices_or_says_something_else():

@@ -47,9 +47,9 @@ def test_a_language_is_found_by_its_name_as_by_the_end_of_a_file(language):
 
 def test_texts_that_a_lexer_may_choke_on_have_no_colours():
     for code in ("x" * 401, "\n" * 2_001):
-        began = time.perf_counter()
+        began = time.process_time()
         assert "<span" not in code_html(code, "py")
-        assert time.perf_counter() - began < 1
+        assert time.process_time() - began < 1
 
 
 def test_a_diff_has_a_span_for_each_line_with_the_colours_of_its_file():

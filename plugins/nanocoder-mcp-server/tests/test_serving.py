@@ -26,11 +26,12 @@ JSON = {"Content-Type": "application/json", "Accept": "application/json, text/ev
 
 
 @pytest.fixture
-def place(tmp_path, nanocoder):
+def place(tmp_path, nanocoder, warm):
     """Make a home with rules, and a workspace."""
     home, cwd = tmp_path / "person", tmp_path / "project"
     (home / ".config/nanocoder").mkdir(parents=True)
     (home / ".config/nanocoder/config.toml").write_text(RULES)
+    warm(home)
     cwd.mkdir()
     (cwd / "a.txt").write_text("hello\n")
     return cwd, {**nanocoder.environment, "HOME": str(home)}

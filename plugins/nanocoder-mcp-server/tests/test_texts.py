@@ -14,7 +14,7 @@ MODES = ("legacy", "auto")
 
 
 @pytest.fixture
-def place(tmp_path, nanocoder):
+def place(tmp_path, nanocoder, warm):
     """Make a home with a rule, and a workspace with files, a command and a skill."""
     home, cwd = tmp_path / "person", tmp_path / "project"
     files = {
@@ -28,6 +28,7 @@ def place(tmp_path, nanocoder):
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    warm(home)
     return cwd, {**nanocoder.environment, "HOME": str(home)}
 
 

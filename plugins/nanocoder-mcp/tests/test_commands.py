@@ -16,10 +16,11 @@ START = [sys.executable, "-S", str(PROGRAM)]
 
 
 @pytest.fixture
-def mcp(nanocoder, tmp_path):
+def mcp(nanocoder, warm, tmp_path):
     """Return a function that runs an action of `nanocoder mcp` in a workspace of its own."""
     home, cwd = tmp_path / "person", tmp_path / "project"
     home.mkdir()
+    warm(home)
     cwd.mkdir()
 
     def run(*words):

@@ -75,7 +75,7 @@ def browsed(address):
 
 
 @pytest.fixture
-def notes(nanocoder, tmp_path):
+def notes(nanocoder, warm, tmp_path):
     folder = tmp_path / "server"
     folder.mkdir()
     with subprocess.Popen(
@@ -84,7 +84,9 @@ def notes(nanocoder, tmp_path):
         text=True,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     ) as process:
-        yield Notes(process.stdout.readline().strip(), folder, nanocoder, tmp_path)
+        person = Notes(process.stdout.readline().strip(), folder, nanocoder, tmp_path)
+        warm(person.home)
+        yield person
         process.kill()
 
 

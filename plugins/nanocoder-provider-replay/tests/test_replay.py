@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,9 @@ KEY = "sk-abcdefghijklmnopqrstuvwxyz"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path, warm: Callable[[Path], None]) -> Path:
     (tmp_path / "home").mkdir()
+    warm(tmp_path / "home")
     return tmp_path / "home"
 
 

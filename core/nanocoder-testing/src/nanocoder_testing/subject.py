@@ -97,17 +97,15 @@ def subjects(start: str, plugin_name: str) -> tuple[Subject, ...]:
 
     Without either, every installed plugin. Raises LookupError for a name that is not installed.
     """
-    installed = [Subject(plugin.name, plugin.module) for plugin in find_plugins(site_paths())]
-    if plugin_name:
-        chosen = tuple(subject for subject in installed if subject.name == plugin_name)
-        if not chosen:
-            have = ", ".join(subject.name for subject in installed) or "none"
-            raise LookupError(
-                f"--nanocoder-plugin={plugin_name}: no such plugin; installed: {have}"
-            )
-        return chosen
-    project = _project_around(Path(start))
-    return _of_project(project) if project is not None else tuple(installed)
+    project = None if plugin_name else _project_around(Path(start))
+    if project is not None:
+        return _of_project(project)
+    installed = tuple(Subject(plugin.name, plugin.module) for plugin in find_plugins(site_paths()))
+    chosen = tuple(subject for subject in installed if plugin_name in {subject.name, ""})
+    if plugin_name and not chosen:
+        have = ", ".join(subject.name for subject in installed) or "none"
+        raise LookupError(f"--nanocoder-plugin={plugin_name}: no such plugin; installed: {have}")
+    return chosen
 
 
 def _project_around(path: Path) -> Path | None:
