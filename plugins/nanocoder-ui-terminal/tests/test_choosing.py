@@ -2,11 +2,9 @@
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from nanocoder_ui_terminal.choices import age, size
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F8")]
 HI = {"text": "Hello there."}
@@ -84,15 +82,3 @@ def test_a_session_is_named_and_found_by_its_title(chat, start):
     assert talk.type("/exit").end() == 0
     listed = start(["sessions", "list", "parser"]).see("The parser")
     assert "other" not in listed.text
-
-
-def test_ages_and_sizes_are_rough():
-    now = time.time()
-    ages = [age(now - seconds) for seconds in (-5, 59, 61, 7_300, 86_500, 300_000)]
-    assert ages == ["just now", "just now", "1 min ago", "2 h ago", "1 day ago", "3 days ago"]
-    assert [size(count) for count in (1, 999, 34_100, 2_340_000)] == [
-        "1 byte",
-        "999 bytes",
-        "34 kB",
-        "2.3 MB",
-    ]

@@ -1,33 +1,35 @@
 """The command `chat`: read what the person types, act on it, until they leave."""
 
 from argparse import Namespace
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal, state_dir
+from nanocoder_kit_chat import (
+    CHOOSE_HERE,
+    Completions,
+    Conversation,
+    Next,
+    Typed,
+    converse,
+    prompt_files_line,
+    respond,
+    use_chat_commands,
+)
 from nanocoder_kit_sessions import remove_old, session_store
 
-from nanocoder_ui_terminal.completion import ChatCompleter, Files
-from nanocoder_ui_terminal.context_commands import prompt_files_line
-from nanocoder_ui_terminal.conversation import Conversation
+from nanocoder_ui_terminal.completion import ChatCompleter
+from nanocoder_ui_terminal.display import TerminalDisplay
 from nanocoder_ui_terminal.echo import keep_enter_apart
 from nanocoder_ui_terminal.last_exchange import last_exchange
-from nanocoder_ui_terminal.mentioned_files import Typed
-from nanocoder_ui_terminal.own_command import is_own_command, run_own_command
-from nanocoder_ui_terminal.plugin_parts import plugin_commands, plugin_mentions
 from nanocoder_ui_terminal.prompt_input import PromptInput
-from nanocoder_ui_terminal.slash_commands import ALIASES, COMMANDS, Next, act, values_for
 from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import CHOOSE_HERE, one_line, prompt_lines, use_chat_commands
+from nanocoder_ui_terminal.text_lines import one_line, prompt_lines
 
 PLUGIN: Final = "ui-terminal"
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 MODEL_COLUMNS: Final = 40
-LEAVING: Final = ("exit", "quit")
-"""These words leave without a slash, too: no model can do anything with them."""
 CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """Shift-Tab goes through these; the mode that asks for nothing has to be typed."""
 
@@ -55,17 +57,19 @@ def _talk(host: Host, resume: str, first: str, entered: bytes) -> int:
         try:
             with host.session(interactive=True, output="text", resume=resume) as session:
                 current = session.id
-                before, conversation = conversation, Conversation(host, session, terminal, settings)
-                if before is None:
-                    conversation.take_early(entered)
+                display = TerminalDisplay(session, terminal, settings)
+                before, conversation = conversation, converse(host, session, display)
+                if before is None:  # lines that were entered before there was a prompt
+                    display.queue.feed(entered)
+                    conversation.ended_well = bool(entered)
                 with host.signals.obeyed_by(conversation.obey):
-                    following = Chat(conversation, settings).run(first, before)
+                    following = Chat(conversation, display, settings).run(first, before)
         except EndedError:
             return int(host.signals.exit_code)
         except PersonError as error:
             if conversation is None or resume == current:
                 raise
-            conversation.say(use_chat_commands(str(error)), "yellow")
+            conversation.display.warn(use_chat_commands(str(error)))
             following = Next(current)
         if following.resume is None:
             return 0
@@ -79,20 +83,14 @@ class EndedError(Exception):
 class Chat:
     """Reads prompts and commands for one conversation."""
 
-    def __init__(self, conversation: Conversation, settings: Any) -> None:
+    def __init__(self, conversation: Conversation, display: TerminalDisplay, settings: Any) -> None:
         self._conversation = conversation
+        self._display = display
         self._host = conversation.host
         self._session = conversation.session
-        self._terminal = conversation.terminal
-        conversation.built_in = (*COMMANDS, *ALIASES)
-        completer = ChatCompleter(
-            cache(self._commands),
-            lambda name: values_for(conversation, name),
-            Files(self._session.info.cwd),
-            cache(lambda: plugin_mentions(self._session)),
-        )
+        self._terminal = display.terminal
         self._input = PromptInput(
-            completer,
+            ChatCompleter(Completions(conversation)),
             self._history() if settings.history and self._is_kept else None,
             self._toolbar,
             self._next_mode,
@@ -100,14 +98,6 @@ class Chat:
             conversation.leaving,
             conversation.show_output,
         )
-
-    def _commands(self) -> dict[str, str]:
-        """Return what each command means; plugins are asked, so only once one is typed."""
-        commands = {name: command.meaning for name, command in COMMANDS.items()}
-        files = self._conversation.file_commands.items()
-        commands |= {name: each.meaning for name, each in files}
-        added = plugin_commands(self._session).items()
-        return {**{name: meaning for name, (_, meaning) in added}, **commands}
 
     def run(self, first: str = "", before: Conversation | None = None) -> Next:
         """Go on until the person chooses another session, or leaves.
@@ -122,14 +112,11 @@ class Chat:
         self._conversation.say_notices()
         typed = Typed(first) if first else self._read()
         while typed is not None:
-            if typed.text in LEAVING or _is_command(typed.text):
-                following = act(self._conversation, f"/{typed.text.removeprefix('/')}")
-                if following is not None:
-                    break
-            elif is_own_command(typed):
-                run_own_command(self._conversation, typed)
-            else:
-                self._remember(self._conversation.work(typed))
+            following = respond(self._conversation, typed)
+            if following is not None:
+                break
+            for sent in self._display.take_sent():
+                self._input.remember(sent)
             typed = self._read()
         else:
             following = Next(None)
@@ -146,22 +133,18 @@ class Chat:
         if self._host.signals.forget_interrupts():
             raise EndedError
 
-    def _remember(self, lines: Iterable[Typed]) -> None:
-        for typed in lines:
-            self._input.remember(typed)
-
     def _read(self) -> Typed | None:
         self._raise_if_interrupted()
-        queue = self._conversation.queue
+        queue = self._display.queue
         typed = queue.next() if self._conversation.ended_well else None
         if typed is not None:
-            self._conversation.show_lines(prompt_lines(typed.text, self._terminal))
+            self._display.show_lines(prompt_lines(typed.text, self._terminal))
             self._input.remember(typed)
             return typed
         try:
             begun = queue.take()
             if waiting := queue.lines(self._terminal):
-                self._conversation.show_lines(waiting)
+                self._display.show_lines(waiting)
             typed = self._input.read(begun)
         except EOFError:
             self._raise_if_interrupted()
@@ -177,15 +160,15 @@ class Chat:
         if self._session.messages:
             self._conversation.find_model()
             lines = last_exchange(self._session.messages, self._terminal)
-            self._conversation.show_lines(["", *lines])
+            self._display.show_lines(["", *lines])
             return
-        self._conversation.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
+        self._display.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
         if files := prompt_files_line(self._session):
-            self._conversation.say(files)
+            self._display.say(files)
         problem = self._conversation.find_model()
         if problem:
             way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"
-            self._conversation.say(f"{problem}{way}", "yellow")
+            self._display.warn(f"{problem}{way}")
 
     def _toolbar(self) -> str:
         model = one_line(self._conversation.model, MODEL_COLUMNS)
@@ -211,12 +194,6 @@ class Chat:
         except PersonError:
             return None
         return folder / "history"
-
-
-def _is_command(text: str) -> bool:
-    """Tell a command from a prompt that begins with a path."""
-    word = text.split(maxsplit=1)[0]
-    return word.startswith("/") and "/" not in word[1:]
 
 
 def _shorten(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_kit_chat import Typed
 
 PASTE_ON: Final = "\x1b[?2004h"
 PASTE_OFF: Final = "\x1b[?2004l"

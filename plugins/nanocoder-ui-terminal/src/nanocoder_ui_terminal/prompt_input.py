@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Cancel
+from nanocoder_kit_chat import Typed
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -18,7 +19,6 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.styles import Style
 
 from nanocoder_ui_terminal.completion import ChatCompleter
-from nanocoder_ui_terminal.mentioned_files import Typed
 from nanocoder_ui_terminal.pastes import Pastes
 
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"

@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_kit_chat import Typed
+
 from nanocoder_ui_terminal.pastes import Pastes
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
 from nanocoder_ui_terminal.text_lines import clean, one_line

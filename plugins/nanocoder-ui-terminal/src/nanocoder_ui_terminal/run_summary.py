@@ -51,12 +51,6 @@ def run_summary(
     return f" {terminal.sign('dot')} ".join(words)
 
 
-def conversation_tokens(usage: Mapping[str, Any]) -> int:
-    """Return the size of the conversation after a request; each request holds all before it."""
-    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    return sum(int(usage[name]) for name in names)
-
-
 def _tokens(usage: Mapping[str, Any]) -> Iterator[str]:
     if usage["input_tokens"] or usage["output_tokens"]:
         cached = usage["cache_read_tokens"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from nanocoder import Event
+from nanocoder_kit_chat import conversation_tokens, use_chat_commands
 
 from nanocoder_ui_terminal.answer_text import Answer
 from nanocoder_ui_terminal.call_lines import (
@@ -21,14 +22,9 @@ from nanocoder_ui_terminal.call_lines import (
 from nanocoder_ui_terminal.echo import Echo
 from nanocoder_ui_terminal.live_lines import LiveLines
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
-from nanocoder_ui_terminal.run_summary import conversation_tokens, endings, run_summary
+from nanocoder_ui_terminal.run_summary import endings, run_summary
 from nanocoder_ui_terminal.terminal import Terminal, cut
-from nanocoder_ui_terminal.text_lines import (
-    message_lines,
-    one_line,
-    prompt_lines,
-    use_chat_commands,
-)
+from nanocoder_ui_terminal.text_lines import message_lines, one_line, prompt_lines
 
 TICK_S: Final = 0.1
 MIN_ERROR_LINES: Final = 6

@@ -13,7 +13,6 @@ from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 
 TAB_COLUMNS: Final = 4
 MAX_PROMPT_LINES: Final = 6
-CHOOSE_HERE: Final = "Then: /model PROVIDER/MODEL"
 MIN_CLIPPED: Final = 3
 JOINER: Final = "\u200d"
 SHORT_COLUMNS: Final = 40
@@ -62,13 +61,6 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
             line, columns, subsequent_indent=indent, break_on_hyphens=False
         ) or [""]:
             yield from fold(part, columns)
-
-
-def use_chat_commands(text: str) -> str:
-    """Return an error's *text* with the conversation's commands in place of the command line's."""
-    text = re.sub(r" \(of --model [^)\n]*\)", "", text)
-    text = re.sub(r"\nThen run the same command again.*", f"\n{CHOOSE_HERE}", text, flags=re.DOTALL)
-    return text.replace("--model ", "/model ")
 
 
 def is_diff(text: str) -> bool:

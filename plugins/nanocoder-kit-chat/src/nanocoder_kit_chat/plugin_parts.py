@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from nanocoder import Attachment, Event, Session
+from nanocoder import Attachment, Event, Session, one_line
 from nanocoder_kit_commands import plugin_parts
 
-from nanocoder_ui_terminal.mentioned_files import MAX_MENTIONS, PUNCTUATION, Typed, without_pastes
-from nanocoder_ui_terminal.text_lines import one_line
+from nanocoder_kit_chat.mentioned_files import MAX_MENTIONS, PUNCTUATION, Typed, without_pastes
 
 NAMED: Final = re.compile(r"(?<![\w@/])@([A-Za-z0-9][\w.-]*:[^\s\"@]+)")
 LABEL_CHARS: Final = 60

@@ -1,4 +1,4 @@
-"""One session as the person sees it: messages, prompts and their runs."""
+"""One session as a person works with it: prompts and their runs, whatever screen shows them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,36 +26,31 @@ from nanocoder_kit_commands import (
 )
 from nanocoder_kit_sessions import SessionSummary, session_store
 
-from nanocoder_ui_terminal.call_output import Outputs
-from nanocoder_ui_terminal.choices import Models, Sessions
-from nanocoder_ui_terminal.mentioned_files import Typed, attach_files
-from nanocoder_ui_terminal.plugin_parts import attach_named, plugin_notices
-from nanocoder_ui_terminal.prompt_queue import PromptQueue
-from nanocoder_ui_terminal.run_summary import conversation_tokens
-from nanocoder_ui_terminal.screen import TextScreen
-from nanocoder_ui_terminal.table import table_lines
-from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import (
-    highlight_lines,
-    is_diff,
-    message_lines,
-    shorten_whole_files,
-    use_chat_commands,
-)
+from nanocoder_kit_chat.choices import Models, Sessions
+from nanocoder_kit_chat.display import Display, Running
+from nanocoder_kit_chat.mentioned_files import Typed, attach_files
+from nanocoder_kit_chat.outputs import Outputs
+from nanocoder_kit_chat.plugin_parts import attach_named, plugin_notices
+from nanocoder_kit_chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.served_models import ServedModels
+    from nanocoder_kit_chat.served_models import ServedModels
 
 WORKS: Final = "working"
 
 
 class Conversation:
-    """One session as the person sees it."""
+    """One session, what was typed in it so far, and what it cost; *display* shows it.
 
-    def __init__(self, host: Host, session: Session, terminal: Terminal, settings: Any) -> None:
+    *built_in* are the names of commands that no file replaces. `converse` makes one.
+    """
+
+    def __init__(
+        self, host: Host, session: Session, display: Display, built_in: Collection[str]
+    ) -> None:
         self.host = host
         self.session = session
-        self.terminal = terminal
+        self.display = display
         self.usage = Usage()
         self.usage_by_model: dict[str, Usage] = {}
         self.context = 0
@@ -64,17 +59,14 @@ class Conversation:
         self.asked_model = ""
         self.leaving = Cancel()
         """Set when a signal ends the conversation: each question to the person gives up."""
-        self.built_in: Collection[str] = ()
-        """Names of commands that no file replaces."""
-        self.queue = PromptQueue()
         self.outputs = Outputs()
         self.ended_well = False
         """Whether the latest run ended by itself, so that queued prompts may follow."""
         self.models = Models(partial(_served_models, session))
-        self.sessions = Sessions(partial(_sessions_of, host), session.id)
+        self.sessions = Sessions(partial(_sessions_of, host), session.id, display.shorten)
+        self._built_in = built_in
         self._preview: tuple[int, Any] | None = None
         self._is_running = False
-        self._settings = settings
         self._news: list[str] = []
         self._notices: list[str] = []
         self._report_count = len(session.plugins.reports)
@@ -96,12 +88,7 @@ class Conversation:
                 self.session.set_model(before.asked_model)
                 self.asked_model = before.asked_model
             except PersonError as error:
-                self.say(use_chat_commands(str(error)), "yellow")
-
-    def say(self, text: str, *styles: str) -> None:
-        """Show a message."""
-        lines = message_lines(text, self.terminal.width)
-        self.show_lines(self.terminal.paint(line, *(styles or ("dim",))) for line in lines)
+                self.display.warn(use_chat_commands(str(error)))
 
     def say_notices(self) -> None:
         """Say which rules do not apply and which files make no command, each once."""
@@ -110,30 +97,16 @@ class Conversation:
         for line in [*notices, *plugin_notices(self.session)]:
             if line not in self._notices:
                 self._notices.append(line)
-                self.say(line, "yellow")
-
-    def show_change(self, text: str) -> None:
-        """Show a message, as a diff if it is one; whole files are shown as one line each."""
-        width = self.terminal.width
-        if is_diff(text):
-            self.show_lines(highlight_lines(shorten_whole_files(text), width, self.terminal))
-        else:
-            self.show_lines(message_lines(text, width))
-
-    def show_table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Show rows in aligned columns."""
-        self.show_lines(table_lines(rows, self.terminal))
-
-    def show_lines(self, lines: Iterable[str]) -> None:
-        """Show lines that are safe and fit, and an empty one below."""
-        self.terminal.write("".join(f"{line}\n" for line in lines) + "\n")
+                self.display.warn(line)
 
     def show_output(self, argument: str = "") -> None:
         """Show all that the last call printed, or the one that *argument* numbers."""
         try:
-            self.show_lines(self.outputs.lines(argument, self.terminal))
+            output = self.outputs.find(argument)
         except UsageError as error:
-            self.say(str(error), "yellow")
+            self.display.warn(str(error))
+            return
+        self.display.show_output(output.title, output.read_all().rstrip("\n"))
 
     @property
     def file_commands(self) -> Mapping[str, FileCommand]:
@@ -146,12 +119,7 @@ class Conversation:
         return next(filter(None, problems), "")
 
     def _command_files(self) -> list[FileCommand]:
-        return find_file_commands(self.session, self.built_in)
-
-    @property
-    def settings(self) -> Any:
-        """The settings of the terminal."""
-        return self._settings
+        return find_file_commands(self.session, self._built_in)
 
     def tell_model(self, news: str) -> None:
         """Send *news* along with the next prompt."""
@@ -174,42 +142,29 @@ class Conversation:
         if self._is_running or number != SIGINT:
             self.session.interrupt(signal=number)
 
-    def work(self, typed: Typed) -> list[Typed]:
-        """Run one prompt; those that were queued meanwhile follow only if it ends well.
-
-        Returns the lines that were sent to the model while it worked.
-        """
+    def work(self, typed: Typed) -> None:
+        """Run one prompt, with the files that it names."""
         self.ended_well = False
-        with self.screen(self._settings) as screen:
+        with self.running() as view:
             try:
-                self._show_run(typed, screen)
+                self._run(typed, view)
             except PersonError as error:
-                screen.say(use_chat_commands(str(error)), "yellow")
-        sent = self.queue.end_steering()
+                view.warn(use_chat_commands(str(error)))
         self._suggest_go()
         self.find_model()
         for report in self.session.plugins.reports[self._report_count :]:
-            self.say(str(report), "yellow")
+            self.display.warn(str(report))
         self._report_count = len(self.session.plugins.reports)
-        return sent
 
     @contextmanager
-    def screen(self, settings: Any) -> Iterator[TextScreen]:
-        """Provide a screen for something that runs, and that Ctrl-C and Escape stop."""
-        screen = TextScreen(
-            self.terminal,
-            settings,
-            errors=True,
-            unchanged=self.session.info.changes_nothing_by,
-            queue=self.queue,
-        )
-        self._is_running, self.queue.stop = True, partial(self.obey, SIGINT)
+    def running(self, *, in_full: bool = False) -> Iterator[Running]:
+        """Provide what shows something that runs, and that Ctrl-C stops."""
+        self._is_running = True
         try:
-            yield screen
+            with self.display.running(partial(self.obey, SIGINT), in_full=in_full) as view:
+                yield view
         finally:
-            self._is_running, self.queue.stop = False, None
-            screen.close()
-            self.terminal.write("\n")
+            self._is_running = False
 
     def finish(self, events: Iterable[Event], activity: str = WORKS) -> list[Event]:
         """Return *events* when all have happened; Ctrl-C stops what makes them."""
@@ -218,12 +173,13 @@ class Conversation:
 
     @contextmanager
     def stoppable(self, activity: str = WORKS) -> Iterator[None]:
-        """Let Ctrl-C and Escape stop the session's work, of which only a status is shown."""
-        if not self.terminal.moves:
-            self.say(f"{activity}; Ctrl-C stops it")
-        with self.screen(self._settings) as screen:
-            screen.start_clock(activity)
-            yield
+        """Let the person stop the session's work, of which only *activity* is shown."""
+        self._is_running = True
+        try:
+            with self.display.waiting(partial(self.obey, SIGINT), activity):
+                yield
+        finally:
+            self._is_running = False
 
     def events(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield *events*, stopping what makes them when a signal came just before it began."""
@@ -233,11 +189,6 @@ class Conversation:
             self.outputs.note(event)
             yield event
 
-    def take_early(self, entered: bytes) -> None:
-        """Queue the lines that were *entered* before there was a prompt."""
-        self.queue.feed(entered)
-        self.ended_well = bool(entered)
-
     def has_plan(self) -> bool:
         """Return whether the last answer is a plan, which /go carries out."""
         messages = self.session.messages
@@ -246,17 +197,17 @@ class Conversation:
 
     def _suggest_go(self) -> None:
         if self.has_plan():
-            self.say("/go carries out this plan in mode ask, /go edits lets files change unasked")
+            self.display.say(
+                "/go carries out this plan in mode ask, /go edits lets files change unasked"
+            )
 
-    def _show_run(self, typed: Typed, screen: TextScreen) -> None:
+    def _run(self, typed: Typed, view: Running) -> None:
         def show(event: Event) -> None:
             if event.kind != "notice" or event.data["text"] not in self._notices:
-                screen.show(event)  # the others were said at the start
+                view.show(event)  # the others were said at the start
 
         named = attach_named(self.session, typed, show)
-        prompt = attach_files(
-            named.typed, self.session, show, lambda text: screen.say(text, "yellow")
-        )
+        prompt = attach_files(named.typed, self.session, show, view.warn)
         own, below = typed.text, prompt.text.removeprefix(typed.text) + named.text
         if typed.command:  # what was attached below it comes from other files, and is not run
             own = run_shell_parts(own, partial(run_command, self.session, show))
@@ -267,21 +218,29 @@ class Conversation:
         attachments = prompt.attachments + named.attachments
         run = self.session.run(text, attachments=attachments, typed=typed.command or typed.text)
         for event in self.events(run):
-            if event.kind == "run.started":
-                self.queue.steer = self.session.steer
             show(event)
-            if event.kind == "request.finished":
-                self.context = conversation_tokens(event.data["usage"])
-            elif event.kind == "message" and "usage" in event.data:
-                model, usage = self.session.info.model, Usage(**event.data["usage"])
-                self.usage_by_model[model] = self.usage_by_model.get(model, Usage()) + usage
+            self._count(event)
         self.usage += self.session.report.usage
         self.ended_well = self.session.report.stop_reason is StopReason.DONE
+
+    def _count(self, event: Event) -> None:
+        """Count the tokens of a reply, for the whole conversation and by model."""
+        if event.kind == "request.finished":
+            self.context = conversation_tokens(event.data["usage"])
+        elif event.kind == "message" and "usage" in event.data:
+            model, usage = self.session.info.model, Usage(**event.data["usage"])
+            self.usage_by_model[model] = self.usage_by_model.get(model, Usage()) + usage
+
+
+def conversation_tokens(usage: Mapping[str, Any]) -> int:
+    """Return the size of the conversation after a request; each request holds all before it."""
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    return sum(int(usage[name]) for name in names)
 
 
 def _served_models(session: Session) -> Sequence["ServedModels"]:
     # Few conversations look at them.
-    from nanocoder_ui_terminal.served_models import served_models
+    from nanocoder_kit_chat.served_models import served_models
 
     return served_models(session)
 

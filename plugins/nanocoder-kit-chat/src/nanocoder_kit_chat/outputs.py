@@ -1,4 +1,4 @@
-"""The outputs of finished calls, to be shown whole: `/output`, and Ctrl-O at the prompt."""
+"""The outputs of finished calls, to be shown in full: `/output`."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -8,13 +8,9 @@ from typing import Any, Final
 from attrs import frozen
 from nanocoder import Event, UsageError
 
-from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import highlight_lines, one_line
-
 MAX_KEPT: Final = 20
 MAX_BYTES: Final = 1_000_000
 """A longer output stays in its file, which the text names."""
-TITLE_COLUMNS: Final = 60
 
 
 @frozen
@@ -47,8 +43,8 @@ class Outputs:
         if event.kind == "call.returned" and event.data["output"]:
             self._outputs.appendleft(_output_of(event.data))
 
-    def lines(self, argument: str, terminal: Terminal) -> list[str]:
-        """Return the output of the last call, or of the one that has this number, as lines.
+    def find(self, argument: str) -> Output:
+        """Return the output of the last call, or of the one that has this number.
 
         The last call is number 1. Raises: UsageError.
         """
@@ -58,10 +54,7 @@ class Outputs:
         if not 1 <= place <= len(self._outputs):
             most = len(self._outputs)
             raise UsageError(f"/output takes a number from 1, the last call, to {most}")
-        output = self._outputs[place - 1]
-        title = terminal.paint(one_line(output.title, TITLE_COLUMNS), "bold")
-        text = output.read_all().rstrip("\n")
-        return [title, *highlight_lines(text, terminal.width, terminal)]
+        return self._outputs[place - 1]
 
 
 def _output_of(data: Mapping[str, Any]) -> Output:

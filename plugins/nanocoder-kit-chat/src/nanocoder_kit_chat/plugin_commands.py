@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from nanocoder_kit_commands import Call, plugin_parts
 
-from nanocoder_ui_terminal.mentioned_files import Typed
+from nanocoder_kit_chat.mentioned_files import Typed
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.conversation import Conversation
+    from nanocoder_kit_chat.conversation import Conversation
 
 
 def run_plugin_command(conversation: "Conversation", line: str) -> bool:
@@ -30,18 +30,18 @@ def run_plugin_command(conversation: "Conversation", line: str) -> bool:
 def _show(conversation: "Conversation", rows: Sequence[Sequence[str]]) -> None:
     """Show a table, and below it a message for each row that has one cell."""
     if table := [row for row in rows if len(row) > 1]:
-        conversation.show_table(table)
+        conversation.display.show_table(table)
     for row in rows:
         if len(row) == 1:
-            conversation.say(row[0])
+            conversation.display.say(row[0])
 
 
 def _send(conversation: "Conversation", line: str, call: Call) -> None:
     """Make *call* and let the model read its output with what the person typed."""
     session = conversation.session
-    with conversation.screen(conversation.settings) as screen:
+    with conversation.running() as view:
         for event in conversation.events(session.call(*call, typed=True)):
-            screen.show(event)
+            view.show(event)
     result = session.result
     if result is not None and not result.is_error:
         conversation.tell_model(result.output)

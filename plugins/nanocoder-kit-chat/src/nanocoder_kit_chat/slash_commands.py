@@ -4,38 +4,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
-from nanocoder import Mode, PersonError, UsageError, did_you_mean, state_dir
+from nanocoder import Mode, PersonError, UsageError, did_you_mean, one_line, state_dir
 from nanocoder_kit_sessions import RecordJournal
 
-from nanocoder_ui_terminal.choices import TITLE_COLUMNS, Value
-from nanocoder_ui_terminal.context_commands import compact, show_context, show_cost
-from nanocoder_ui_terminal.mentioned_files import Typed
-from nanocoder_ui_terminal.plugin_commands import run_plugin_command
-from nanocoder_ui_terminal.plugin_parts import plugin_commands
-from nanocoder_ui_terminal.reload import reload_configuration
-from nanocoder_ui_terminal.rewind import rewind
-from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
-from nanocoder_ui_terminal.undo import restore_files
+from nanocoder_kit_chat.choices import TITLE_COLUMNS, Value
+from nanocoder_kit_chat.context_commands import compact, show_context, show_cost
+from nanocoder_kit_chat.mentioned_files import Typed
+from nanocoder_kit_chat.plugin_commands import run_plugin_command
+from nanocoder_kit_chat.plugin_parts import plugin_commands
+from nanocoder_kit_chat.reload import reload_configuration
+from nanocoder_kit_chat.rewind import rewind
+from nanocoder_kit_chat.undo import restore_files
+from nanocoder_kit_chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.conversation import Conversation
+    from nanocoder_kit_chat.conversation import Conversation
 
-KEYS: Final = (
-    ("Enter", "send; during a run: with its next request"),
-    ("Tab", "during a run: queue for after it"),
-    ("!command", "run a command yourself; the model reads it"),
-    ("Backspace, Up", "on an empty line: take back what is queued"),
-    ("Alt-Enter, Ctrl-J, or \\ Enter", "new line"),
-    ("Tab", "complete a command or a file"),
-    ("@path, @path:10-20", "send a file or some lines along"),
-    ("Shift-Tab", "next mode: plan, ask, edits"),
-    ("Ctrl-C", "clear line, stop run, say no; twice: leave"),
-    ("Esc", "stop the run"),
-    ("Ctrl-O", "all that the last call printed; in a run: more"),
-    ("Esc Esc", "on an empty line: go back to an earlier prompt"),
-    ("Ctrl-R", "search what you typed before"),
-    ("Ctrl-D", "leave"),
-)
 NOTES: Final = "notes.md"
 """The file in the person's own folder for state that keeps what they want to be remembered."""
 FORCE: Final = "--force"
@@ -75,7 +59,7 @@ def act(conversation: "Conversation", line: str) -> Next | None:
             return command.act(conversation, argument.strip())
         _act_on_added(conversation, name, line)
     except PersonError as error:
-        conversation.say(use_chat_commands(str(error)), "yellow")
+        conversation.display.warn(use_chat_commands(str(error)))
     return None
 
 
@@ -86,11 +70,11 @@ def _act_on_added(conversation: "Conversation", name: str, line: str) -> None:
         argument = line[1:].partition(" ")[2].strip()
         conversation.work(Typed(files[name].prompt(argument), command=line))
     elif problem := conversation.problem_of(name):
-        conversation.say(problem, "yellow")
+        conversation.display.warn(problem)
     elif not run_plugin_command(conversation, line):
         names = map("/{}".format, [*COMMANDS, *files, *plugin_commands(conversation.session)])
         hint = did_you_mean(f"/{name}", names, "; /help lists them")
-        conversation.say(f"unknown command /{one_line(name, 40)}{hint}", "yellow")
+        conversation.display.warn(f"unknown command /{one_line(name, 40)}{hint}")
 
 
 def values_for(conversation: "Conversation", name: str) -> Iterable[Value]:
@@ -116,7 +100,7 @@ def _help(conversation: "Conversation", _argument: str) -> None:
         (f"/{name} {takes}".rstrip(), meaning)
         for name, (takes, meaning) in plugin_commands(conversation.session).items()
     ]
-    conversation.show_table([*rows, ("", ""), *KEYS])
+    conversation.display.show_table([*rows, ("", ""), *conversation.display.keys])
 
 
 def _tools(conversation: "Conversation", _argument: str) -> None:
@@ -124,7 +108,7 @@ def _tools(conversation: "Conversation", _argument: str) -> None:
         (tool.name, str(tool.risk), tool.plugin, tool.description.partition("\n")[0])
         for tool in conversation.session.tools.values()
     ]
-    conversation.show_table(rows)
+    conversation.display.show_table(rows)
 
 
 def _model(conversation: "Conversation", argument: str) -> None:
@@ -133,33 +117,33 @@ def _model(conversation: "Conversation", argument: str) -> None:
         session.set_model(argument)
         conversation.asked_model = argument
         conversation.find_model()
-        conversation.say(f"Switched to {session.info.model}")
+        conversation.display.say(f"Switched to {session.info.model}")
         return
     current = conversation.model
-    conversation.say(f"Current model: {current or 'none'}")
-    conversation.show_table(conversation.models.rows(current))
-    conversation.say("To change it: /model PROVIDER/MODEL (Tab completes)")
+    conversation.display.say(f"Current model: {current or 'none'}")
+    conversation.display.show_table(conversation.models.rows(current))
+    conversation.display.say("To change it: /model PROVIDER/MODEL (Tab completes)")
 
 
 def _mode(conversation: "Conversation", argument: str) -> None:
     if argument in list(Mode):
         conversation.session.set_mode(Mode(argument))
     elif argument:
-        conversation.say(f"the modes are {', '.join(Mode)}", "yellow")
+        conversation.display.warn(f"the modes are {', '.join(Mode)}")
         return
     others = "" if argument else f"; the modes are {', '.join(Mode)}"
-    conversation.say(f"mode: {conversation.session.info.mode}{others}")
+    conversation.display.say(f"mode: {conversation.session.info.mode}{others}")
 
 
 def _go(conversation: "Conversation", argument: str) -> None:
     mode = Mode(argument) if argument in list(Mode) else Mode.ASK
     if (argument and argument != mode) or mode is Mode.PLAN:
-        conversation.say(
-            "/go takes a mode in which something may change: ask, edits, auto", "yellow"
+        conversation.display.warn(
+            "/go takes a mode in which something may change: ask, edits, auto"
         )
         return
     if not conversation.has_plan():
-        conversation.say(NO_PLAN, "yellow")
+        conversation.display.warn(NO_PLAN)
         return
     conversation.session.set_mode(mode)
     conversation.work(Typed(GO_AHEAD))
@@ -179,29 +163,29 @@ def _sessions(conversation: "Conversation", argument: str) -> None:
 
 def _show_sessions(conversation: "Conversation", query: str, matches: Sequence[Any]) -> None:
     if matches:
-        width = conversation.terminal.width
-        conversation.show_table(conversation.sessions.rows(matches, width))
-        conversation.say("To resume one: /resume NUMBER")
+        width = conversation.display.columns
+        conversation.display.show_table(conversation.sessions.rows(matches, width))
+        conversation.display.say("To resume one: /resume NUMBER")
     elif query:
-        conversation.say(f"No earlier session here fits {one_line(query, 40)!r}", "yellow")
+        conversation.display.warn(f"No earlier session here fits {one_line(query, 40)!r}")
     else:
-        conversation.say("No earlier session in this directory")
+        conversation.display.say("No earlier session in this directory")
 
 
 def _name(conversation: "Conversation", argument: str) -> None:
     if not argument:
-        conversation.say("To give this session a title: /name TITLE")
+        conversation.display.say("To give this session a title: /name TITLE")
         return
     journal = conversation.session.journal
     if not isinstance(journal, RecordJournal):
         raise UsageError("this session is not kept, so it cannot be named")
     journal.rename(argument)
-    conversation.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")
+    conversation.display.say(f"Session named {one_line(argument, TITLE_COLUMNS)!r}")
 
 
 def _undo(conversation: "Conversation", argument: str) -> None:
     if argument not in {"", FORCE}:
-        conversation.say(
+        conversation.display.say(
             f"/undo takes {FORCE} or nothing, not {one_line(argument, TITLE_COLUMNS)!r}"
         )
         return
@@ -214,14 +198,14 @@ def _redo(conversation: "Conversation", _argument: str) -> None:
 
 def _remember(conversation: "Conversation", argument: str) -> None:
     if not argument:
-        conversation.say("To keep a note for every session: /remember TEXT")
+        conversation.display.say("To keep a note for every session: /remember TEXT")
         return
     path = state_dir() / NOTES
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(f"- {' '.join(argument.split())}\n")
     conversation.tell_model(f"[the user wants you to remember: {argument}]")
-    conversation.say(f"Kept in {path}")
+    conversation.display.say(f"Kept in {path}")
 
 
 def _output(conversation: "Conversation", argument: str) -> None:
@@ -256,7 +240,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "output": SlashCommand("[NUMBER]", "all that the last call printed", _output),
     "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
-    "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt; also Esc Esc", rewind),
+    "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt", rewind),
     "reload": SlashCommand("", "read the configuration again", _reload),
     "clear": SlashCommand("", "start a new session", _clear),
     "exit": SlashCommand("", "leave", _exit),

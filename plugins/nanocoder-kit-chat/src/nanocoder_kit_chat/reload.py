@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import NanocoderError, PersonError, Session
+from nanocoder import NanocoderError, PersonError, Session, one_line
 
-from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
+from nanocoder_kit_chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.conversation import Conversation
+    from nanocoder_kit_chat.conversation import Conversation
 
 VALUE_COLUMNS: Final = 100
 OWN: Final = {"mode": "/mode", "model": "/model"}
@@ -24,20 +24,20 @@ def reload_configuration(conversation: "Conversation") -> None:
         session.reload()
     except PersonError as error:
         reason = use_chat_commands(str(error))
-        conversation.say(f"Not reloaded, the old configuration stays in force: {reason}", "yellow")
+        conversation.display.warn(f"Not reloaded, the old configuration stays in force: {reason}")
         return
     after = _values(session)
     conversation.find_model()
     for notice in session.config.notices:
         if notice not in old_notices:
-            conversation.say(notice, "yellow")
+            conversation.display.warn(notice)
     conversation.say_notices()
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if not changed:
-        conversation.say("Configuration reloaded: no changes")
+        conversation.display.say("Configuration reloaded: no changes")
         return
     lines = [_describe(key, after) for key in changed]
-    conversation.say("\n".join([*lines, "These values apply from the next call on."]))
+    conversation.display.say("\n".join([*lines, "These values apply from the next call on."]))
 
 
 def _describe(key: str, values: Mapping[str, tuple[Any, str]]) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import counted
+from nanocoder import counted, one_line
 from nanocoder_kit_sessions import SessionSummary, matches
 
-from nanocoder_ui_terminal.text_lines import one_line, use_chat_commands
+from nanocoder_kit_chat.wording import use_chat_commands
 
 FRESH_S: Final = 60.0
 MAX_MODELS: Final = 20
@@ -59,17 +59,26 @@ class Models:
 
 
 class Sessions:
-    """The earlier sessions of a directory. Their numbers are those of the list shown last."""
+    """The earlier sessions of a directory. Their numbers are those of the list shown last.
 
-    def __init__(self, list_all: Callable[[], Iterable[SessionSummary]], own_id: str) -> None:
+    *shorten* makes a title fit into so many columns.
+    """
+
+    def __init__(
+        self,
+        list_all: Callable[[], Iterable[SessionSummary]],
+        own_id: str,
+        shorten: Callable[[str, int], str],
+    ) -> None:
         self._list_all = list_all
         self._own_id = own_id
+        self._shorten = shorten
         self._numbered: list[str] = []
 
     def values(self) -> list[Value]:
         """Return the latest, for completion."""
         return [
-            Value(session.id, one_line(session.title, TITLE_COLUMNS), age(session.updated))
+            Value(session.id, self._shorten(session.title, TITLE_COLUMNS), age(session.updated))
             for session in self.find("")[:MAX_SESSIONS]
         ]
 
@@ -93,12 +102,14 @@ class Sessions:
         listed = sessions[:MAX_SESSIONS]
         self._numbered = [session.id for session in listed]
         columns = max(MIN_TITLE_COLUMNS, min(TITLE_COLUMNS, width - BESIDE_TITLE))
-        return [(str(number), *_cells(each, columns)) for number, each in enumerate(listed, 1)]
+        return [
+            (str(number), self._shorten(each.title, columns), *_cells(each))
+            for number, each in enumerate(listed, 1)
+        ]
 
 
-def _cells(session: Any, columns: int) -> tuple[str, ...]:
+def _cells(session: Any) -> tuple[str, ...]:
     return (
-        one_line(session.title, columns),
         age(session.updated),
         counted(session.prompts, "prompt"),
         size(session.size),

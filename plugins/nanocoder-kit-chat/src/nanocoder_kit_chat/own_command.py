@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 from nanocoder import Event, ToolResult, clip
 
-from nanocoder_ui_terminal.mentioned_files import Typed, without_pastes
+from nanocoder_kit_chat.mentioned_files import Typed, without_pastes
 
 if TYPE_CHECKING:
-    from nanocoder_ui_terminal.conversation import Conversation
+    from nanocoder_kit_chat.conversation import Conversation
 
 SIGN: Final = "!"
 SHELL_TOOL: Final = "bash"
-SHOWN_LINES: Final = 200
-"""This many of the last lines stay on the screen; Ctrl-O shows all."""
 HEAD_CHARS: Final = 4_000
 TAIL_CHARS: Final = 6_000  # errors sit at the end
 HOW: Final = "! runs the shell command that follows it, as in !git status"
@@ -32,11 +30,11 @@ def run_own_command(conversation: "Conversation", typed: Typed) -> None:
     session = conversation.session
     # The author of a pasted text may be a stranger.
     if typed.pasted and not without_pastes(typed).lstrip().startswith(SIGN):
-        conversation.say(PASTED, "yellow")
+        conversation.display.warn(PASTED)
     elif not command:
-        conversation.say(HOW)
+        conversation.display.say(HOW)
     elif SHELL_TOOL not in session.tools:
-        conversation.say(f"nothing is run: the tool {SHELL_TOOL} is not installed", "yellow")
+        conversation.display.warn(f"nothing is run: the tool {SHELL_TOOL} is not installed")
     else:
         result = _run(conversation, command)
         conversation.ended_well = result is not None and result.error_class != "cancelled"
@@ -46,12 +44,10 @@ def run_own_command(conversation: "Conversation", typed: Typed) -> None:
 
 def _run(conversation: "Conversation", command: str) -> ToolResult | None:
     session = conversation.session
-    settings = evolve(conversation.settings, live_lines=SHOWN_LINES, output_lines=SHOWN_LINES)
     arguments = {"command": command, **_longest_timeout(session.tools[SHELL_TOOL].parameters)}
-    with conversation.screen(settings) as screen:
-        screen.start_clock()
+    with conversation.running(in_full=True) as view:
         for event in conversation.events(session.call(SHELL_TOOL, arguments, typed=True)):
-            screen.show(_as_typed(event))
+            view.show(_as_typed(event))
     return session.result
 
 

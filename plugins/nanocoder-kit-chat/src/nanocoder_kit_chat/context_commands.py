@@ -15,12 +15,12 @@ from nanocoder_kit_context import (
     window_rows,
 )
 
-from nanocoder_ui_terminal.text_lines import use_chat_commands
+from nanocoder_kit_chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
     from nanocoder import Session
 
-    from nanocoder_ui_terminal.conversation import Conversation
+    from nanocoder_kit_chat.conversation import Conversation
 
 COMPACTS: Final = "compacting"
 PREVIEW: Final = "preview"
@@ -53,11 +53,11 @@ def show_context(conversation: "Conversation", _argument: str) -> None:
     """Show how many tokens each source takes in the next request."""
     session = conversation.session
     window = session.window_tokens
-    sign = conversation.terminal.sign("block")
+    sign = conversation.display.block
     rows = window_rows(sources_of(session), window or ASSUMED_WINDOW, sign)
-    conversation.show_table(aligned(rows))
+    conversation.display.show_table(aligned(rows))
     if not window:
-        conversation.say("the window of this model is unknown; set `context`", "yellow")
+        conversation.display.warn("the window of this model is unknown; set `context`")
 
 
 def show_cost(conversation: "Conversation", _argument: str) -> None:
@@ -77,7 +77,7 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     models = conversation.usage_by_model
     if len(models) > 1:
         rows += [(for_terminal(model), _price(models[model])) for model in models]
-    conversation.show_table(rows)
+    conversation.display.show_table(rows)
 
 
 def _expected_tokens(conversation: "Conversation") -> int:
@@ -104,9 +104,9 @@ def compact(conversation: "Conversation", argument: str) -> None:
         conversation, conversation.finish(_compact(conversation, focus), COMPACTS)
     ):
         _say_words_were_ignored(conversation, plugin, focus)
-        conversation.say(WAY_BACK)
+        conversation.display.say(WAY_BACK)
     else:
-        conversation.say(_why_nothing(session), "yellow")
+        conversation.display.warn(_why_nothing(session))
     conversation.usage += _difference(session.report.usage, before)
 
 
@@ -121,7 +121,7 @@ def _preview(conversation: "Conversation", focus: str) -> None:
     with conversation.stoppable(COMPACTS):
         shortened = session.propose(focus)
     if shortened is None:
-        conversation.say(_why_nothing(session), "yellow")
+        conversation.display.warn(_why_nothing(session))
         return
     conversation.prepare(shortened)
     for message in shortened.messages:
@@ -129,8 +129,8 @@ def _preview(conversation: "Conversation", focus: str) -> None:
             typed, added = spoken(message)
             for label, text in (("you", typed), ("added for the model", added)):
                 if text:
-                    conversation.say(f"{label}: {text}")
-    conversation.say(
+                    conversation.display.say(f"{label}: {text}")
+    conversation.display.say(
         f"{shortened.plugin} would shorten the conversation from {shortened.before_tokens:,} to"
         f" {shortened.after_tokens:,} tokens, and from {len(conversation.session.messages)} to"
         f" {len(shortened.messages)} messages; /compact does it"
@@ -142,7 +142,7 @@ def _say_words_were_ignored(conversation: "Conversation", plugin: str, words: st
     hooks = conversation.session.plugins.implementations("nanocoder_compact")
     takes_words = any(hook.plugin == plugin and "focus" in hook.parameters for hook in hooks)
     if words and not takes_words:
-        conversation.say(NO_WORDS.format(plugin, for_terminal(words)), "yellow")
+        conversation.display.warn(NO_WORDS.format(plugin, for_terminal(words)))
 
 
 def _why_nothing(session: "Session") -> str:
@@ -162,9 +162,9 @@ def _show_events(conversation: "Conversation", events: Iterable[Event]) -> str:
             plugin = event.data["plugin"]
             # The window holds the prompt and the tools, too.
             conversation.context = _expected_tokens(conversation)
-            conversation.say(event.data["message"])
+            conversation.display.say(event.data["message"])
         elif event.kind == "notice":
-            conversation.say(use_chat_commands(event.data["text"]), "yellow")
+            conversation.display.warn(use_chat_commands(event.data["text"]))
     return plugin
 
 

@@ -1,0 +1,84 @@
+"""Questions of the conversation's own commands: a yes, or one of several options."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from nanocoder import Cancel, for_terminal
+
+from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.text_lines import one_line
+
+MAX_LISTED: Final = 15
+MAX_TRIES: Final = 100
+MAX_DIGITS: Final = 9
+BESIDE_OPTION: Final = len("| 123. 59 min ago  ")
+MIN_COLUMNS: Final = 20
+YES: Final = ("y", "yes")
+NO: Final = ("", "n", "no", "q", "quit", "exit")
+UNCLEAR: Final = "{!r} is neither yes nor no: type y to restore the files, n to leave them"
+NONE: Final = ("", "q", "quit", "exit")
+NO_CHOICE: Final = "{!r} is not a number of the list; Enter, q or Esc leaves it"
+
+
+def is_agreed(question: str, terminal: Terminal, cancelled: Cancel) -> bool:
+    """Ask for a yes; an unclear answer asks again, and the end of the input is a no."""
+    answer = False
+    try:
+        with line_mode():
+            for _ in range(MAX_TRIES):
+                typed = read_line(terminal, question, "[y/n]", cancelled).strip()
+                answer = typed.casefold() in YES
+                if answer or typed.casefold() in NO:
+                    break
+                _note(UNCLEAR.format(for_terminal(typed)), terminal)
+    except (StoppedError, EOFError):
+        answer = False
+    terminal.write("\n")
+    return answer
+
+
+def choose(
+    question: str, options: Sequence[tuple[str, str]], terminal: Terminal, cancelled: Cancel
+) -> int:
+    """Return the number of the option that the person takes; 0 for none."""
+    terminal.write("".join(f"{line}\n" for line in _option_lines(options, terminal)))
+    try:
+        with line_mode():
+            number = _read_number(question, len(options), terminal, cancelled)
+    except (StoppedError, EOFError):
+        number = 0
+    terminal.write("\n")
+    return number
+
+
+def _option_lines(options: Sequence[tuple[str, str]], terminal: Terminal) -> list[str]:
+    """Return the last options, each with its number."""
+    bar, dot = terminal.paint(terminal.sign("bar"), "cyan"), terminal.sign("dot")
+    columns = max(MIN_COLUMNS, terminal.width - BESIDE_OPTION)
+    earlier = max(0, len(options) - MAX_LISTED)
+    lines = [f"{bar} {earlier} earlier"] if earlier else []
+    for number, (text, remark) in enumerate(options[earlier:], earlier + 1):
+        beside = f" {terminal.paint(f'{dot} {remark}', 'dim')}" if remark else ""
+        lines.append(f"{bar} {number:3}. {one_line(text, columns)}{beside}")
+    return lines
+
+
+def _read_number(question: str, count: int, terminal: Terminal, cancelled: Cancel) -> int:
+    """Return the number that the person types, 0 for Enter alone or q.
+
+    Raises: StoppedError, EOFError.
+    """
+    hint = f"[1-{count}, Enter for none]" if count > 1 else "[1, Enter for none]"
+    for _ in range(MAX_TRIES):
+        typed = read_line(terminal, question, hint, cancelled).strip()
+        if typed.casefold() in NONE:
+            return 0
+        if typed.isdecimal() and len(typed) <= MAX_DIGITS and 0 < int(typed) <= count:
+            return int(typed)
+        _note(NO_CHOICE.format(one_line(typed, MIN_COLUMNS)), terminal)
+    return 0
+
+
+def _note(text: str, terminal: Terminal) -> None:
+    terminal.write(f"{terminal.paint(text, 'yellow')}\n")
