@@ -31,6 +31,11 @@ HIDDEN: Final = "HIDDEN_PROGRAMS"
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose program is not on the machine, and say which package has it."""
     for mark in item.iter_markers("needs"):
+        if not repository.names_a_program(item.path):
+            text = (
+                f"write `{repository.PROGRAM_MARK}` in this file: the session programs looks for it"
+            )
+            pytest.fail(text)
         for program in mark.args:
             if find_program(program) is None:
                 package = PACKAGES.get(program, program)

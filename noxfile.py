@@ -29,6 +29,7 @@ REPORTS = ROOT / ".nox/reports"
 # Tests often wait, for a terminal or a process, so three workers suit two cores. A group keeps
 # together the tests of the embedded model, which fills the machine alone.
 PARALLEL = ("-n", "3", "--dist", "loadgroup")
+E2E = ("tests", "e2e")
 FEW = 3
 """So many failed tests run once more: one in 13,000 may wait too long for its turn."""
 
@@ -117,8 +118,9 @@ def e2e(session: nox.Session) -> None:
 def programs(session: nox.Session) -> None:
     """Run the tests that need a program of the machine; CI hides those programs from the others."""
     build(session)
-    folders = ("core", "plugins", "contrib", "tests/docs", "tests/e2e")
-    pytest(session, *PARALLEL, "-m", "needs", *folders)
+    # Those of tests/e2e first: the longest are among them, and none is left for the end.
+    files = sorted(repository.tests_with_programs(), key=lambda file: file.parts[:2] != E2E)
+    pytest(session, *PARALLEL, "-m", "needs", *map(str, files))
 
 
 def build(session: nox.Session) -> None:

@@ -19,6 +19,7 @@ KINDS = (
     *("sandbox", "runner", "eval", "dialect", "store", "kit", "set"),
 )
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
+PROGRAM_MARK = "mark.needs("
 
 
 @frozen(slots=False)
@@ -103,6 +104,23 @@ def sources() -> Iterator[Path]:
     """Every Python file that is installed with one of our distributions."""
     for package in packages():
         yield from sorted(package.source.rglob("*.py"))
+
+
+def tests_with_programs() -> Iterator[Path]:
+    """Every file with a test that needs a program of the machine, as a path from the root.
+
+    Reading the files is much faster than collecting their tests.
+    """
+    return (
+        path.relative_to(ROOT)
+        for path in python_files()
+        if path.name.startswith("test_") and names_a_program(path)
+    )
+
+
+def names_a_program(file: Path) -> bool:
+    """Whether a test in *file* is marked as one that needs a program."""
+    return PROGRAM_MARK in file.read_text(encoding="utf-8")
 
 
 def python_files() -> Iterator[Path]:

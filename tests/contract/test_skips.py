@@ -24,6 +24,22 @@ def run(path, ci):
     return done.returncode, done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import pytest\npytestmark = pytest.mark.needs('sh')\ndef test_a(): ...\n", 0),
+        ("import pytest\npytestmark = getattr(pytest.mark, 'needs')('sh')\ndef test_a(): ...\n", 1),
+    ],
+    ids=["written", "hidden"],
+)
+def test_a_mark_that_the_session_programs_does_not_find_fails(tmp_path, text, expected):
+    path = tmp_path / "test_it.py"
+    path.write_text(text, encoding="utf-8")
+    code, output = run(path, ci="")
+    assert code == expected, output
+    assert ("the session programs looks for it" in output) == bool(expected)
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", SKIPPING.values(), ids=SKIPPING)
 def test_a_skip_for_a_reason_that_is_not_listed_fails_in_ci_only(tmp_path, text):

