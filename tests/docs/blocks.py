@@ -112,7 +112,7 @@ def run(block: Block, folder: Path) -> None:
     if block.language not in PROSE:
         runner = RUNNERS.get(block.language)
         if runner is None:
-            block.fail(f"nobody knows how to check the language {block.language!r}")
+            block.fail(f"no check for the language {block.language!r} is known")
         runner(block, folder)
 
 

@@ -69,7 +69,7 @@ def block(language, text, **more):
         ("json", "{", "Expecting property name"),
         ("toml", "a = \n", "Invalid value"),
         ("bash", "if true\n", "syntax error"),
-        ("cobol", "STOP RUN.\n", "nobody knows how to check the language 'cobol'"),
+        ("cobol", "STOP RUN.\n", "no check for the language 'cobol' is known"),
     ],
 )
 def test_a_wrong_block_is_reported_with_its_place(tmp_path, language, text, problem):

@@ -111,7 +111,7 @@ def test_a_model_uses_the_tools_of_a_server_that_others_wrote(nanocoder, foreign
 
 @pytest.mark.parametrize(
     ("answers", "expected"),
-    [((SEND, GIVE), "Paris"), ((REFUSE,), "the person refused it"), ((), "nobody is here")],
+    [((SEND, GIVE), "Paris"), ((REFUSE,), "the person refused it"), ((), "no person is here")],
 )
 def test_a_server_that_others_wrote_asks_the_model_if_the_person_agrees(
     foreign, tmp_path, monkeypatch, answers, expected

@@ -123,7 +123,7 @@ def test_nothing_is_installed_or_run_before_a_person_agrees(index):
     name = "./../wheels/acme_weather-1.0-py3-none-any.whl"
     done = index.install(name)
     assert done.returncode == 3, done
-    assert "nothing was installed: nobody can be asked here" in done.stderr
+    assert "nothing was installed: there is no terminal to ask on" in done.stderr
     for line in (
         "acme-weather 1.0",
         "may read files of the workspace",

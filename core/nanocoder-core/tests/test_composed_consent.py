@@ -115,7 +115,7 @@ def test_without_anybody_to_ask_a_composed_call_does_nothing_and_says_why(tmp_pa
     with opened(tmp_path, plugins={"tools": Tools(outer, scribble)}) as (session, _):
         result, _ = called(session, "outer", {"path": "a.txt"})
     assert result.error_class == "approval_needed"
-    assert "nobody can answer" in result.output
+    assert "no person can answer" in result.output
     assert list(tmp_path.iterdir()) == []
 
 

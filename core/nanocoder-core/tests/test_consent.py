@@ -344,7 +344,7 @@ def test_without_anybody_to_ask_nothing_runs_and_the_report_says_so(tmp_path):
     played = play(tmp_path, turns, plugins={"tools": TOOLS})
     assert played.report["stop_reason"] == "approval_needed"
     assert played.results[0].error_class == "approval_needed"
-    assert "nobody can answer" in played.results[0].output
+    assert "no person can answer" in played.results[0].output
 
 
 def test_the_installed_way_to_approve_is_used_and_a_broken_one_passed_over(tmp_path):

@@ -153,7 +153,7 @@ BAD = {
     "a safe tool that writes with nobody there": (
         GOOD.replace(BODY, "ctx.workspace.write_text('x', 'y'); return path"),
         "test_arguments_that_were_made_up_become_results",
-        "it changed the workspace, and nobody had agreed",
+        "it changed the workspace without an approval",
     ),
     "deaf to a cancel": (
         GOOD.replace(BODY, "time.sleep(1.3); return path"),

@@ -115,7 +115,7 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     assert "sets nothing" not in trusted
     assert "not reviewed" in mcp("mcp", "list").stdout
     assert ".mcp.json brings servers" not in mcp("doctor").stdout
-    assert "nobody agreed to start it" in mcp("mcp", "test", "shop").stderr
+    assert "its start is not approved yet" in mcp("mcp", "test", "shop").stderr
     call = ("call", "mcp_shop_echo", '{"text": "hi"}', "--mode", "auto")
     assert "Unknown tool" in mcp(*call).stderr
     reviewed = mcp("mcp", "review", "shop", "--yes").stdout

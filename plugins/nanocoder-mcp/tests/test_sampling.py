@@ -106,7 +106,7 @@ def test_a_person_sees_who_asks_what_and_the_answer(asked):
     [
         ((REFUSE,), 1, 0, "the person refused it"),
         ((SEND, KEEP), 2, 1, "the person refused it"),
-        ((), 1, 0, "nobody is here to agree to it"),
+        ((), 1, 0, "no person is here to agree to it"),
     ],
 )
 def test_without_a_yes_a_server_gets_nothing(asked, answers, questions, requests, why):

@@ -118,4 +118,4 @@ def test_nobody_there_means_no_change_in_mode_auto(tmp_path):
     with opened(tmp_path, plugins=plugins, settings=settings, mode="auto") as (session, _):
         result, _ = called(session, "note", {"text": "x"})
     assert result.error_class == "denied"
-    assert "nobody is here to give it" in result.output
+    assert "no person is here to give it" in result.output

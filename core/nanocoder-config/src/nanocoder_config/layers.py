@@ -138,7 +138,7 @@ def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
     """Raise for a wrong key or value; in a stranger's file, ignore it and note that.
 
     Such a file can only tighten: without the value everything is as in an empty folder, and a file
-    that somebody brings must not keep anybody from starting.
+    that comes with a repository must not keep a person from starting.
     """
     if layer.trusted:
         raise layer.fault(key, problem)

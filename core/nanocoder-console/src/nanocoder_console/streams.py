@@ -1,8 +1,8 @@
 """The standard streams: what is printed, made safe first, and a prompt that comes in by a pipe.
 
 `git diff | nanocoder run "review this"` sends both. An open pipe need not belong to us: a program
-that cron or a build server starts may inherit one that nobody ever writes to or closes. So a pipe
-has a moment to send something, unless `--stdin` says that there will be something.
+that cron or a build server starts may inherit one that no process ever writes to or closes. So a
+pipe has a moment to send something, unless `--stdin` says that there will be something.
 """
 
 import json
@@ -32,7 +32,7 @@ TOO_LONG: Final = (
 
 
 class CleanedStream(TextIOWrapper):
-    """Standard error: *clean* takes out of each text what nobody should read."""
+    """Standard error: *clean* takes the secrets out of each text."""
 
     clean: Callable[[str], str] = staticmethod(str)
 

@@ -12,7 +12,7 @@
     * UnknownTool           … because there is no such tool
     * WorkspaceError        … because the path may not, or cannot, be used
     * Denied                … because a policy or a person said no
-    * ApprovalNeeded        … because nobody is there to say yes
+    * ApprovalNeeded        … because no person is there to say yes
     * TimedOut              … because it took too long
     * Cancelled             … because a person interrupted it
 """
@@ -105,7 +105,7 @@ class Denied(ToolError):
 
 
 class ApprovalNeeded(ToolError):
-    """The call needs a person's consent and nobody is there to give it."""
+    """The call needs a person's consent, and no person is there to give it."""
 
     error_class = "approval_needed"
 

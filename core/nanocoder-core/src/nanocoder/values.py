@@ -93,7 +93,7 @@ class ToolCall:
     """One call as it travels to a handler.
 
     It comes from the model, a person, or a composed tool (*parent_id*). With *typed* a person typed
-    it as it is, so nobody is asked about it; what is denied stays denied.
+    it as it is, so it needs no approval; what is denied stays denied.
 
     *error* is set when the arguments could not even be parsed; it then holds what is wrong with
     them.

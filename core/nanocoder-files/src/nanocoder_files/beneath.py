@@ -2,8 +2,8 @@
 
 A path that contains no link is one `openat2` call where the kernel has it. All others are walked
 one component at a time: each step opens relative to the step before and refuses links, which are
-read and resolved by hand inside the root. Nobody who swaps directories meanwhile can lead either
-way outside.
+read and resolved by hand inside the root. So swapping directories meanwhile leads neither way
+outside.
 """
 
 import contextlib

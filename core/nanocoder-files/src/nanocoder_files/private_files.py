@@ -30,7 +30,7 @@ def open_private(
     A last component that is a symbolic link is refused, unless *follow_link* is set.
     Raises: OSError, with EINVAL for anything but a regular file.
     """
-    # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    # O_NONBLOCK: opening a pipe without a writer would wait for ever.
     flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | (0 if follow_link else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, 0o600, dir_fd=directory)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -10,7 +10,7 @@ Question = Callable[[str], str]
 
 
 class PathFilter:
-    """Which paths of a workspace nobody may read; a policy derives its own from this class.
+    """Which paths of a workspace may not be read; a policy derives its own from this class.
 
     A path is relative to the workspace, its names separated by "/" and its links resolved. A folder
     that is refused is refused with everything below it. The same path always gets the same answer:
@@ -22,7 +22,7 @@ class PathFilter:
         return ""
 
     def asks(self, path: str) -> str:  # noqa: ARG002
-        """Say why a person has to agree before *path* is read, "" when nobody has to.
+        """Say why a person has to agree before *path* is read, "" when no consent is needed.
 
         A search leaves out such a path unless it starts there.
         """
@@ -99,7 +99,7 @@ class Readable:
         return now.reason(path, now.refused_folders, lambda each: each.refuses)
 
     def asks(self, path: str) -> str:
-        """Say why a person has to agree before *path* is read, "" when nobody has to."""
+        """Say why a person has to agree before *path* is read, "" when no consent is needed."""
         now = self.now()
         return now.reason(path, now.asked_folders, lambda each: each.asks)
 

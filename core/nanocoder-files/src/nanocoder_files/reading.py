@@ -282,7 +282,7 @@ class Reading:
             raw = waiting.pop()
             try:
                 fd = self._root.open_directory(raw)
-            except WorkspaceError:  # nobody can read in it, wherever it is
+            except WorkspaceError:  # it cannot be read, wherever it is
                 continue
             with Folder(self._root, fd, escape_path(raw), readable, asks=True) as opened:
                 entries = opened.entries(details=False)

@@ -98,7 +98,7 @@ def for_model(text: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """Return *text* for a terminal on one line of at most *width* characters."""
-    # Escapes only make text longer, and nobody wants to clean a megabyte for eighty characters.
+    # Escapes only make text longer, so this much is enough; cleaning a megabyte would be slow.
     line = for_terminal(" ".join(text[: 8 * width].split()))
     return line if len(line) <= width and len(text) <= 8 * width else line[: width - 1] + "…"
 

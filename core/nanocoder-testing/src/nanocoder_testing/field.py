@@ -78,7 +78,7 @@ class Field:
                 yield "it reads outside the workspace; use ctx.workspace"
         if tree_digest(self.workspace) != self._before:
             if not attended:
-                yield "it changed the workspace, and nobody had agreed"
+                yield "it changed the workspace without an approval"
             elif result.is_error and Effect.EXECUTE not in tool.effects:
                 yield f"it failed ({result.error_class}) and changed the workspace all the same"
             self._put_back()

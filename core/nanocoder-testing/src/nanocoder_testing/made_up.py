@@ -1,4 +1,4 @@
-"""Arguments that nobody thought of: made up from a tool's own schema, with hostile texts in them.
+"""Unexpected arguments: made up from a tool's own schema, with hostile texts in them.
 
 Imports hypothesis, which only the contract suite needs: import this module late.
 """

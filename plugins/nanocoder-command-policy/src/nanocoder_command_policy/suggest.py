@@ -45,7 +45,7 @@ class Suggestion:
         answers = {"approved": self.approved, "refused": self.refused}
         parts = [f"{answer} {counted(times, 'time')}" for answer, times in answers.items() if times]
         if self.unanswered:
-            parts.append(f"asked {counted(self.unanswered, 'time')} where nobody could answer")
+            parts.append(f"asked {counted(self.unanswered, 'time')} where no person could answer")
         return ", ".join(parts)
 
     def with_call(self, stored: StoredCall) -> "Suggestion":

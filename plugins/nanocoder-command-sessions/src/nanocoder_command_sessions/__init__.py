@@ -170,7 +170,7 @@ def _incident() -> Command[Host]:
 def _approve() -> Command[Host]:
     return Command(
         "sessions approve",
-        "decide about calls that nobody could be asked about, and go on",
+        "decide about calls that waited for an approval, and go on",
         _lazy("deciding", "approve"),
         (
             SESSION,

@@ -31,8 +31,8 @@ NOT_HELD: Final = (
     " only a process of its own in a sandbox holds a plugin to it."
 )
 NOT_CONFIRMED: Final = (
-    "nothing was installed: nobody can be asked here; read the lines above and repeat the command"
-    " with --yes"
+    "nothing was installed: there is no terminal to ask on; read the lines above and repeat the"
+    " command with --yes"
 )
 
 

@@ -23,8 +23,8 @@ def refuse_unread_checks(
 ) -> None:
     """List the *checks* of the file or folder *place*, by task, and let the person decide.
 
-    Each distinct command is listed, whole. Nobody is asked with *is_agreed*, and in a folder that
-    the person trusts. Raises: UsageError without a yes.
+    Each distinct command is listed, whole. No question is asked with *is_agreed*, and in a folder
+    that the person trusts. Raises: UsageError without a yes.
     """
     trusted = host.config.trusted_folder
     is_trusted = trusted is not None and place.resolve().is_relative_to(trusted.resolve())

@@ -77,7 +77,7 @@ class Key(NamedTuple):
             with os.fdopen(descriptor, "rb") as file:
                 self._refuse_open(descriptor, path)
                 content = file.read(KEY_BYTES + 1)
-        except (OSError, RuntimeError) as error:  # RuntimeError: the ~name of nobody
+        except (OSError, RuntimeError) as error:  # RuntimeError: there is no user of that ~name
             raise ConfigError(f"{self.source} names a file that cannot be read: {error}") from error
         if len(content) > KEY_BYTES:
             raise ConfigError(

@@ -57,8 +57,8 @@ class _Place:
 class Broker:
     """Answers at `listener` by the rules of one command.
 
-    `denied` are paths that nobody inside may change, `mixed` the folders above them, and `granted`
-    what Landlock lets them change.
+    `denied` are paths that no process inside may change, `mixed` the folders above them, and
+    `granted` what Landlock lets them change.
     """
 
     def __init__(self, rules: dict[str, Any]) -> None:

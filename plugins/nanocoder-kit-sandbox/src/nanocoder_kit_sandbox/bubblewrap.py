@@ -21,7 +21,7 @@ NO_NETWORK: Final = "--unshare-net"
 NO_MORE_NAMESPACES: Final = "--disable-userns"  # not known to versions before 0.8
 # The memory of bubblewrap's own process, which is the first inside, by both of its names.
 OF_INIT: Final = ("1/mem", "1/task/1/mem")
-# Files of /proc that root may write to without any capability; nobody else may.
+# Files of /proc that root may write to without any capability; no other user may.
 OF_ROOT: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
 LOCK: Final = "/run/nanocoder.lock"
 FILTER: Final = "9"

@@ -210,7 +210,7 @@ class FileJournal(RecordJournal):
             self._check()
 
     def _check(self) -> None:
-        """Tell once if somebody deleted the file, in which nobody would find the session again."""
+        """Tell once if the file was deleted: the session cannot be resumed then."""
         with suppress(OSError):
             if not os.fstat(self._descriptor).st_nlink:
                 self._complain(

@@ -11,7 +11,7 @@ class Settings:
     tools: tuple[str, ...] = field(
         default=(),
         metadata={
-            "description": "The tools that clients are offered; empty: all that need nobody else.",
+            "description": "The tools for clients; empty: all that need no model and no person.",
             "user_only": True,
         },
     )

@@ -138,7 +138,9 @@ def test(arguments: Namespace, host: Host) -> int:
     server = _named(host, arguments.name)
     record = records.read(server)
     if server.folder is not None and not record.agrees_to(server):
-        raise UsageError(f"nobody agreed to start it yet; nanocoder mcp review {server.name}")
+        raise UsageError(
+            f"its start is not approved yet; approve it: nanocoder mcp review {server.name}"
+        )
     began = time.monotonic()
     try:
         listing, info = _ask(host, server)
@@ -192,7 +194,7 @@ def logout(arguments: Namespace, host: Host) -> int:
     if credentials.forget(server):
         host.print_line(f"{server.name}: the login is forgotten here.")
     else:
-        host.print_line(f"{server.name}: nobody is logged in.")
+        host.print_line(f"{server.name}: you are not logged in.")
     return 0
 
 
@@ -313,7 +315,7 @@ def _refusal(arguments: Namespace, host: Host, question: str) -> int:
     if arguments.yes:
         return 0
     if not host.is_interactive:
-        host.say("nobody is here to accept it; read it and run this again with --yes")
+        host.say("no terminal to accept it on; read it, and run this again with --yes")
         return NEEDS_PERSON
     if host.agrees(question):
         return 0

@@ -87,7 +87,7 @@ async def _log_in(
             problem = f"{error}; it describes no login, so it may want a token: "
             raise ToolError(problem + with_token(server), error_class=error.error_class) from error
         except TimeoutError:
-            problem = f"nobody logged in at the MCP server {server.name!r} within {LOGIN_S:g} s"
+            problem = f"no login at the MCP server {server.name!r} within {LOGIN_S:g} s"
             raise ToolError(problem, error_class="login_needed") from None
         finally:
             if keyboard is not None:

@@ -24,8 +24,8 @@ MAX_BYTES: Final = 16_777_216
 class Record:
     """One server as it was reviewed: its *tools*, and why others are *left_out*.
 
-    *launch* is the digest of what was started then. *pending* is what it offered later and nobody
-    has seen yet, None where nothing changed. *resources* and *prompts* are its lists of those.
+    *launch* is the digest of what was started then. *pending* is what it offered later, not
+    yet reviewed; None where nothing changed. *resources* and *prompts* are its lists of those.
     *problem* is what went wrong last, *at* when anything here changed, in seconds of the epoch.
     """
 

@@ -145,7 +145,7 @@ def _text_of(reply: Mapping[str, Any]) -> str:
 def _agreed(answer: str | None, yes: str) -> None:
     """Raise ToolError for any answer of the person but *yes*."""
     if answer is None:
-        raise _refused("nobody is here to agree to it")
+        raise _refused("no person is here to agree to it")
     if answer != yes:
         raise _refused("the person refused it")
 

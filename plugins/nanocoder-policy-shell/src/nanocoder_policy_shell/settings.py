@@ -52,7 +52,7 @@ class Settings:
     """The table [plugins.policy-shell]. A project's file may add to *deny*.
 
     *deny*: kinds of parts that no command may have, in any mode. *explain*: whether questions say
-    which parts of a command nobody can vouch for, and why.
+    which parts of a command cannot be checked, and why.
     """
 
     deny: tuple[Kind, ...] = field(

@@ -56,7 +56,7 @@ def nanocoder_before_execute(
         reason = f"no policy names the tool {call.name!r}; an administrator can add it to `tools`"
         return Verdict(Decision.DENY, reason, rule="tools", source=f"{TABLE}.tools")
     if session.mode == "auto" and not session.interactive:
-        reason = f"{call.name} needs an approval in every mode, and nobody is here to give it"
+        reason = f"{call.name} needs an approval in every mode, and no person is here to give it"
         return Verdict(Decision.DENY, reason, rule="approval", source="high control")
     return Verdict(
         Decision.ASK,

@@ -1,4 +1,4 @@
-"""The policy acme-policy-branches: nobody pushes to a protected branch or reads release keys."""
+"""The policy acme-policy-branches: no push to a protected branch, no reading of release keys."""
 
 from attrs import field, frozen
 from nanocoder import Decision, Effect, PathFilter, Tool, ToolCall, Verdict, hookimpl
@@ -21,7 +21,7 @@ class Settings:
 
 
 class ReleaseKeys(PathFilter):
-    """Lets nobody read the folders with the keys that sign releases."""
+    """Refuses to read the folders with the keys that sign releases."""
 
     def __init__(self, folders: tuple[str, ...]) -> None:
         self._folders = frozenset(folders)

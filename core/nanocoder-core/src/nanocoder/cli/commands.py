@@ -136,7 +136,7 @@ Both take the same arguments.
 
 DESCRIPTION: Final = "A coding agent for the terminal in which every capability is a plugin."
 EPILOG: Final = """Without a command, starts an interactive session here.
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and nobody to ask,
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no person to ask,
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}

@@ -166,7 +166,7 @@ def judge_call(
 ) -> Judgement:
     """Judge *call*; one that a policy rewrites is checked and judged again, never more loosely.
 
-    Every policy is heard. One that fails denies; None is no opinion, and if nobody has one that
+    Every policy is heard. One that fails denies; None is no opinion, and if no policy has one that
     decides, there is a default. *context* has the other arguments of the hook, the tool among them.
     """
     votes, rewriters, plugin = list[Verdict](), list[str](), ""

@@ -119,8 +119,8 @@ class Approvals:
     def _is_agreed(self, flight: InFlight, answered: Verdict | None) -> bool:
         """Tell whether a call needs no question, and note whether that holds for its steps.
 
-        A rule for some paths says nothing about the commands among the steps, and nobody has looked
-        at what the mode allows: such an approval does not hold for the steps.
+        A rule for some paths says nothing about the commands among the steps, and no policy has
+        looked at what the mode allows: such an approval does not hold for the steps.
         """
         verdict = flight.verdict
         if verdict.persons > 1:  # each of them has to see this very call
@@ -213,7 +213,7 @@ class Approvals:
         if isinstance(answer, str):
             raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
-            text = f"approval needed: {flight.call.name} was not run because nobody can answer"
+            text = f"approval needed: {flight.call.name} was not run, because no person can answer"
             raise ApprovalNeeded(f"{text} ({verdict.reason})", data=verdict_data(verdict))
         # Computed anew: a plugin that changed the request has not changed what runs.
         if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):

@@ -111,7 +111,7 @@ def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
 def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
     """Raise PluginError when a module judges by other *hooks* than the manifest says.
 
-    A policy that lost its hook would let everything pass, and nobody would see it.
+    A policy that lost its hook would let everything pass without a sign.
     """
     if other := sorted(({*entry.hooks} ^ {*hooks}) & GATES):
         raise PluginError(

@@ -126,7 +126,7 @@ def _checked_plugins(
 def _usable_store(
     plugins: Plugins, config: Config, environment: Mapping[str, str], warn: Warn, resume: str
 ) -> Sessions | None:
-    """Return the configured store; None where nobody chose one and none is installed."""
+    """Return the configured store; None where none is chosen and none is installed."""
     try:
         return open_store(plugins, config, environment, warn)
     except UsageError as error:

@@ -127,7 +127,7 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
 
 
 def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
-    """Yield what policies say of their settings, such as rules for tools that nobody has.
+    """Yield what policies say of their settings, such as rules for a tool that no plugin has.
 
     Each is a line, and whether it is a slip that stops the start. The class of the settings has a
     method `remarks(tools, plugins)` that yields an origin, a line and whether it is a slip. That of

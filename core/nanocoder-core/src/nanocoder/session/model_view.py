@@ -133,7 +133,7 @@ class ToolList:
         """Return the results as the dialect words them; *calls* are those that the model made."""
         if self.dialect is None:
             return list(results)
-        # A dialect words its text from the data, which nobody has cleaned or cut so far.
+        # A dialect words its text from the data, which is neither cleaned nor cut so far.
         return [
             evolve(result, output=clean_and_clip(keep_note(result, text), result.artifact))
             for text, result in zip(map(self.dialect.render, calls, results), results, strict=True)

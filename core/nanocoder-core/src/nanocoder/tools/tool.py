@@ -117,7 +117,7 @@ class ToolContext:
         return "" if self._artifact is None else self._artifact(name, data)
 
     def ask(self, question: Question) -> str | None:
-        """Put a question to the person; None when nobody is there or answers in time.
+        """Put a question to the person; None when no person is there, or none answers in time.
 
         Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
         """
@@ -146,8 +146,8 @@ class ChildOptions(TypedDict, total=False):
 
     *mode* can only be stricter, *agent* is what policies know it by, *title* tells a person which
     one asks, *tools* says of each tool whether it has it. *background* lets it go on after this
-    call, with nobody to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens* (0: no
-    limit) are its budget.
+    call, without a person to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens*
+    (0: no limit) are its budget.
     """
 
     model: str
