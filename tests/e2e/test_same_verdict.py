@@ -134,10 +134,11 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, warm):
     """Make a home with rules and a workspace with secrets."""
     home, cwd = tmp_path / "person", tmp_path / "project"
     home.mkdir()
+    warm(home)
     cwd.mkdir()
     return Place(home, cwd)
 

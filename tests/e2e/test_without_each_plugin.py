@@ -23,12 +23,13 @@ def names():
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, warm):
     """Let a scripted model read a file while a plugin is switched off."""
     work, script = tmp_path / "work", tmp_path / "script.json"
     work.mkdir()
     (work / "a.txt").write_text("a\n")
     script.write_text(json.dumps(TURNS))
+    warm(tmp_path / "home")
     folder = tmp_path / "home/.config/nanocoder"
     folder.mkdir(parents=True)
 

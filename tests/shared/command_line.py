@@ -72,6 +72,21 @@ class CommandLine:
         return f"scripted/{path}"
 
 
+def plugin_in(site: Path, name: str, source: str) -> dict[str, str]:
+    """Install a plugin of one module into a site directory of its own; return its variables."""
+    module = name.replace("-", "_")
+    info = site / f"nanocoder_{module}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text(f"[nanocoder]\n{name} = {module}\n")
+    (site / f"{module}.py").write_text(source)
+    # What a .pth file or a second site directory does on a real machine.
+    (site / "sitecustomize.py").write_text(
+        "import site\nold = site.getsitepackages\n"
+        f"site.getsitepackages = lambda *a: [*old(*a), {str(site)!r}]\n"
+    )
+    return {"PYTHONPATH": str(site)}
+
+
 def _pieces(leader: int) -> Iterator[bytes]:
     with suppress(OSError):  # the writer has closed the terminal
         while piece := os.read(leader, 65_536):

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import plugin_in
 
 pytestmark = pytest.mark.timeout(60)
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
@@ -131,21 +132,12 @@ def test_130_without_a_traceback_when_interrupted_while_still_importing(nanocode
 @pytest.fixture
 def denying(tmp_path):
     """Return an environment in which one more plugin is installed: a policy that denies reading."""
-    site = tmp_path / "site"
-    info = site / "nanocoder_policy_nothing-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "entry_points.txt").write_text("[nanocoder]\npolicy-nothing = policy_nothing\n")
-    (site / "policy_nothing.py").write_text(
+    source = (
         "from nanocoder import Decision, Verdict, hookimpl\n@hookimpl\n"
         "def nanocoder_before_execute(call):\n"
         "    return Verdict(Decision.DENY, 'no reading here')\n"
     )
-    # What a .pth file or a second site directory does on a real machine.
-    (site / "sitecustomize.py").write_text(
-        f"import site\nold = site.getsitepackages\n"
-        f"site.getsitepackages = lambda *a: [*old(*a), {str(site)!r}]\n"
-    )
-    return {"PYTHONPATH": str(site)}
+    return plugin_in(tmp_path / "site", "policy-nothing", source)
 
 
 class running:  # noqa: N801 - reads as what it is

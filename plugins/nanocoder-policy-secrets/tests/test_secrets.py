@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from command_line import plugin_in
 from nanocoder import Message, ToolResult
 from nanocoder_kit_redact import Redactor
 from nanocoder_policy_secrets.conversation import RedactedMessages
@@ -142,16 +143,9 @@ def test_a_person_can_switch_it_off_and_a_project_cannot(nanocoder):
 @pytest.fixture
 def broken_plugin(tmp_path):
     """Return an environment with a plugin that fails, and names a token while it does."""
-    site = tmp_path / "site"
-    info = site / "nanocoder_tool_broken-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "entry_points.txt").write_text("[nanocoder]\ntool-broken = tool_broken\n")
-    (site / "tool_broken.py").write_text(f"raise RuntimeError('cannot use {TOKEN}')\n")
-    (site / "sitecustomize.py").write_text(
-        "import site\nold = site.getsitepackages\n"
-        f"site.getsitepackages = lambda *a: [*old(*a), {str(site)!r}]\n"
+    return plugin_in(
+        tmp_path / "site", "tool-broken", f"raise RuntimeError('cannot use {TOKEN}')\n"
     )
-    return {"PYTHONPATH": str(site)}
 
 
 def test_an_error_of_a_provider_reaches_no_stream_with_a_secret(nanocoder):

@@ -11,11 +11,12 @@ NANOCODER = [sys.executable, "-P", "-m", "nanocoder"]
 
 
 @pytest.fixture
-def nanocoder(tmp_path):
+def nanocoder(tmp_path, warm):
     """Run the command in a workspace, with a configuration."""
     workspace, config = tmp_path / "ws", tmp_path / "home/.config/nanocoder/config.toml"
     workspace.mkdir()
     config.parent.mkdir(parents=True)
+    warm(tmp_path / "home")
 
     def run(settings, *arguments, path=os.environ["PATH"]):
         config.write_text(settings)

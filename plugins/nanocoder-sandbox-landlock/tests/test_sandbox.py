@@ -11,12 +11,13 @@ NANOCODER = [sys.executable, "-P", "-m", "nanocoder"]
 
 
 @pytest.fixture
-def nanocoder(tmp_path):
+def nanocoder(tmp_path, warm):
     """Run the command in a workspace, with a configuration, where there is no bubblewrap."""
     workspace, config = tmp_path / "ws", tmp_path / "home/.config/nanocoder/config.toml"
     programs = tmp_path / "programs"
     for folder in (workspace, config.parent, programs):
         folder.mkdir(parents=True)
+    warm(tmp_path / "home")
     for name in ("sh", "bash", "ls", "cat", "sleep", "touch", "mkdir"):
         (programs / name).symlink_to(f"/bin/{name}")
 

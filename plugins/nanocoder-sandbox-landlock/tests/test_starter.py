@@ -212,7 +212,7 @@ def test_commands_can_run_side_by_side(inside):  # noqa: F811
         )
         for number in range(8)
     ]
-    outputs = [client.communicate()[0] for client in clients]
+    outputs = [client.communicate(timeout=MOST_S)[0] for client in clients]
     assert outputs == [f"{number}\n".encode() for number in range(8)]
     assert [client.returncode for client in clients] == [*range(8)]
 
@@ -223,6 +223,7 @@ def test_all_of_a_command_ends_with_its_client(inside, number):  # noqa: F811
     with subprocess.Popen(argv, cwd=inside.workspace) as client:
         await_that(lambda: len(processes_with("sleep\x0098765")) == 2)
         client.send_signal(number)
+        assert client.wait(MOST_S)
         await_that(lambda: not runs("sleep\x0098765"))
 
 
@@ -244,6 +245,7 @@ def test_all_ends_with_a_killed_nanocoder(inside):  # noqa: F811
             if is_starter_of(agent.pid, number)
         ]
         agent.kill()
+        assert agent.wait(MOST_S) == -signal.SIGKILL
         await_that(lambda: not runs("/bin/sleep\x0087654"))
         await_that(lambda: not os.path.exists(f"/proc/{ours}") or is_zombie(ours))
 
@@ -286,10 +288,11 @@ def without_right(monkeypatch):
 
 @contextmanager
 def client_of(**streams):
-    with subprocess.Popen(["/bin/sleep", "1"], **streams) as process:
+    with subprocess.Popen(["/bin/sleep", "60"], **streams) as process:
         client = object.__new__(starter.Client)
         client._process, client._handle = process.pid, -1
         yield client, process
+        process.kill()
 
 
 def test_a_pipe_and_a_device_are_opened_once_more(without_right):

@@ -1,17 +1,26 @@
 """What a command prints is passed on while it runs."""
 
+import threading
 import time
 
 from nanocoder_tool_bash.live_output import INTERVAL_S, PIECE_CHARS, LiveOutput
 
 
+def go_on_when_heard(shell, *words):
+    """Make a file of the name of each word as soon as what was passed on has it."""
+    for word in words:
+        while word not in "".join(text for _, text in shell.pieces):
+            time.sleep(0.01)
+        (shell.root / word).touch()
+
+
 def test_what_a_command_prints_is_passed_on_before_it_ends(shell):
-    result = shell(
-        "echo one; sleep 0.5; echo two >&2; sleep 0.5; printf 'caf\\xc3'; printf '\\xa9'"
-    )
-    ended = time.monotonic()
+    words = ("one", "two")
+    threading.Thread(target=go_on_when_heard, args=(shell, *words), daemon=True).start()
+    wait = "until [ -e {} ]; do sleep 0.02; done; "
+    first, second = map(wait.format, words)
+    result = shell(f"echo one; {first}echo two >&2; {second}printf 'caf\\xc3'; printf '\\xa9'")
     assert "".join(text for _, text in shell.pieces) == "one\ntwo\ncafé"
-    assert ended - shell.pieces[0][0] > 0.7
     assert result.output == "one\ncafé\nSTDERR:\ntwo"
 
 

@@ -54,7 +54,7 @@ def is_alive(pid):
         return False
 
 
-def wait_until(condition, seconds=8):
+def wait_until(condition, seconds=30):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"
@@ -174,12 +174,13 @@ def test_an_interrupt_while_it_starts_ends_it(run, ctx, port):
     import threading
 
     ctx.cancelled = Cancel()
-    threading.Timer(0.5, ctx.cancelled.set).start()
-    started = time.monotonic()
+    file = ctx.working_directory / "pid"
+    interrupt = threading.Thread(target=lambda: ctx.cancelled.set(str(number_in(file))))
+    interrupt.start()
     with pytest.raises(Cancelled):
         run("start", command="echo $$ > pid; sleep 1000", port=port)
-    assert time.monotonic() - started < 2
-    assert not is_alive(number_in(ctx.working_directory / "pid"))
+    interrupt.join()
+    assert not is_alive(number_in(file))
     assert run("status").output == "No server was started."
 
 

@@ -182,9 +182,9 @@ def test_a_port_that_is_taken_is_an_error_in_words(web, nanocoder):
     assert nanocoder("web", "--port", "70000").returncode == 2
 
 
-@pytest.mark.contract("W13")
-@pytest.mark.parametrize(("names", "is_written"), [(("Ann", "Bob"), True), (("Ann", "ann"), False)])
-def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, names, is_written):
+@pytest.fixture
+def for_two(web, nanocoder):
+    """Serve a session that wants to write a file, for which two people have to say yes."""
     config = nanocoder.home / ".config" / "nanocoder" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(
@@ -193,6 +193,15 @@ def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, n
     server = web({"calls": [WRITE]}, {"text": "Done."})
     server.login()
     server.post("prompt", text="Write a file")
+    return server
+
+
+@pytest.mark.contract("W13")
+@pytest.mark.parametrize(("names", "is_written"), [(("Ann", "Bob"), True), (("Ann", "ann"), False)])
+def test_two_people_approve_a_call_each_by_a_name_of_their_own(
+    for_two, nanocoder, names, is_written
+):
+    server = for_two
     first = question_of(server)
     answer = {"question": first["question"], "digest": first["digest"], "approved": True}
     server.post("answer", **answer, actor=names[0])
@@ -208,15 +217,8 @@ def test_two_people_approve_a_call_each_by_a_name_of_their_own(web, nanocoder, n
     assert (nanocoder.cwd / "a.txt").exists() == is_written
 
 
-def test_the_first_person_may_still_refuse_what_waits_for_the_second(web, nanocoder):
-    config = nanocoder.home / ".config" / "nanocoder" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(
-        '[plugins.profile-high-control]\nactive = true\npersons = 2\ntools = ["write_file"]\n'
-    )
-    server = web({"calls": [WRITE]}, {"text": "Done."})
-    server.login()
-    server.post("prompt", text="Write a file")
+def test_the_first_person_may_still_refuse_what_waits_for_the_second(for_two, nanocoder):
+    server = for_two
     question, last = None, 0
     for is_yes in (True, False):
         question = question_of(server, last)
