@@ -107,12 +107,15 @@ class LayeredConfig:
         refused = refusal(cwd, environment)
         if trusted is None:
             trusted = not refused and is_trusted(cwd, environment=environment)
+        # The weakest as a value, but the limit of all others; see `layers`.
         managed = _managed_layer(managed_dir)
+        # Where a project could have written the user's file, it is not read.
         user = None if refused else _user_layer(environment, config_dir, notices)
         project = _project_layer(cwd, notices, trusted=trusted)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
         profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
         names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
+        # Weakest first. A profile was named for this run, so it goes before the project's file.
         layers += [layer for layer in (managed, user, project, profile) if layer is not None]
         keys = keys_of(cls.tables[()])
         layers.append(_environment_layer(environment, keys))
@@ -122,6 +125,7 @@ class LayeredConfig:
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
         config.trusted_folder = cwd if trusted else None
+        # Variables and flags are kept: a person changes files while a session runs.
         config._again = partial(again, environment=environment, managed_dir=managed_dir)
         return config
 
@@ -223,6 +227,7 @@ class LayeredConfig:
             if only_trusted or not strange:
                 raise ConfigError(f"plugins.{plugin}: {error}") from None
             self._notices.append(f"{strange[0].fault(path, str(error))}; ignored")
+        # The class judges the table as a whole: without the stranger's part it may be right.
         return self._structured(plugin, cls, only_trusted=True)
 
     def _merged(
@@ -281,6 +286,7 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
         content = read_project_bytes(cwd)
         document = None if content is None else ConfigFile(project_file(cwd), content)
     except ConfigError as error:
+        # A stranger's broken file must not keep a person from starting.
         if trusted and not isinstance(error, UnreadableError):
             raise
         notices.append(f"{error}; ignored")
@@ -309,6 +315,7 @@ def _odd_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[
     """Return a notice for each variable that looks like one of ours and is none."""
     variables = list(map(variable_of, keys))
     ours = (name for name in environment if name.startswith("NANOCODER_"))
+    # Other programs may have variables of that name: only a slip is worth a notice.
     unknown = sorted({*ours}.difference(variables))
     hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
@@ -355,6 +362,7 @@ def _rows(
 
 
 def _masked(attribute: "Attribute[Any]", value: Any) -> Any:
+    # By its last word: `max_tokens` is no secret, `api_key` is.
     words = attribute.name.lower().split("_")
     is_secret = attribute.metadata.get("secret", words[-1] in SECRET_NAMES)
     if is_secret and value:

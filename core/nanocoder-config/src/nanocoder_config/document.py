@@ -121,6 +121,7 @@ def read_project_bytes(folder: Path) -> bytes | None:
     """
     path = project_file(folder)
     own = path.parent
+    # O_NOFOLLOW refuses it as well, but with an error that explains nothing.
     if own.is_symlink():
         raise UnreadableError(path, f"{own} is a symbolic link, which is not followed")
     try:
@@ -161,6 +162,7 @@ def trust_entry(real: Path) -> dict[str, Any]:
 
     status, content = real.stat(), read_project_bytes(real)
     digest = "" if content is None else hashlib.sha256(content).hexdigest()
+    # The inode tells the folder from another one that came in its place.
     return {"device": status.st_dev, "inode": status.st_ino, "configuration": digest}
 
 
@@ -189,6 +191,7 @@ def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> 
             problem = "is a symbolic link, which is not followed"
         raise UnreadableError(path, problem) from None
     with os.fdopen(descriptor, "rb") as file:
+        # One byte more tells a file that is too large, without reading all of it.
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise UnreadableError(path, f"is larger than {MAX_BYTES:,} bytes")
@@ -197,6 +200,7 @@ def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> 
 
 def _decoded(path: Path, content: bytes) -> str:
     try:
+        # Some editors begin a file with a byte order mark, which is no TOML.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1

@@ -157,6 +157,7 @@ def _take(
     try:
         proposed = check(attribute, value)
     except ValueError as error:
+        # The line of the item is more use than the line of the list.
         index = re.search(r"\[(\d+)\]", str(error).partition(":")[0])
         _refuse(layer, (*key, int(index[1])) if index else key, str(error), resolved)
         return
@@ -172,6 +173,7 @@ def _take(
         resolved.managed[name] = proposed, layer.origin(key)
     elif attribute.metadata.get("tighten") == "union":
         before = current if layer.name == "project" else managed[0] if managed else ()
+        # Behind what holds already; an item that is there keeps its place.
         proposed = (*before, *(item for item in proposed if item not in before))
     resolved.values[name] = proposed
     resolved.origins[name] = layer.origin(key)
@@ -216,6 +218,7 @@ def _loosens(metadata: Mapping[Any, Any], current: Any, proposed: Any, otherwise
 def _is_looser(metadata: Mapping[Any, Any], current: Any, proposed: Any) -> bool:
     tighten, unlimited = metadata["tighten"], metadata.get("unlimited")
     if tighten == "min":
+        # 0 may mean "no limit", which is looser than every number.
         if unlimited is not None and unlimited in (current, proposed):
             return bool(proposed == unlimited and current != unlimited)
         return bool(proposed > current)
@@ -244,6 +247,7 @@ def variable_of(key: str) -> str:
 
 
 def _is_number(value: object) -> bool:
+    # For Python true is a number.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

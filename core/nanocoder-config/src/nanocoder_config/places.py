@@ -38,6 +38,7 @@ def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
 def _place(kind: str, environment: Mapping[str, str]) -> Path:
     variable, below_home, function = PLACES[kind]
     configured = Path(environment.get(variable, ""))
+    # The XDG specification has relative ones ignored.
     if configured.is_absolute():
         return configured / "nanocoder"
     home = Path(environment.get("HOME", ""))

@@ -78,16 +78,19 @@ class ChangeLog:
         *root* is the directory of the files: a log of a root that is gone is of no use.
         """
         self._append({"about": title, "root": root})
+        # These folders may be new, and a power cut may forget a name that was not flushed.
         for folder in self.path.parents[:3]:
             flush_names(folder)
 
     def append(self, change: Change, data: bytes, version: str) -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
         last = self.changes[-1].at if self.changes else 0
+        # The clock may stand still or be set back; the order of the changes must not.
         at = max(time.time_ns(), last + 1)
         temporary = temporary_name(change.changed_path.rpartition("/")[2])
         fields = change.data() | {"at": at, "size": len(data), "temporary": temporary}
         line = self._end
+        # The last byte tells a whole entry from one that was cut off.
         offset = self._append(fields, data + b"\n")
         self.changes.append(_logged(fields, line=line, offset=offset, version=version))
         return self.changes[-1]
@@ -118,6 +121,7 @@ class ChangeLog:
     def data(self, change: LoggedChange) -> bytes:
         """Return the content before a change; raises OSError if it is damaged."""
         data = os.pread(self._fd, change.size, change.offset)
+        # Better nothing than damaged content in the place of the file.
         if change.before.digest and digest(data) != change.before.digest:
             raise OSError(errno.EIO, "its saved copy is damaged")
         return data
@@ -146,6 +150,7 @@ class ChangeLog:
     def read(self) -> None:
         """Read up to the first entry that is not whole: its change was never begun."""
         total = os.fstat(self._fd).st_size
+        # A copy of the descriptor: closing the last one would give up the lock.
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(0)
             with contextlib.suppress(*DAMAGED):
@@ -154,6 +159,7 @@ class ChangeLog:
                     fields = json.loads(b"{" + line[1:] if is_restored else line)
                     if "path" in fields:
                         begin, size = file.tell(), int(fields["size"])
+                        # The byte behind the content has to be there, too.
                         if size < 0 or begin + size >= total:
                             return
                         file.seek(begin + size)
@@ -178,6 +184,7 @@ def create_log(base: Path | None, root: Path, name: str, title: str) -> ChangeLo
         folder = Path(tempfile.mkdtemp(prefix="nanocoder-")) / "changes"
     else:
         folder = folder_for(base, root)
+    # The name may have come from a model: only characters that are safe in a file name stay.
     plain_name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
     log = ChangeLog(*private_files.create_locked(folder, plain_name[:MAX_NAME_CHARS], SUFFIX))
     log.start(title, str(root))
@@ -215,6 +222,7 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
             log = ChangeLog(other, fd)
             try:
                 private_files.lock_file(fd, wait=False, is_shared=True)
+            # Its owner lives. A log that can be locked is left for the next session to take back.
             except BlockingIOError:
                 log.read()
                 yield log
@@ -262,6 +270,7 @@ class WriteNote:
             self._path, self._fd = private_files.create_locked(
                 self._folder, str(os.getpid()), NOTE_SUFFIX
             )
+        # Opened for appending: after it was cut to nothing, this is at its beginning.
         os.write(self._fd, json.dumps({"root": self._root, "path": path}).encode())
 
     def close(self) -> None:

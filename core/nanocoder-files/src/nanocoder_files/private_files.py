@@ -73,7 +73,9 @@ def replace_file(path: Path, content: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     mode = None
     with suppress(FileNotFoundError):
+        # A person may have opened the file to a group; a new one is private.
         mode = stat.S_IMODE(path.stat().st_mode)
+    # Threads of one process share the name of the file beside it.
     with _REPLACING:
         beside.unlink(missing_ok=True)
         write_private(beside, content, mode, sync=True)
@@ -106,6 +108,7 @@ def _remove_leftovers(path: Path) -> None:
     for leftover in path.parent.glob(f".{path.name}.*"):
         with suppress(OSError, ValueError, OverflowError):
             try:
+                # Signal 0 sends nothing: it tells whether the process still lives.
                 os.kill(int(leftover.suffix[1:]), 0)
             except ProcessLookupError:
                 leftover.unlink()
@@ -125,6 +128,7 @@ def append_all(descriptor: int, data: bytes | bytearray, size: int, *, sync: boo
             os.fsync(descriptor)
     except OSError:
         with suppress(OSError):
+            # Half an entry would be taken for damage by those who read the file.
             os.ftruncate(descriptor, size)
         raise
     return size + len(data)
@@ -140,6 +144,7 @@ def sync_directory(path: Path | str, directory: int | None = None) -> None:
 def private_directory(path: Path) -> None:
     """Make *path* and what is missing above it, for the user's eyes only; raises OSError."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    # One by one, since mkdir with parents gives those the default mode.
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(path.lstat().st_mode) & 0o077:
@@ -209,6 +214,7 @@ def remove_if_empty(folder: Path) -> None:
     """Remove *folder* and the folder above it where they are empty."""
     with suppress(OSError):
         folder.rmdir()
+        # Not empty is the usual case: another process has files there.
         folder.parent.rmdir()
 
 
@@ -217,6 +223,7 @@ def _open_locked(path: Path, flags: int, *, wait: bool) -> int:
     fd = open_private(path, flags | os.O_RDWR | os.O_APPEND)
     try:
         lock_file(fd, wait=wait)
+        # Its owner may have removed it while we waited: such a file has no name any more.
         if os.fstat(fd).st_nlink:
             return fd
     except BaseException:

@@ -49,6 +49,7 @@ class Restore(Protocol[P]):
 
     def _put_back(self, change: Change) -> None:
         try:
+            # A file that was new needs no folder to be taken back.
             located = self._locate(change.path, make=change.before.exists)
         except FOLDER_GONE:
             if not change.before.exists:
@@ -248,6 +249,7 @@ def recover(base: Path, root: Path) -> list[str]:
     """
     folder = folder_for(base, Path(os.path.realpath(root)))
     try:
+        # Nearly every session ends here: there is no such folder.
         guard = os.open(folder, LISTING)
     except FileNotFoundError:
         return []
@@ -256,6 +258,7 @@ def recover(base: Path, root: Path) -> list[str]:
         lock_file(guard)
         with closing(Root(root, force_walk=False, extra_protected=())) as opened:
             remove_noted_files(folder, opened.beneath)
+            # All of them first: what is taken back goes by time, not log by log.
             logs = list(take_over_logs(folder))
             restore = LogRestore(opened, Backups(base.parent / "kept", MAX_COPIES))
             return _take_back(logs, restore) if logs else []

@@ -68,6 +68,7 @@ class Rollback:
                 " undone does not delete it",
                 error_class="not_a_regular_file",
             )
+        # A handler that ignores its cancel goes on in a thread that nothing can stop.
         if self._is_over:
             raise WorkspaceError(
                 "the call that this belongs to has ended; it can no longer change files",
@@ -105,6 +106,7 @@ class Rollback:
             if log is None:
                 return Restored()
             restore = self._restore
+            # The last first: an earlier state is what a later change began with.
             for change in reversed(log.changes):
                 restore.undo(log, change)
             notes = []
@@ -115,6 +117,7 @@ class Rollback:
                 notes.append(f"changed by others meanwhile, and replaced: {names} {copies}")
             if restore.failed:
                 notes.append(self._what_is_next(log))
+                # Unlocked but not removed: so the next session finds it.
                 log.close()
             else:
                 log.remove()

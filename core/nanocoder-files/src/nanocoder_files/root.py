@@ -26,6 +26,7 @@ class Root:
     """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
 
     def __init__(self, root: Path, *, force_walk: bool, extra_protected: Iterable[str]) -> None:
+        # Resolved once: should a link on the way change later, the handle stays where it is.
         self.path = Path(os.path.realpath(root))
         try:
             self.fd = os.open(self.path, LISTING)
@@ -98,6 +99,7 @@ class Root:
         try:
             fd, canonical = self.beneath.open(raw, READ)
         except OSError as error:
+            # That nothing is there is something a preview has seen, too.
             if error.errno == errno.ENOENT:
                 self.note(raw)
             raise self.problem(error, raw) from error

@@ -63,6 +63,7 @@ class Snapshot:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Note what this thread sees of any workspace."""
+        # A context variable: previews on other threads do not note here.
         token = RECORDING.set(self)
         try:
             yield

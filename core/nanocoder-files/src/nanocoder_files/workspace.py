@@ -119,6 +119,7 @@ class Workspace(Reading):
 
     def _for_call(self, **private: object) -> "Workspace":
         """Return a view of this workspace, which closes it, with other private attributes."""
+        # A copy shares the handle, the lock and the known files with the workspace.
         view = copy.copy(self)
         vars(view).update(private)
         return view
@@ -149,6 +150,7 @@ class Workspace(Reading):
         _refuse_git(raw)
         with self._place(raw, make_folders=create_parents) as place:
             self._refuse_names(place)
+            # Read below the lock: nothing of ours comes between this and the renaming.
             old = read_old(place, MAX_BYTES, expect)
             self._check(raw, place, old.status if old else None, old)
             if expect_digest == "" and old:
@@ -205,6 +207,7 @@ class Workspace(Reading):
             self._check(raw, place, status, old)
             backup = self._backup(place, old)
             if old:
+                # The backup took time; what is deleted has to be what was backed up.
                 writing.check_unchanged(place, old)
             before = self._before(old) if old else self._state(place)
             self._log(Change(place.path, before, FileState()), old, backup)
@@ -287,6 +290,7 @@ class Workspace(Reading):
                 ):
                     yield place
             except BaseException:
+                # The innermost first: only an empty folder can be removed.
                 for path in reversed(folders or []):
                     with (
                         contextlib.suppress(OSError, WorkspaceError),

@@ -21,6 +21,7 @@ from nanocoder_files.content import digest, read_up_to
 from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.private_files import closing_file
 
+# A name has at most 255 bytes: this leaves room for what `temporary_name` adds.
 MAX_NAME_BYTES: Final = 200
 COMPARED_BYTES: Final = 65_536
 DIGEST_BYTES: Final = 50_000_000
@@ -97,6 +98,7 @@ def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | N
         attributes: list[tuple[str, bytes]] = []
         if hasattr(os, "listxattr"):
             with contextlib.suppress(OSError):
+                # Some file systems have none, and some attributes may not be read.
                 attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
         return Old(data, status, tuple(attributes))
 
@@ -109,6 +111,7 @@ def content_of(fd: int, size: int, limit: int, expected: bytes | None) -> bytes 
             at += len(piece)
         if not piece and at == size:
             return expected
+        # It differs: what was compared has to be read again.
         os.lseek(fd, 0, os.SEEK_SET)
     return read_up_to(fd, size, limit)
 
@@ -166,6 +169,7 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
 
 def _make_directory(place: Place, state: FileState) -> None:
     with contextlib.suppress(FileExistsError):
+        # Private until it has its own mode: nothing may slip in before that.
         os.mkdir(place.name, 0o700, dir_fd=place.fd)
     with closing_file(os.open(place.name, LISTING, dir_fd=place.fd)) as fd:
         state.apply(fd)
@@ -191,6 +195,7 @@ def replace(
     metadata = old.metadata if old else None
     with replacing(place, temporary):
         result = write_new(place, temporary, pieces, metadata, mode, meanwhile=meanwhile)
+        # At the last moment before the renaming: writing and flushing took time.
         check_unchanged(place, old)
     return result
 
@@ -265,6 +270,7 @@ def write_new(
     with closing_file(os.open(name, _NEW_FILE, private, dir_fd=place.fd)) as fd:
         for piece in pieces:
             view = memoryview(piece)
+            # A full disk, or a signal, may end a write in the middle.
             while view:
                 view = view[os.write(fd, view) :]
         if metadata:
@@ -289,6 +295,7 @@ def _flush(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
             errors.append(error)
 
     flushing = threading.Thread(target=flush, name="nanocoder-flush")
+    # fsync releases the interpreter lock, so the digest is taken at the same time.
     flushing.start()
     try:
         result = meanwhile()

@@ -82,6 +82,7 @@ class Approvals:
         flight.enter("policy")
         answered: Verdict | None = None
         for _ in range(MAX_QUESTIONS):
+            # Judged anew each time: the mode, or what a path leads to, may have changed meanwhile.
             judgement = self.judge(flight.call, flight.tool)
             flight.verdict = judgement.verdict
             yield flight.event("call.decided", **verdict_data(flight.verdict))
@@ -128,6 +129,7 @@ class Approvals:
         if verdict.decision is Decision.ALLOW or flight.call.typed:
             flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
+        # After an edit, the person has just answered this very question.
         is_same = answered is not None and _question_of(answered) == _question_of(verdict)
         flight.is_agreed = (
             (flight.is_covered and not verdict.asks_inside_composed)
@@ -183,6 +185,7 @@ class Approvals:
         for count in itertools.count(1):
             answer = yield from self._answer(flight, preview)
             flight.actors += filter(None, [answer.actor.strip()])
+            # "Ann" and "ann" are one person.
             if persons > 1 and len(set(map(str.casefold, flight.actors))) < count:
                 raise Denied(
                     f"denied: {persons} different people have to approve this call, each by a name"
@@ -241,6 +244,7 @@ class Approvals:
         if flight.verdict.persons > 1 or not (session.approve or session.info.interactive):
             return group
         for later, trial in flight.foresee():
+            # Its own question has no group: the calls behind it are in this one already.
             later.foresee = tuple
             with suppress(NanocoderError):
                 trial.arguments = trial.tool.signature.check(trial.call.arguments)

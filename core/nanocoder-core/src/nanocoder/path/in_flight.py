@@ -126,6 +126,7 @@ class InFlight:
 
     def __attrs_post_init__(self) -> None:
         if self.parent is not None:
+            # The same objects, not copies: steps add to what their parent has.
             self.state, self.snapshot = self.parent.state, self.parent.snapshot
             self.recording = self.parent.recording
 
@@ -156,6 +157,7 @@ class InFlight:
 
         Raises: BadArguments.
         """
+        # It stays set: policies that count calls count one that a person has seen only once.
         edited = self.call.edited or kind == "call.edited"
         self.call = evolve(self.call, arguments=copy_arguments(arguments), edited=edited)
         self.arguments = self.tool.signature.check(self.call.arguments)
@@ -176,6 +178,7 @@ class InFlight:
         self.result = result_of_error(self.call, error)
         kind = "call.failed" if status_of(self.result) == "error" else "call.denied"
         data = {**call_data(self.call), "stage": self._stage, "error_class": error.error_class}
+        # A failure in the last stage has no stage behind it.
         self.enter("output" if self._stage != "output" else "", error.error_class)
         return self.event(kind, **data, message=str(error))
 
@@ -195,6 +198,8 @@ class InFlight:
         if self.tmp_dir is None:
             import tempfile
 
+            # mkdtemp makes it for the user alone: other users must not read or replace what is in
+            # it.
             self.tmp_dir = Path(tempfile.mkdtemp(prefix="nanocoder-"))
         return self.tmp_dir
 
@@ -225,6 +230,7 @@ class InFlight:
         if self.tmp_dir is not None and not keep_tmp:
             import shutil
 
+            # A file that a process still uses must not make a failure of the result.
             shutil.rmtree(self.tmp_dir, ignore_errors=True)
             self.tmp_dir = None
         parent = self.parent
@@ -239,6 +245,7 @@ class InFlight:
         result, rollback = self.result, self.rollback
         if result is None or rollback is None:
             return None
+        # From here on `close` has nothing to restore: it happens once.
         self.rollback = None
         if not result.is_error:
             rollback.discard()
@@ -274,6 +281,7 @@ def _describe(restored: "Restored") -> str:
 
 def digest_of(arguments: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON of *arguments*, which an answer must echo."""
+    # A lone surrogate, which JSON may hold, cannot be encoded.
     return hashlib.sha256(canonical_json(dict(arguments)).encode("utf-8", "replace")).hexdigest()
 
 
@@ -285,6 +293,7 @@ def consent_key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple
 
 def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
     """Tell whether "always" is for the very same arguments: where a person has to see them."""
+    # A tool that declares no effects may have any.
     reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
     return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)
 

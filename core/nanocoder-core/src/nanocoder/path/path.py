@@ -69,10 +69,13 @@ class Executor:
         Reading calls run in parallel; one call with another effect makes the turn sequential. All
         questions to the person are put here, on the caller's thread.
         """
+        # A cancel of its own: what ends the turn early must not count as an interrupt of the
+        # session.
         stop = Cancel(cancel)
         flights = [InFlight(call, Cancel(stop)) for call in calls]
         for place, flight in enumerate(flights, 1):
             flight.foresee = partial(self._foresee, flights[place : place + MAX_GROUP])
+        # Undone in reverse order: the steps end their handlers before a flight restores its files.
         with contextlib.ExitStack() as at_end:
             at_end.callback(stop.close)
             for flight in flights:
@@ -80,6 +83,7 @@ class Executor:
             for steps in self._order(flights, stop):
                 at_end.callback(steps.close)
                 while item := next(steps, None):
+                    # The journal has the question before a person sees it.
                     yield item.event if isinstance(item, Ask) else item
                     # Somebody who interrupted the run does not want to be asked.
                     if isinstance(item, Ask) and not cancel.is_set():
@@ -101,6 +105,7 @@ class Executor:
 
     def _order(self, flights: Sequence[InFlight], stop: Cancel) -> Iterator[Steps]:
         if len(flights) > 1 and all(self._only_reads(flight.call) for flight in flights):
+            # All questions come first, on this thread: none interrupts a call that runs.
             yield from map(self.prepare, flights)
             yield self._perform_together(flights, stop)
             return
@@ -120,6 +125,7 @@ class Executor:
 
     def _only_reads(self, call: ToolCall) -> bool:
         tool = self._session.tools.get(call.name)
+        # A call of an unknown tool changes nothing: it only fails.
         return tool is None or tool.certainly_reads(call.arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
@@ -136,12 +142,14 @@ class Executor:
         def work() -> None:
             # A call that only waits for its steps needs a thread beside theirs.
             most = max(MIN_TURN_THREADS, 2 * self._session.admission.limit.most)
+            # Daemons: a handler that hangs must not keep the program from ending.
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
 
+        # No limit for the turn: each call has its own.
         yield from turn.events(work, 0, "the turn")
 
     # The path
@@ -163,6 +171,7 @@ class Executor:
         flight.enter("bootstrap")
         yield flight.event("call.received", **call_data(call))
         flight.cancel.check()
+        # Opened for the first call; where that fails, the call fails and not the run.
         self._session.open_workspace()
         flight.enter("input")
         if call.error:
@@ -191,6 +200,7 @@ class Executor:
         try:
             flight.enter("execution")
             flight.cancel.check()
+            # The slot is given back only after the handler has ended, or was left behind.
             with self._slot(flight) as slot:
                 if slot.position:
                     yield flight.event("call.queued", position=slot.position)
@@ -237,6 +247,7 @@ class Executor:
         finally:
             flight.running_beside = self._session.admission.running_beside(slot)
             flight.end(keep_tmp=self._session.config.core.keep_tmp)
+            # A thread cannot be stopped: `close` gives those that go on a last moment.
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)
 
@@ -274,6 +285,7 @@ class Executor:
         step_id = f"{flight.call.id}.{next(numbers)}"
         call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
         step = InFlight(call, Cancel(flight.cancel), parent=flight)
+        # A step that its parent abandons restores its changes and closes its cancel.
         with contextlib.closing(step):
             for steps in self._steps(step):
                 flight.worker.run_steps(steps)
@@ -286,6 +298,7 @@ class Executor:
             result = add_note(result, changed_note(flight.call, flight.changed_by))
         if undone := self._session.sandbox_changes():
             result = add_undone(result, undone)
+        # Before the cut: the file with the full output must not have what a plugin took out.
         result = self._after_execute(flight, result)
         result = limit_output(flight.call, result, self._session.keep_output)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})

@@ -69,6 +69,7 @@ class Previews:
         call, tool = arguments["call"], arguments["tool"]
         # Before any plugin has the arguments and may change them.
         arguments_text = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        # One limit for all plugins together: a person waits for the sum.
         until = time.monotonic() + PREVIEW_TIMEOUT_S
         snapshot, text = Snapshot(), None
         obstacle: ToolError | None = None

@@ -64,6 +64,7 @@ class Worker:
     def __init__(self, cancel: Cancel) -> None:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cancel = cancel
+        # Set when nothing waits for this work any more.
         self._over = threading.Event()
         self._began = self._ended = self._asked_s = 0.0
         self.thread: threading.Thread | None = None
@@ -102,6 +103,7 @@ class Worker:
         self._inbox.put(message)
         # Once the waiting side has gone, nothing acknowledges any more.
         forget = self._cancel.on_set(lambda: threading.Timer(GRACE_S, message.is_taken.set).start())
+        # The waiting side may have gone before the message came, so it is looked for now and then.
         while not message.is_taken.wait(GRACE_S):
             if self._over.is_set():
                 raise Cancelled("the call that this one is a step of has ended")
@@ -124,6 +126,7 @@ class Worker:
         Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the
         work did not end by itself.
         """
+        # Into the same inbox: a thread can wait for one thing only, and must miss neither.
         forget = self._cancel.on_set(lambda: self._inbox.put(_Woken()))
         deadline = time.monotonic() + limit_s if limit_s else None
         self.thread = threading.Thread(
@@ -140,6 +143,8 @@ class Worker:
                 except queue.Empty:
                     if is_overdue:
                         raise self._abandoned(limit_s, name) from None
+                    # The handler may end by itself within its grace, and then has a result of its
+                    # own.
                     self._cancel.set("timeout")  # this wakes us
                     continue
                 if isinstance(message, _Woken):
@@ -148,10 +153,12 @@ class Worker:
                     return self._value(message, limit_s, name)
                 elif isinstance(message, _Forward):
                     yield message.item
+                    # Only now: the consumer came back, so the journal has the event.
                     message.is_taken.set()
                 else:
                     yield message
         except GeneratorExit:
+            # The program stopped reading the session's events: nothing would take a result.
             self._cancel.set("abandoned")
             raise
         finally:
@@ -167,6 +174,7 @@ class Worker:
             except BaseException as error:
                 if rescue is None:
                     raise
+                # Here, where the limit counts: a plugin's error may hang when it says what it is.
                 returned.value = rescue(error)
         except BaseException as error:  # noqa: BLE001 - raised again on the waiting side
             returned.error = error

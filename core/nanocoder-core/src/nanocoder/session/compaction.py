@@ -62,6 +62,7 @@ class Compaction:
                 continue
             if not is_whole(answer):
                 self._report(implementation.error("no messages, or a call lost its result"))
+            # A transcript that did not get shorter would be compacted again at once.
             elif (after := tokens_of(answer)) < (before := tokens_of(request.messages)):
                 return Shortened(implementation.plugin, tuple(answer), before, after)
         return None
@@ -90,6 +91,7 @@ class Compaction:
         """Ask the model beside the conversation, at the expense of the latest run."""
         runtime = self._runtime
         reply, info = Reply(runtime.info.model), runtime.info
+        # Without tools: a summary must not begin to work.
         request = Request(runtime.chosen.model, system, messages, session_id=info.id)
         for _ in reply.events(runtime.open_provider(), request, self.cancel):
             pass

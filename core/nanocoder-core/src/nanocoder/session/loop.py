@@ -75,6 +75,7 @@ class Run:
                 yield Event("notice", {"text": f"the answer is complete; more would be {limit}"})
         except Cancelled:
             self.report.end(StopReason.INTERRUPTED)
+        # Like Cancelled it is a NanocoderError, so both come before that.
         except StopRun as error:
             reasons = (reason for reason in StopReason if reason == error.reason)
             reason = next(reasons, StopReason.FAILED)
@@ -84,6 +85,7 @@ class Run:
         finally:
             clock.cancel()
         if self.report.stop_reason is StopReason.INTERRUPTED:
+            # The clock stops a run by the same cancel; then its time was its budget.
             if self.spent and self.cancel.reason == self.spent:
                 self.report.end(self.report.stopped(StopReason.BUDGET, self.spent))
             self.report.signal = self.signal
@@ -93,12 +95,14 @@ class Run:
         """Stop the run, with everything that runs in it, when its time is over."""
         limit_s = self.runtime.config.core.max_seconds
         clock = threading.Timer(limit_s, self._stop, [TIME_IS_OVER.format(limit_s)])
+        # A session that is dropped in the middle of a run must not keep the program from ending.
         clock.daemon = True
         if limit_s:
             clock.start()
         return clock
 
     def _stop(self, reason: str) -> None:
+        # First: the cancel wakes a thread that reads it.
         self.spent = reason
         self.cancel.set(reason)
         self.children.interrupt(reason)
@@ -111,6 +115,7 @@ class Run:
                 ended = yield from self._answer(calls)
             elif calls:
                 yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
+            # What was typed meanwhile keeps a run going that would have ended with this answer.
             if ended is not None and not (self.steering and ended is StopReason.DONE):
                 return ended
             if limit := self.runtime.spent_limit():
@@ -157,6 +162,7 @@ class Run:
         self.report.note(calls, results, self.runtime.tools)
         self.runtime.settle()
         rendered = tool_list.rendered(model_calls, results)
+        # The journal has the results from `call.returned`, but not as a dialect words them.
         recorded = [call.id for call in calls[:may]] if tool_list.dialect is None else ()
         yield conversation.add_results(rendered, recorded)
         return StopReason.INTERRUPTED if self.cancel.is_set() else None
@@ -197,6 +203,7 @@ class Run:
 
     def _add_steering(self) -> Events:
         """Add what the person typed since the last request, if anything, as one message."""
+        # One by one: a line that another thread adds meanwhile is for the next request.
         texts = [self.steering.pop(0) for _ in range(len(self.steering))]
         for text in texts:
             yield Event("run.steered", {"prompt": text})
@@ -212,6 +219,7 @@ class Run:
         if (yield from self.compaction.shorten("")):
             request = runtime.next_request(conversation.messages)
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
+        # While the model writes its first reply, a thread imports what the first calls need.
         tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
             reply = yield from self._reply(request)

@@ -149,6 +149,7 @@ class Runtime(_Working):
         """Return the next request as far as it is known: without what plugins left out last."""
         request = self._request(self.conversation.messages)
         before, sent = self._latest or (request, request)
+        # The same objects, so plugins would leave out the same parts again.
         if before.system is request.system and before.tools is request.tools:
             request = evolve(request, system=sent.system, tools=sent.tools)
         return request
@@ -182,6 +183,7 @@ class Runtime(_Working):
                 self._open(models.choose_model(self.plugins, model, self.info))
                 self._preferred = preferred
                 return model
+            # The plugin must not name it again, or this would not end.
             unusable.append(model)
         return ""
 
@@ -193,6 +195,7 @@ class Runtime(_Working):
     def _open(self, chosen: models.Chosen) -> Provider:
         provider = models.open_provider(self.plugins, chosen)
         models.refuse_unknown_price(self.config.core, provider, str(chosen))
+        # Closed only now: where the new one cannot be opened, the session goes on with the old one.
         if self._provider is not None:
             self._provider.close()
         self._chosen, self._provider, self._preferred = chosen, provider, None
@@ -318,6 +321,7 @@ class Runtime(_Working):
     def close(self) -> None:
         """Close what was opened, the last first; what a plugin cannot close is reported."""
         parts = {**self._resources, ("provider", self.info.model): self._provider}
+        # A later one may use an earlier one until it is closed.
         for (plugin, name), part in reversed(parts.items()):
             try:
                 getattr(part, "close", bool)()

@@ -155,13 +155,16 @@ class Session(Runtime):
 
     def close(self) -> None:
         """End the session: `session.finished` is its last event; everything it opened is closed."""
+        # A second `close`, as by `with` after an explicit one, must not end the session twice.
         if self._closed:
             return
         self._closed = True
+        # First: their totals belong into the report of the last event.
         self._sub_sessions.close()
         if self._started:
             data = {**self.report.data(), "failed_plugins": {**self.plugins.failed}}
             self._delivery.deliver(Event("session.finished", data))
+        # It may wait for seconds: the listeners have the last event by then.
         self.executor.close()
         super().close()
 
@@ -181,6 +184,7 @@ class Session(Runtime):
         self.settle()
 
     def _next_cancel(self) -> Cancel:
+        # An unused one stays: an interrupt before the first run stops that run.
         self._cancel = Cancel() if self._is_cancel_used else self._cancel
         self._is_cancel_used, self.compaction.cancel = True, self._cancel
         return self._cancel
@@ -221,6 +225,7 @@ class Delivery:
 
         A failing listener never affects the run: an event says so when it fails for the first time.
         """
+        # Before the listeners: should one of them kill the program, the event is kept.
         self._record(event)
         errors: list[PluginError] = []
         runtime, journal = self._runtime, self._runtime.journal
@@ -251,6 +256,7 @@ class Delivery:
             self._runtime.plugins.report(error)
             rows.append(("hook", error.plugin, str(error)))
         for part, plugin, message in rows:
+            # Said once: a listener that fails does so at every event.
             if (plugin or message) not in self._failed:
                 self._failed.add(plugin or message)
                 data = {"part": part, "plugin": plugin, "message": message}

@@ -58,6 +58,7 @@ class SubSessions:
         with self._changed:
             self._open[child.id] = child
         if self._is_closed:
+            # The session may have begun to close after the child got its place.
             child.interrupt(ENDED)
         if not background:
             self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
@@ -172,6 +173,7 @@ class SubSessions:
                 )
             journal = self._create_journal(info)
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
+            # Takes the place while the child is made: two threads must not both get the last one.
             self._open[name] = None
         if journal is None:
             return evolve(info, id=name, folder=None, outputs=None), None
