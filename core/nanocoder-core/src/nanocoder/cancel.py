@@ -58,6 +58,7 @@ class Cancel:
                 return
             self.reason = reason
             self._event.set()
+            # Called without the lock: a callback may ask this object, or set another one.
             callbacks, self._callbacks = self._callbacks, {}
         for callback in callbacks.values():
             callback()
@@ -112,6 +113,7 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
         worker = _idle().pop()
     except IndexError:  # another thread may have taken the last one
         worker = _Worker()
+    # A cancel is one more outcome: whichever comes first is taken.
     forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else lambda: None
     context = contextvars.copy_context()  # a tracer's span is the hook's, too
     worker.tasks.put((lambda: context.run(work), outcomes))
@@ -123,6 +125,7 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
         raise LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s}) from None
     finally:
         if not is_done:
+            # It may hang for ever: it is never given another piece of work.
             worker.is_left_behind = True
         forget()
     if error is not None:

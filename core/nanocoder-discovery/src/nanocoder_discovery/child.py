@@ -25,6 +25,7 @@ def describe_in_child(
         answers.update(described)
         rest = [pair for pair in rest if pair[0] not in answers]
         if rest:
+            # They are described in order, so the first without an answer is the one to blame.
             name, _ = rest.pop(0)
             answers[name] = dict(failure)
     return answers
@@ -50,6 +51,7 @@ def _ask_child(
     ) as process:
         pipe = process.stdout.fileno() if process.stdout else -1
         lines, is_late = _lines_until_silence(pipe, len(plugins), deadline_s)
+        # Also after all answers: a thread of a plugin would keep it alive.
         process.kill()
     answers = dict(json.loads(line) for line in lines)
     if is_late:
@@ -60,6 +62,7 @@ def _ask_child(
 def _child_environment() -> dict[str, str]:
     """Return what an import needs, and of PYTHONPATH what our own module search path has."""
     environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+    # A folder of a project in our PATH must not decide what a plugin starts.
     environment["PATH"] = os.defpath
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     trusted = [entry for entry in inherited if os.path.abspath(entry) in sys.path]  # as `site` does
@@ -87,6 +90,7 @@ def _lines_until_silence(
 def serve(describe: Callable[[str, str], Mapping[str, Any]]) -> NoReturn:
     """Read [[name, module], …] from the argument; write a line of JSON for each to stdout."""
     plugins: list[list[str]] = json.loads(sys.argv.pop())
+    # A copy, before standard output is turned away.
     out = os.dup(1)
     # A plugin that prints at import must not write into the answers.
     silent = os.open(os.devnull, os.O_WRONLY)
@@ -96,4 +100,5 @@ def serve(describe: Callable[[str, str], Mapping[str, Any]]) -> NoReturn:
         data = (json.dumps([name, describe(name, module)]) + "\n").encode()
         while data:
             data = data[os.write(out, data) :]
+    # Without the functions that plugins registered for the end: one that hangs would hold us up.
     os._exit(0)

@@ -60,6 +60,7 @@ def fingerprint(sites: Iterable[str]) -> str:
     for site in sites:
         parts.append(f"{site} {mtime_of(site) if os.path.isfile(site) else ''}")
         for folder, stamp in sorted(_metadata_folders(site)):
+            # An edit of this file in place leaves the time of its folder as it was.
             entry_points = mtime_of(os.path.join(site, folder, "entry_points.txt"))
             parts.append(f"{folder} {stamp} {entry_points}")
     return "\n".join(parts)

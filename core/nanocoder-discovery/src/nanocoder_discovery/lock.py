@@ -119,6 +119,7 @@ def _locked(installed: Installed) -> Locked:
         for path in [*files, *filter(_is_unchecked, _compiled(files))]:
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
+                # The name, too: two files that change places are a change.
                 digest.update(content + os.fsencode(path.relative_to(folder)))
     return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
 

@@ -110,6 +110,7 @@ def load(
     the plugins that the cache lacks. A cache that cannot be read is rebuilt; without a writable one
     it works, too. *refused* says by name why some plugins are set aside: they are not imported.
     """
+    # Another interpreter, environment or version may describe plugins differently.
     key = [FORMAT, describer.version, sys.version, sys.prefix]
     current = fingerprint(sites)
     stored = read_cache(cache, key)
@@ -132,6 +133,7 @@ def load(
         rows = [_row(plugin) for plugin in installed]
         manifest = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
         _write(cache, manifest)
+    # A first start finds everything new: that is no news to a person.
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
 
@@ -224,6 +226,7 @@ def _guess(plugin: Installed, describer: Describer) -> dict[str, Any]:
     """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
     from importlib.machinery import PathFinder
 
+    # PathFinder imports nothing, but knows only what lies directly on the path.
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
     judges = any(gate in text_of(path) for path, _ in files for gate in describer.gates)

@@ -87,6 +87,7 @@ class Beneath:
         fd = self._openat2(self.fd, path, flags | _ALWAYS)
         if fd >= 0:
             return fd, (os.path.normpath(path) if ".." in path else path)
+        # Another process may swap links for files as fast as we look, so the tries have an end.
         for _ in range(MAX_RACES):
             with Walk(self, path).place() as place:
                 try:
@@ -229,7 +230,9 @@ class Walk:
             raise git_refused(name)
         path = "/".join([*self._trail, name])
         if new_folders.announce is not None:
+            # Before it is made: a killed process leaves no directory that no log knows.
             new_folders.announce(path)
+        # Another process may have made it meanwhile: then it is not ours to remove.
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._fd)
             new_folders.append(path)
@@ -274,6 +277,7 @@ def find_openat2(root_fd: int) -> OpenAt2 | None:
     import ctypes  # costs 5 ms, and a session that opens no file does not need it
     import struct
 
+    # The number of the system call (on all but Alpha), then flags of <linux/openat2.h>.
     number, beneath, no_magic_links, no_links = 437, 0x08, 0x02, 0x04
     try:
         syscall = ctypes.CDLL(None, use_errno=True).syscall

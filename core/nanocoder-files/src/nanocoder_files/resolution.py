@@ -75,6 +75,7 @@ class Trace(Walk):
         return True
 
     def _advance(self, name: str) -> None:
+        # By its spelling: the kernel could not take this step either, as nothing is there.
         if self._missing and name == "..":
             self._missing.pop()
         elif self._missing:  # what does not exist holds no links
@@ -149,6 +150,7 @@ class Resolver:
         names = trace.names
         places = [_joined(self.root, name) for name in names]
         if self._origin is not None:
+            # A copy of a workspace is judged as the original, too: rules name the paths there.
             places += [place for name in names for place in self._origin.resolve(name).places]
         return self._judged(names, places, is_inside=True, exists=trace.exists)
 

@@ -73,6 +73,7 @@ class Host:
         """The installed plugins, configured; the command that reads new ones says so."""
         plugins = installed_plugins(self.config)
         if isinstance(sys.stderr, console.CleanedStream):
+            # From here on: to know secrets, plugins have to be known.
             sys.stderr.clean = partial(_without_secrets, plugins)
         if plugins.fresh:
             self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
@@ -198,6 +199,7 @@ class Host:
                 persist=persist,
             )
             self.tell_news()
+            # A signal that came before this is noted, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call

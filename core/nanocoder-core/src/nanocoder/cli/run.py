@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     display: Display | None = None
     try:
         with host.signals:
+            # Before anything looks at the plugins: what a set leaves out is never loaded.
             if arguments.set:
                 host.restrict_to_set(arguments.set)
             screen = _screen(host, arguments.output)
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     for report in host.plugins.reports:
         complain(str(report))
     if session.report.error and arguments.output == "text":
+        # The forms for programs have it in their report.
         complain(session.report.error["message"])
     return session.report.exit_code
 
@@ -145,6 +147,7 @@ class AnswerOnly:
         """Write text, made safe for a terminal, and beside it what a person should know."""
         if event.kind == "text":
             sys.stdout.write(for_terminal(event.data["text"]))
+            # A pipe would get the answer in blocks: a person waits for each word.
             sys.stdout.flush()
             self._ends_open = not event.data["text"].endswith("\n")
         elif event.kind == "request.finished":

@@ -52,6 +52,7 @@ class Manager(pluggy.PluginManager):
         """Return how a hook was marked; None for anything else."""
         if isinstance(plugin, ModuleType):
             member = vars(plugin).get(name)
+            # A marked function is a hook; a plain one, as most are, needs no look by pluggy.
             is_other = isinstance(member, FunctionType) and not hasattr(member, MARK)
             if is_other or not isinstance(member, HOOKABLE):
                 return None
@@ -81,6 +82,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     try:
         manager.register(plugin, name)
         for caller in manager.get_hookcallers(plugin) or []:
+            # Other plugins may be registered with the same manager.
             own = (each for each in caller.get_hookimpls() if each.plugin is plugin)
             hookimpls.update((caller.name, implementation) for implementation in own)
         manager.check_pending()
@@ -90,6 +92,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     # Our reasons say more than those of pluggy, which names no hook that is nearly the same.
     problem = next(filter(None, map(_why_unfit, hookimpls, hookimpls.values())), problem)
     if problem:
+        # pluggy finds some mistakes only after it has registered a plugin.
         if manager.has_plugin(name):
             manager.unregister(name=name)
         raise PluginError(name, problem)
@@ -145,6 +148,7 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
 
 def _rank(name: str, hook: str, function: Callable[..., Any]) -> int:
     rank = getattr(function, MARK).get("rank", RANK)
+    # By its type: for Python true is a whole number, too.
     if type(rank) is not int:
         raise PluginError(name, f"the rank of {hook} is {rank!r:.60}, expected a whole number")
     return rank

@@ -56,6 +56,7 @@ def stub(
 
     manifest = {**offer, "name": name, "plugin": entry.name, "version": entry.version}
     signature = Signature.of_function(_not_loaded)
+    # Kept: all calls of a session are of the same tool.
     real = cache(lambda: _unchanged(manifest, load()))
     return Tool(handler=_not_loaded, signature=signature, load=real, **manifest)
 
@@ -98,6 +99,7 @@ def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
     order = list(Risk)
     if order.index(wrapped.risk) < order.index(tool.risk):
         return f"its risk may not fall from {tool.risk} to {wrapped.risk}"
+    # These are promises, such as "may be repeated": without one, a wrapper is only stricter.
     missing = sorted((tool.effects - DESCRIPTIONS) - wrapped.effects)
     return f"it still has the effect {missing[0]}" if missing else ""
 

@@ -56,6 +56,7 @@ def ask(
             reason = f"the reply broke off: {error}"
             again = Retrying(reason, attempt + 1, MAX_REPLIES, error.status, attempt * PAUSE_S)
             yield retrying(again, discarded=len(reply.text))
+            # A person who interrupts does not wait for the pause to end.
             cancel.wait(again.delay_s)
         except Cancelled:
             yield from reply.unfinished(INTERRUPTED, keep)
@@ -101,6 +102,7 @@ class Reply:
         except Exception as error:
             problem = f"the provider of {self.model} failed: {problem_of(error)}"
             raise ProviderError(problem, kind="protocol") from error
+        # A stream that just ends may lack calls: it must not count as an answer.
         if not self._is_finished:
             raise ProviderError(f"{self.model} ended without finishing its reply", kind="protocol")
 
@@ -141,6 +143,7 @@ class Reply:
             raise ProviderError(TOO_LONG, kind="protocol", retry=False)
         self._tail = (self._tail + text)[-REPETITION_CHARS:]
         self._unchecked += len(text)
+        # Looking for repetition takes longer than most pieces are worth.
         if self._unchecked >= CHECK_CHARS:
             self._unchecked = 0
             self.is_stuck = repeats_itself(self._tail)

@@ -82,6 +82,7 @@ def limit_output(
         return result if clean is result.output else evolve(result, output=clean)
     where = result.artifact
     if not where and keep is not None:
+        # A lone surrogate cannot be encoded; the rest of the output is worth keeping.
         where = keep(f"{call.id}.txt", clean.encode("utf-8", "replace"))
     metadata = {**result.metadata, "truncated": True}
     output = clip_output(clean, OUTPUT_LIMIT, where=where)

@@ -47,6 +47,7 @@ class Slot:
         """
         if not self.position:
             return 0.0
+        # One event for both: a thread can wait for one thing only.
         forget = cancel.on_set(self.turn.set)
         self.turn.wait()
         forget()
@@ -97,6 +98,7 @@ class Admission:
         """
         composed = bool(tool.composed_of)
         writes = Effect.WRITE in tool.effects and not composed
+        # A step takes no such place: its parent has one, and could wait for its step for ever.
         kind = WORKING if not composed else "" if is_step else COMPOSED
         paths = _paths_of(arguments, session) if writes else frozenset()
         slot = Slot(self, kind, paths, self.clock())
