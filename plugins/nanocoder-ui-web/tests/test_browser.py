@@ -217,3 +217,118 @@ def test_what_answers_is_in_sight_in_a_small_window_however_long_the_change_is(w
     change = page.locator(".question pre").first.bounding_box()
     answers = page.locator(".question .answers").bounding_box()
     assert top["y"] <= change["y"] < answers["y"] - 40, "some lines of the change are in sight"
+
+
+def test_a_command_is_completed_and_run_with_the_keyboard(web, browse):
+    page = browse(web({"text": "Hi."}).link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    page.focus("#prompt")
+    page.keyboard.type("/co")
+    page.wait_for_selector("#suggestions li")
+    words = [item.inner_text() for item in page.locator("#suggestions .word").all()]
+    assert words == ["/cost", "/context", "/compact"]
+    assert page.get_by_role("listbox", name="Suggestions").count() == 1
+    assert page.inner_text("#count") == "3 suggestions; arrow keys choose, Tab takes one"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    active = page.get_attribute("#prompt", "aria-activedescendant")
+    chosen = page.get_by_role("listbox").get_by_role("option", selected=True)
+    assert (chosen.count(), chosen.get_attribute("id")) == (1, active)
+    page.keyboard.press("Enter")
+    assert page.input_value("#prompt") == "/context"
+    assert page.locator("#suggestions li").count() == 0
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".rows th:text-is('system prompt')")
+    assert page.inner_text("#log .prompt") == "/context"
+    assert page.input_value("#prompt") == ""
+    assert page.locator(".rows td[aria-hidden]").count() > 0, "no screen reader spells out bars"
+    assert page.problems == []
+
+
+def test_a_file_is_completed_by_tab_and_by_mouse_and_escape_closes_the_list(web, browse, nanocoder):
+    (nanocoder.cwd / "hello.py").write_text("print('hello')\n")
+    page = browse(web({"text": "I see."}).link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    page.focus("#prompt")
+    page.keyboard.type("See @hel")
+    page.wait_for_selector("#suggestions li")
+    page.keyboard.press("Escape")
+    assert page.locator("#suggestions li").count() == 0
+    page.keyboard.type("l")
+    page.wait_for_selector("#suggestions li")
+    page.keyboard.press("Tab")
+    assert page.input_value("#prompt") == "See @hello.py"
+    assert page.evaluate("document.activeElement.id") == "prompt"
+    page.keyboard.press("Backspace")
+    page.click("#suggestions li")
+    assert page.input_value("#prompt") == "See @hello.py"
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".answer:has-text('I see.')")
+    assert page.locator(".call .name").inner_text() == "read_file"
+    assert page.locator("#log .prompt").count() == 1
+
+
+def test_a_pasted_line_runs_nothing_and_a_typed_sign_before_it_does(web, browse, nanocoder):
+    page = browse(web({"text": "Hi."}).link)
+    page.wait_for_selector("#status:text-is('Ready')")
+
+    def paste(text):
+        # Another field is where the text comes from, so that the clipboard is a real one.
+        page.fill("#name", text)
+        page.press("#name", "Control+a")
+        page.press("#name", "Control+x")
+        page.press("#prompt", "Control+v")
+
+    paste("!touch bad")
+    page.press("#prompt", "Enter")
+    page.wait_for_selector(".note:has-text('A pasted ! runs nothing')")
+    page.focus("#prompt")
+    page.keyboard.type("!")
+    paste("touch good; echo m$((40+1))")
+    page.press("#prompt", "Enter")
+    page.wait_for_selector(".call[open]:has-text('m41')")
+    assert (nanocoder.cwd / "good").exists()
+    assert not (nanocoder.cwd / "bad").exists()
+
+
+def test_a_wrong_command_says_which_was_meant_and_help_fits_a_narrow_window(web, browse):
+    page = browse(web({"text": "Hi."}).link, viewport={"width": 400, "height": 800})
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "/hlep")
+    page.wait_for_selector(".note.warning:has-text(\"did you mean '/help'\")")
+    send(page, "/help")
+    page.wait_for_selector(".rows th:text-is('/exit')")
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.evaluate(wide)
+    assert page.evaluate("document.querySelector('.rows').scrollWidth") <= 400
+
+
+def test_an_undo_is_agreed_to_in_the_page_and_another_session_empties_it(web, browse, nanocoder):
+    server = web({"calls": [EDIT]}, {"text": "Done."}, words=("--mode", "edits"))
+    page = browse(server.link, viewport={"width": 700, "height": 600})
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "/help")
+    page.wait_for_selector(".rows")
+    send(page, "Write a greeting")
+    page.wait_for_selector(".changed")
+    send(page, "/undo")
+    page.wait_for_selector(".block .diff")
+    end = "(log) => log.scrollHeight - log.scrollTop - log.clientHeight"
+    page.wait_for_selector(".question button:text-is('Yes'):enabled")
+    assert page.evaluate_handle("document.getElementById('log')").evaluate(end) < 2
+    page.click(".question button:text-is('Yes')")
+    page.wait_for_selector(".note:has-text('/redo reverts this')")
+    assert not (nanocoder.cwd / "hello.py").exists()
+    send(page, "/clear")
+    page.wait_for_selector("#log .prompt", state="detached")
+    assert page.locator("#turns tbody tr").count() == 0
+
+
+def test_reading_a_long_prompt_is_shown_until_the_answer_comes(web, browse):
+    server = web({"progress": "reading the prompt, 34 %", "delay_s": 60, "text": "Late."})
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "hi")
+    page.wait_for_selector("#passing:text-is('reading the prompt, 34 %')")
+    page.click("#stop")
+    page.wait_for_selector("#passing", state="hidden")

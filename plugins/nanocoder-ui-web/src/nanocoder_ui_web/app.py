@@ -1,6 +1,6 @@
 """The server's answers: the page, its entries as they come, and what the person does on it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from nanocoder_ui_web.access import BROWSER, Access, Guard
-from nanocoder_ui_web.conversation import Conversation
+from nanocoder_ui_web.conversation import Talk
 from nanocoder_ui_web.feed import Feed
 from nanocoder_ui_web.questions import LateError, Questions
 
@@ -31,17 +31,16 @@ PING_S: Final = 15
 Act = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 
-def make_app(
-    conversation: Conversation, questions: Questions, feed: Feed, access: Access
-) -> Starlette:
+def make_app(talk: Talk, questions: Questions, feed: Feed, access: Access) -> Starlette:
     """Return the server of one conversation."""
     acts: Mapping[str, Act] = {
         "/api/answer": lambda values: questions.answer(_text(values, "question"), _answer(values)),
+        "/api/complete": lambda values: talk.suggest(_text(values, "text")),
         "/api/invite": lambda _values: {"token": access.invite()},
         "/api/login": lambda values: _login(access, _text(values, "token")),
-        "/api/mode": lambda values: conversation.set_mode(_text(values, "mode")),
-        "/api/prompt": lambda values: conversation.submit(_text(values, "text")),
-        "/api/stop": lambda _values: conversation.stop(),
+        "/api/mode": lambda values: talk.set_mode(_text(values, "mode")),
+        "/api/prompt": lambda values: talk.submit(_text(values, "text"), _pasted(values)),
+        "/api/stop": lambda _values: talk.stop(),
     }
     routes = [Route(path, _file(*file)) for path, file in FILES.items()]
     routes += [Route(path, _action(act), methods=["POST"]) for path, act in acts.items()]
@@ -107,6 +106,14 @@ def _object(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"the {name} is not a JSON object")
     return value
+
+
+def _pasted(values: Mapping[str, Any]) -> Sequence[str]:
+    """Return the parts of a prompt that came from a clipboard; raises UsageError."""
+    pasted = values.get("pasted", [])
+    if not isinstance(pasted, list) or not all(isinstance(part, str) for part in pasted):
+        raise UsageError("'pasted' is no list of texts")
+    return pasted
 
 
 def _text(values: Mapping[str, Any], name: str) -> str:

@@ -13,7 +13,7 @@ from nanocoder import Host, UsageError
 
 from nanocoder_ui_web.access import Access
 from nanocoder_ui_web.app import make_app
-from nanocoder_ui_web.conversation import Conversation
+from nanocoder_ui_web.conversation import Talk
 from nanocoder_ui_web.feed import Feed
 from nanocoder_ui_web.questions import Answers, Questions
 
@@ -40,19 +40,20 @@ def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
         feed, access = Feed(), Access()
         questions = Questions(feed)
         host.plugins.add(Answers(questions), ANSWERS)
-        with host.session(interactive=True, output=output, resume=resume) as session:
-            conversation = Conversation(host, session, feed)
-            app = make_app(conversation, questions, feed, access)
-            with host.signals.obeyed_by(conversation.obey), Served(app, listener, feed):
-                page = f"http://{ADDRESS}:{listener.getsockname()[1]}/"
-                host.print_line(SHOWN.format(link=f"{page}#{access.invite()}"))
-                sys.stdout.flush()  # a program may wait for the link at the other end of a pipe
-                if sys.stdin.isatty():
-                    # A daemon: nothing ends a read of the terminal.
-                    threading.Thread(target=_offer_links, args=(page, access), daemon=True).start()
-                conversation.work()
+        talk = Talk(host, feed, questions, output)
+        with Served(make_app(talk, questions, feed, access), listener, feed):
+            page = f"http://{ADDRESS}:{listener.getsockname()[1]}/"
+            talk.work(resume, lambda: _show_link(host, page, access))
     number = host.signals.number
     return host.signals.exit_code if number not in {0, signal.SIGINT} else 0
+
+
+def _show_link(host: Host, page: str, access: Access) -> None:
+    host.print_line(SHOWN.format(link=f"{page}#{access.invite()}"))
+    sys.stdout.flush()  # a program may wait for the link at the other end of a pipe
+    if sys.stdin.isatty():
+        # A daemon: nothing ends a read of the terminal.
+        threading.Thread(target=_offer_links, args=(page, access), daemon=True).start()
 
 
 def _offer_links(page: str, access: Access) -> None:

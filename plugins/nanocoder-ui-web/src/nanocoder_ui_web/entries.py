@@ -16,7 +16,16 @@ from nanocoder import (
     for_terminal,
     spoken,
 )
-from nanocoder_kit_html import call_html, calls_html, markdown_html, preview_html
+from nanocoder_kit_chat import use_chat_commands
+from nanocoder_kit_html import (
+    block_html,
+    call_html,
+    calls_html,
+    diff_html,
+    is_diff,
+    markdown_html,
+    preview_html,
+)
 from nanocoder_kit_redact import Redactor
 
 from nanocoder_ui_web.feed import Feed
@@ -57,6 +66,10 @@ class Entries:
         self.feed = feed
         self._calls: dict[str, ToolCall] = {}
         self._turn, self._since = Turn(0), 0.0
+        self._passing, self._has_passing, self._begun = 0, False, 0
+        self._typed: str | None = None
+        self._steered: list[str] = []
+        self._in_full = False
         self._handlers: Mapping[str, Callable[[Event], None]] = {
             "call.edited": self._on_edited,
             "call.progress": self._on_progress,
@@ -65,25 +78,84 @@ class Entries:
             "call.started": self._on_started,
             "message": self._on_message,
             "request.finished": self._on_reply,
+            "request.progress": self._on_request_progress,
             "request.retrying": self._on_retry,
             "request.started": self._on_request,
             "run.finished": self._on_finished,
             "run.started": self._on_prompt,
-            "run.steered": self._on_prompt,
+            "run.steered": self._on_steered,
             "text": self._on_piece,
             "thinking": self._on_piece,
         }
 
-    def show(self, event: Event) -> None:
-        """Show one event."""
+    def show(self, event: Event, *, in_full: bool = False) -> None:
+        """Show one event; with *in_full* the output of its call stays in sight."""
+        self._in_full = in_full
+        if event.kind != "request.progress":
+            self.end_passing()
         if event.kind in SENTENCES:
-            self.say(event.data[SENTENCES[event.kind]])
+            self.say(use_chat_commands(event.data[SENTENCES[event.kind]]), warns=True)
         if event.kind in self._handlers:
             self._handlers[event.kind](event)
 
-    def say(self, text: str) -> None:
-        """Show a sentence."""
-        self.feed.add("notice", {"text": for_terminal(text)})
+    def end_run(self) -> None:
+        """Forget what the end of something that ran makes unnecessary."""
+        self.end_passing()
+        self.feed.end_pieces()
+
+    def take_steered(self) -> str:
+        """Return the lines that were sent to the model while it worked, and forget them."""
+        sent = "\n\n".join(self._steered)
+        self._steered.clear()
+        return sent
+
+    def say(self, text: str, *, warns: bool = False) -> None:
+        """Show a sentence, as a warning if it *warns*."""
+        self.feed.add("notice", {"text": for_terminal(text), "warns": warns})
+
+    def show_typed(self, text: str) -> None:
+        """Show a line that a person typed; its run does not show it again."""
+        self.feed.forget(self._begun)
+        self._typed = text
+        self.feed.add("prompt", {"text": for_terminal(text)})
+
+    def show_table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Show rows of cells."""
+        self.feed.add("table", {"rows": [[for_terminal(cell) for cell in row] for row in rows]})
+
+    def show_change(self, text: str) -> None:
+        """Show a diff without the secrets in it, or a message beside it."""
+        if is_diff(text):
+            self.feed.add("block", {"title": "", "html": diff_html(Redactor().redact(text))})
+        else:
+            self.say(text)
+
+    def show_output(self, title: str, text: str) -> None:
+        """Show all that a call printed."""
+        html = diff_html(text) if is_diff(text) else block_html(text)
+        self.feed.add("block", {"title": for_terminal(title), "html": html})
+
+    def show_passing(self, text: str) -> None:
+        """Show what happens just now, in place of what was shown so before."""
+        self.feed.forget(self._passing)
+        self._passing = self.feed.add("passing", {"text": for_terminal(text)})
+        self._has_passing = bool(text)
+
+    def end_passing(self) -> None:
+        """Take away what was shown by `show_passing`."""
+        if self._has_passing:
+            self.show_passing("")
+
+    def begin_prompt(self, text: str) -> None:
+        """Put *text* where the next prompt is typed, in each browser where nothing is typed."""
+        self._begun = self.feed.add("begin", {"text": text})
+
+    def begin_again(self, messages: Sequence[Message]) -> None:
+        """Show *messages* in place of everything that was shown before."""
+        self.feed.clear()
+        self._turn, self._since = Turn(0), 0.0
+        self.feed.add("cleared", {})
+        self.show_messages(messages)
 
     def show_messages(self, messages: Sequence[Message]) -> None:
         """Show what was said before, in a session that goes on."""
@@ -104,7 +176,17 @@ class Entries:
             self.feed.add("answer", {"html": markdown_html(text)})
 
     def _on_prompt(self, event: Event) -> None:
+        prompt, typed = event.data["prompt"], self._typed
+        self._typed = None
+        if prompt != typed:  # a command has a prompt of its own
+            self.feed.add("prompt", {"text": for_terminal(prompt)})
+
+    def _on_steered(self, event: Event) -> None:
+        self._steered.append(event.data["prompt"])
         self.feed.add("prompt", {"text": for_terminal(event.data["prompt"])})
+
+    def _on_request_progress(self, event: Event) -> None:
+        self.show_passing(event.data["text"])
 
     def _on_piece(self, event: Event) -> None:
         data = {"text": for_terminal(event.data["text"])}
@@ -166,7 +248,8 @@ class Entries:
             error_class=data["error_class"],
             call_id=call.id,
         )
-        self.feed.add("call", {"call": event.call_id, "html": call_html(call, result)})
+        html = call_html(call, result)
+        self.feed.add("call", {"call": event.call_id, "html": html, "is_open": self._in_full})
 
     def _on_finished(self, event: Event) -> None:
         self._end_turn(event.at)

@@ -57,6 +57,12 @@ class Feed:
                 self._entries.pop(number, None)
             self._pieces.clear()
 
+    def clear(self) -> None:
+        """Forget all entries so far; what was shown is shown no more."""
+        with self._lock:
+            self._entries.clear()
+            self._pieces.clear()
+
     def forget(self, number: int) -> None:
         """Forget one entry, such as a question that was answered."""
         with self._lock:

@@ -3,10 +3,13 @@
 
 const SAFE_MS = 400; // a question that appears under the pointer takes no click yet
 const BARS = 30;
+const BAR = /^\u2588+$/; // a bar made of signs, which a screen reader would spell out
+const NUMBER = /^\s*[\d,.]+$/;
 const SVG = "http://www.w3.org/2000/svg";
 
 const find = (id) => document.getElementById(id);
 const log = find("log");
+const passing = find("passing");
 const calls = new Map();
 const turns = [];
 let key = sessionStorage.getItem("key");
@@ -58,8 +61,9 @@ function addPiece(kind, text) {
 function showCall(entry) {
   const next = fragment(entry.html).firstElementChild;
   const before = calls.get(entry.call);
+  next.open = entry.is_open ?? false;
   if (before) {
-    next.open = before.open && !before.dataset.opened;
+    next.open ||= before.open && !before.dataset.opened;
     before.replaceWith(next);
     follow();
   } else append(next);
@@ -86,6 +90,36 @@ function showFinished(entry) {
   calls.clear();
   if (entry.text) append(element("p", { class: "note" }, entry.text));
   if (entry.files.length) append(element("p", { class: "changed" }, `Changed: ${entry.files.join(", ")}`));
+}
+
+function showTable({ rows }) {
+  const body = element("tbody", {});
+  for (const [first, ...rest] of rows) {
+    const cells = rest.map((cell) => element("td", { class: NUMBER.test(cell) && "number", "aria-hidden": BAR.test(cell) && "true" }, cell));
+    body.append(element("tr", {}, element("th", { scope: "row" }, first), ...cells));
+  }
+  append(element("div", { class: "rows" }, element("table", {}, body)));
+}
+
+function showBlock(entry) {
+  const title = entry.title ? [element("p", { class: "label" }, entry.title)] : [];
+  append(element("div", { class: "block" }, ...title, fragment(entry.html)));
+}
+
+function showPassing(entry) {
+  passing.hidden = !entry.text;
+  passing.textContent = entry.text;
+}
+
+// Another session, or one that went back to an earlier prompt
+function clear() {
+  endLive();
+  log.replaceChildren();
+  calls.clear();
+  turns.length = 0;
+  find("turns").tBodies[0].replaceChildren();
+  find("tokens").replaceChildren();
+  find("time").replaceChildren();
 }
 
 // Questions to the person
@@ -259,16 +293,21 @@ function showTurn(turn) {
 }
 
 const SHOW = {
+  begin: (entry) => { if (!find("prompt").value) find("prompt").value = entry.text; },
+  block: showBlock,
+  cleared: clear,
   answer: (entry) => { endLive(); append(element("div", { class: "answer" }, fragment(entry.html))); },
   call: showCall,
   closed: closeQuestion,
   discarded: endLive,
   finished: showFinished,
-  notice: (entry) => append(element("p", { class: "note" }, entry.text)),
+  notice: (entry) => append(element("p", { class: entry.warns ? "note warning" : "note" }, entry.text)),
+  passing: showPassing,
   progress: showProgress,
   prompt: (entry) => append(element("div", { class: "prompt" }, entry.text)),
   question: showQuestion,
   state: showState,
+  table: showTable,
   text: (entry) => addPiece("text", entry.text),
   thinking: (entry) => addPiece("thinking", entry.text),
   turn: showTurn,
@@ -280,15 +319,19 @@ function headers(more = {}) {
   return { Authorization: `Bearer ${key}`, ...more };
 }
 
-async function post(path, values) {
+async function request(path, values) {
   try {
     const response = await fetch(path, { method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(values) });
-    const data = await response.json();
-    if (path === "/api/invite" && response.ok) showLink(data.token);
-    return response.ok ? "" : data.error;
+    return await response.json();
   } catch {
-    return "nanocoder cannot be reached; is it still running in the terminal?";
+    return { error: "nanocoder cannot be reached; is it still running in the terminal?" };
   }
+}
+
+async function post(path, values) {
+  const data = await request(path, values);
+  if (data.token) showLink(data.token);
+  return data.error ?? "";
 }
 
 async function login(token) {
@@ -353,22 +396,123 @@ async function main() {
   }
 }
 
+// What was pasted: its author may be a stranger, so the server takes no name and no command from it.
+let pasted = [];
+
+function notePaste(event) {
+  if (!/^insertFrom(Paste|Drop|Yank)/.test(event.inputType)) return;
+  const text = event.data ?? event.dataTransfer?.getData("text/plain");
+  if (text) pasted.push(text.replace(/\r\n?/g, "\n"));
+}
+
 async function submit(event) {
   event?.preventDefault();
   const prompt = find("prompt");
   const text = prompt.value;
   if (!text.trim()) return;
-  const problem = await post("/api/prompt", { text });
+  suggestions.close();
+  const problem = await post("/api/prompt", { text, pasted });
   find("problem").textContent = problem;
-  if (!problem && prompt.value === text) prompt.value = ""; // the next prompt may be typed already
+  if (problem || prompt.value !== text) return; // the next prompt may be typed already
+  prompt.value = "";
+  pasted = [];
 }
+
+// What completes the word before the cursor: a list above the prompt
+
+const COMPLETES = /^\/[^\n]*$|(?:^|\s)@"?[^\s"]*$/;
+
+class Suggestions {
+  #field = find("prompt");
+  #list = find("suggestions");
+  #offered = [];
+  #chosen = -1;
+  #asked = 0;
+
+  get isOpen() {
+    return !this.#list.hidden;
+  }
+
+  async update() {
+    const asked = ++this.#asked;
+    const before = this.#field.value.slice(0, this.#field.selectionStart);
+    if (this.#field.selectionStart !== this.#field.selectionEnd || !COMPLETES.test(before)) return this.close();
+    const data = await request("/api/complete", { text: before });
+    if (asked !== this.#asked) return; // more was typed meanwhile
+    const offered = data.suggestions ?? [];
+    // What is typed in full already needs no list, so that Enter and Tab keep their meaning.
+    const isWhole = offered.length === 1 && before.endsWith(offered[0].text);
+    this.#show(isWhole ? [] : offered);
+  }
+
+  close() {
+    this.#asked++;
+    this.#show([]);
+  }
+
+  press(event) {
+    if (!this.isOpen || event.isComposing) return false;
+    const { key } = event;
+    if (key === "ArrowDown") this.#choose(this.#chosen + 1);
+    else if (key === "ArrowUp") this.#choose(this.#chosen < 0 ? this.#offered.length - 1 : this.#chosen - 1);
+    else if (key === "Escape") this.close();
+    else if (key === "Tab" && !event.shiftKey) this.#take(Math.max(0, this.#chosen));
+    else if (key === "Enter" && !event.shiftKey && this.#chosen >= 0) this.#take(this.#chosen);
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  #show(offered) {
+    this.#offered = offered;
+    this.#list.hidden = !offered.length;
+    this.#list.replaceChildren(...offered.map((each, place) => element("li", {
+      id: `suggestion-${place}`,
+      role: "option",
+      "aria-selected": "false",
+      onmousedown: (event) => { event.preventDefault(); this.#take(place); }, // the prompt keeps the keyboard
+    }, element("span", { class: "word" }, each.label), " ", element("span", { class: "meaning" }, each.meaning))));
+    find("count").textContent = offered.length ? `${offered.length} suggestions; arrow keys choose, Tab takes one` : "";
+    this.#choose(-1);
+  }
+
+  #choose(place) {
+    const options = [...this.#list.children];
+    this.#chosen = place >= options.length ? -1 : place;
+    options.forEach((option, each) => option.setAttribute("aria-selected", String(each === this.#chosen)));
+    const option = options[this.#chosen];
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) this.#field.setAttribute("aria-activedescendant", option.id);
+    else this.#field.removeAttribute("aria-activedescendant");
+  }
+
+  #take(place) {
+    const { text, length } = this.#offered[place];
+    const end = this.#field.selectionStart;
+    this.#field.setRangeText(text, end - length, end, "end");
+    this.close();
+    this.#field.focus();
+  }
+}
+
+const suggestions = new Suggestions();
 
 find("name").value = sessionStorage.getItem("name") ?? "";
 find("name").addEventListener("change", (event) => sessionStorage.setItem("name", event.target.value));
-log.addEventListener("scroll", () => { follows = log.scrollHeight - log.scrollTop - log.clientHeight < 80; });
+let lastTop = 0;
+log.addEventListener("scroll", () => {
+  // What grows below moves the end away, too; only the person scrolls up.
+  if (log.scrollHeight - log.scrollTop - log.clientHeight < 80) follows = true;
+  else if (log.scrollTop < lastTop) follows = false;
+  lastTop = log.scrollTop;
+});
 new ResizeObserver(follow).observe(log);
 find("form").addEventListener("submit", submit);
+find("prompt").addEventListener("beforeinput", notePaste);
+find("prompt").addEventListener("input", () => suggestions.update());
+find("prompt").addEventListener("blur", () => suggestions.close());
 find("prompt").addEventListener("keydown", (event) => {
+  if (suggestions.press(event)) return;
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
 });
 find("stop").addEventListener("click", () => post("/api/stop", {}));
