@@ -58,6 +58,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
+        # The wording differs between versions of Python: what does not match is shown as it is.
         if choice := re.match(_CHOICE, message):
             name, value, listed = choice.groups()
             hint = did_you_mean(value, re.findall(r"'([^']*)'", listed), ".")

@@ -88,6 +88,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
         late = implementation.error(error)
         late.is_late = True
         raise late from error
+    # A person's Ctrl-C is no fault of the plugin that runs just then.
     except (KeyboardInterrupt, PluginError):
         raise
     except BaseException as error:
@@ -178,6 +179,7 @@ def judge_call(
         latest = [verdict for verdict in answers if verdict is not None]
         if all(vote.decision is Decision.ABSTAIN for vote in latest):
             latest.append(_default_verdict(call, context["tool"]))
+        # Those of every round count: a rewrite does not shake off a denial, or a question.
         votes += latest
         verdict, change = join(votes), _rewriting(latest, call)
         if verdict.decision is Decision.DENY or change is None:
@@ -208,6 +210,7 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
 
     A question has the remarks of those who abstain.
     """
+    # By name, so that of two that are equally strict the same one counts each time.
     ranked = sorted(verdicts, key=attrgetter("plugin"))
     strictest = max(ranked, key=_strictness)
     remarks = [each.reason for each in ranked if each.decision is Decision.ABSTAIN]
@@ -252,7 +255,9 @@ def _verdict_of(
             raise implementation.error(f"returned a wrong Verdict: {problem}")
     except PluginError as error:
         report(error)
+        # A policy that breaks never opens the gate.
         return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)
+    # Several people can agree only if they are asked.
     is_ask = value.decision is not Decision.DENY and value.persons > 1
     return evolve(value, plugin=plugin, decision=Decision.ASK if is_ask else value.decision)
 

@@ -75,11 +75,13 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         named = {"model": model or None, "mode": mode, "dialect": dialect or None}
         config = Config.load(root, flags={**named, "max_turns": max_turns}, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
+    # After the policies: where no session may start, nothing changes. Before anything reads a file.
     restore_interrupted_changes(root, environment, warn)
     sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
     stored = _begin(sessions, resume, config, root, warn) if sessions else None
     journal = stored.journal if stored else None
     info = SessionInfo(
+        # A journal brings an ID; without one there is nothing to resume by it.
         id="unsaved",
         cwd=root,
         mode=Mode(config.core.mode),
@@ -130,6 +132,7 @@ def _usable_store(
     try:
         return open_store(plugins, config, environment, warn)
     except UsageError as error:
+        # A person who resumes, or chose a store, needs it; a session works without the default one.
         if resume or config.where("store").layer != "default":
             raise
         warn(f"this session is not kept: {error}")

@@ -24,6 +24,7 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     """
     cache: Path | None = None
     with suppress(ConfigError):
+        # In a cache that lies in the project, its files could say what to load.
         cache = None if config.refusal else cache_dir(environment) / "plugins.json"
     plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
     configure(plugins, config)
@@ -141,6 +142,7 @@ def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
     for plugin in sorted(policies):
         list_remarks = getattr(plugins.settings(plugin), "remarks", lambda *_: ())
         for where, line, is_slip in list_remarks(tools, plugins.entries.keys()):
+            # A stranger's file must not keep a person from starting.
             is_foreign = where.layer == "project" and not config.trusted
             yield f"{where}: {line}", is_slip and not is_foreign
 

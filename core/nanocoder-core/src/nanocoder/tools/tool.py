@@ -280,6 +280,7 @@ class Tool(Generic[P, R]):
         """Run the handler with checked arguments; whatever it raises goes through."""
         handler: Callable[..., Any] = self.handler
         value = handler(ctx=ctx, **arguments) if takes_context(handler) else handler(**arguments)
+        # By what it returned: a decorator may hide that a handler is `async def`.
         if hasattr(value, "__await__"):
             value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
