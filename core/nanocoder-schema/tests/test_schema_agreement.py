@@ -4,7 +4,6 @@ import enum
 from typing import Annotated, Any, Literal
 
 import attrs
-import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,6 +119,8 @@ def likely(annotation: Any) -> st.SearchStrategy[Any]:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_check_and_json_schema_agree_on_every_value(data):
+    import jsonschema  # takes seconds, which the collecting of tests need not wait for
+
     annotation = data.draw(TYPES)
     signature = signature_of(annotation)
     jsonschema.Draft202012Validator.check_schema(signature.json_schema)
@@ -134,6 +135,8 @@ def a_tool(ctx, a: int, b: list[Pair] | None = None, i: Colour = Colour.RED, t: 
 @settings(deadline=None)
 @given(JSON | st.dictionaries(st.sampled_from("abit"), JSON))
 def test_any_json_value_is_checked_or_refused(value):
+    import jsonschema  # as above
+
     signature = Signature.of_function(a_tool)
     validator = jsonschema.Draft202012Validator(signature.json_schema)
     assert accepts(signature, value) == validator.is_valid(value)

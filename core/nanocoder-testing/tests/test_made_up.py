@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-import jsonschema
 import pytest
 from attrs import frozen
 from nanocoder import Effect, Param, tool
@@ -44,6 +43,8 @@ def seen(strategy) -> list:
 
 
 def test_what_fits_a_schema_is_valid_by_it():
+    import jsonschema  # takes seconds, which the collecting of tests need not wait for
+
     schema = look.parameters
     values = seen(fitting(schema))
     for one in values:
@@ -68,6 +69,8 @@ def test_what_fits_a_schema_is_valid_by_it():
     ],
 )
 def test_every_word_of_a_schema_is_kept(schema):
+    import jsonschema  # as above
+
     for one in seen(fitting(schema)):
         jsonschema.validate(one, schema)
 
@@ -77,6 +80,8 @@ def test_the_same_arguments_are_made_up_in_every_run():
 
 
 def test_some_arguments_fit_and_some_do_not():
+    import jsonschema  # as above
+
     fits = [
         jsonschema.Draft202012Validator(look.parameters).is_valid(one)
         for one in seen(made_up(look))

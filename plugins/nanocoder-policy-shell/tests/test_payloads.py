@@ -29,7 +29,8 @@ def commands_in(value: Any) -> Iterator[str]:
 
 
 def payloads() -> list[str]:
-    document = yaml.safe_load((ROOT / "tests/hostile/cases.yaml").read_text())
+    text = (ROOT / "tests/hostile/cases.yaml").read_text()
+    document = yaml.load(text, Loader=yaml.CSafeLoader)  # ten times faster than the one in Python
     cases = [case for case in document["cases"] if case["area"] == "shell-permission"]
     return sorted(set(commands_in([case["action"] for case in cases])))
 

@@ -26,6 +26,7 @@ from nanocoder import (
 from nanocoder_provider_local.provider import open_local
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
+# Tests with the same tools stand together: the engine keeps what it has read of the last prompt.
 pytestmark = [pytest.mark.model, pytest.mark.xdist_group("model"), pytest.mark.timeout(600)]
 
 SYSTEM = (
@@ -161,6 +162,29 @@ def test_the_five_prompts_of_the_tutorial_succeed_in_one_session(model, tmp_path
     )
 
 
+def test_an_answer_streams_and_the_end_has_the_whole(model):
+    messages = [Message("user", "What is 17 * 23? Just answer.")]
+
+    *pieces, end = model.stream(Request("m", SYSTEM, messages, TOOLS), Cancel())
+
+    assert isinstance(end, Finished)
+    deltas = [piece for piece in pieces if not isinstance(piece, Notice)]
+    assert all(isinstance(piece, TextDelta) for piece in deltas)
+    assert all(piece.is_passing for piece in pieces if isinstance(piece, Notice))
+    assert "".join(delta.text for delta in deltas) == end.text
+    assert "391" in end.text
+    assert end.usage.output_tokens > 0
+
+
+def test_a_reply_that_is_cut_makes_no_call(model):
+    messages = [Message("user", "Create a file called greet.py with a greet(name) function")]
+
+    *_, end = model.stream(Request("m", SYSTEM, messages, TOOLS, max_tokens=16), Cancel())
+
+    assert end.truncated
+    assert end.calls == ()
+
+
 def test_a_reply_is_an_action_for_every_kind_of_schema(model):
     odd = tool(
         "remember",
@@ -189,20 +213,6 @@ def test_a_reply_is_an_action_for_every_kind_of_schema(model):
     assert isinstance(end.calls[0].arguments["tags"], list)
 
 
-def test_an_answer_streams_and_the_end_has_the_whole(model):
-    messages = [Message("user", "What is 17 * 23? Just answer.")]
-
-    *pieces, end = model.stream(Request("m", SYSTEM, messages, TOOLS), Cancel())
-
-    assert isinstance(end, Finished)
-    deltas = [piece for piece in pieces if not isinstance(piece, Notice)]
-    assert all(isinstance(piece, TextDelta) for piece in deltas)
-    assert all(piece.is_passing for piece in pieces if isinstance(piece, Notice))
-    assert "".join(delta.text for delta in deltas) == end.text
-    assert "391" in end.text
-    assert end.usage.output_tokens > 0
-
-
 def test_without_tools_the_reply_is_plain_text(model):
     messages = [Message("user", "Say hello in one word.")]
 
@@ -210,15 +220,6 @@ def test_without_tools_the_reply_is_plain_text(model):
 
     assert end.text == "".join(delta.text for delta in deltas)
     assert not end.text.startswith("{")
-
-
-def test_a_reply_that_is_cut_makes_no_call(model):
-    messages = [Message("user", "Create a file called greet.py with a greet(name) function")]
-
-    *_, end = model.stream(Request("m", SYSTEM, messages, TOOLS, max_tokens=16), Cancel())
-
-    assert end.truncated
-    assert end.calls == ()
 
 
 def test_the_reading_of_a_long_prompt_is_told_as_it_goes_and_can_be_stopped_in_its_middle(model):
