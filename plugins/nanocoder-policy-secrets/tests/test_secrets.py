@@ -172,3 +172,34 @@ def test_errors_notices_and_tracebacks_name_no_secret(nanocoder, broken_plugin):
     unknown = nanocoder("call", TOKEN, "{}").stderr
     assert PLACEHOLDER in unknown
     assert TOKEN not in unknown
+
+
+@pytest.fixture
+def wrong_configuration(nanocoder):
+    """Return a person's folder of settings, and settings that are refused for naming a token."""
+    folder = nanocoder.home / ".config/nanocoder"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder, f'model = ["{TOKEN}"]\n'
+
+
+def test_errors_from_before_plugins_are_known_name_no_secret(nanocoder, wrong_configuration):
+    odd_number = ["run", "--max-turns", TOKEN, "go"]
+    for words in (["run", f"--key={TOKEN}"], odd_number, ["--cwd", TOKEN, "tools"]):
+        error = nanocoder(*words).stderr
+        assert (PLACEHOLDER in error, TOKEN in error) == (True, False), words
+    folder, text = wrong_configuration
+    (folder / "config.toml").write_text(text)
+    for words in (["tools"], [TOKEN], ["doctor"], ["doctor", "--output", "json"]):
+        done = nanocoder(*words)
+        shown = done.stdout + done.stderr
+        assert (PLACEHOLDER in shown, TOKEN in shown) == (True, False), words
+
+
+def test_what_no_lock_names_is_not_run_to_redact_an_error(nanocoder, wrong_configuration):
+    folder, text = wrong_configuration
+    assert nanocoder("plugins", "lock").returncode == 0
+    (folder / "config.toml").write_text(text)
+    assert PLACEHOLDER in nanocoder("tools").stderr
+    lock = folder / "plugins.lock"
+    lock.write_text(lock.read_text().replace("nanocoder-policy-secrets", "nanocoder-another"))
+    assert TOKEN in nanocoder("tools").stderr

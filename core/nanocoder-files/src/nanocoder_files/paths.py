@@ -101,7 +101,7 @@ def escape_path(raw: str) -> str:
     """
     if "\\" not in raw and raw.isprintable():
         return raw
-    raw = re.sub(_ESCAPED, _protect_backslash, raw)
+    raw = re.sub(_ESCAPED, lambda match: match[0].replace("\\", "\\x5c"), raw)
     if raw.isprintable():
         return raw
     return "".join(map(_escape_letter, raw))
@@ -143,10 +143,6 @@ def _escape_letter(letter: str) -> str:
 def _is_byte(letter: str) -> bool:
     """Tell whether *letter* is how Python writes a byte that is not UTF-8."""
     return "\udc80" <= letter <= "\udcff"
-
-
-def _protect_backslash(match: re.Match[str]) -> str:
-    return match[0].replace("\\", "\\x5c")
 
 
 def _unescape_run(match: re.Match[str]) -> str:

@@ -57,10 +57,10 @@ class Restore(Protocol[P]):
             raise
         with located as place:
             now = self._state(place)
-            if self._is_back(now, change.before):
+            if now.resembles(change.before) and now.mode == change.before.mode:
                 self._restored(change)
             elif (
-                self._is_left(now, change.after)
+                now.resembles(change.after)
                 or (now.is_directory and change.before.is_directory)  # killed before its mode
                 or self._may_replace(place, now, change)
             ):
@@ -73,7 +73,7 @@ class Restore(Protocol[P]):
             try:
                 located = self._locate(change.target, make=False)
             except FOLDER_GONE:
-                if self._is_left(state, change.after):
+                if state.resembles(change.after):
                     return  # the move was not begun, or has been taken back
                 raise
             with located as there:
@@ -87,23 +87,15 @@ class Restore(Protocol[P]):
         """Give a thing its old name; False where something else is in the way."""
         now = self._state(there)
         if state.exists:
-            if self._is_left(state, change.after):
+            if state.resembles(change.after):
                 if now.exists:
                     self._drop_second_name(here, there)
                 return True
-        elif now.exists and (
-            self._is_left(now, change.after) or self._may_replace(there, now, change)
-        ):
+        elif now.exists and (now.resembles(change.after) or self._may_replace(there, now, change)):
             self._rename(there, here, change)
             return True
         self._lose_move(change, state)
         return False
-
-    def _is_back(self, now: FileState, before: FileState) -> bool:
-        return now.resembles(before) and now.mode == before.mode
-
-    def _is_left(self, now: FileState, after: FileState) -> bool:
-        return now.resembles(after)
 
     def _locate(self, path: str, *, make: bool) -> AbstractContextManager[P]:
         """Find *path*, its folders made where *make*; raises OSError."""

@@ -40,7 +40,8 @@ def run(words: Sequence[str]) -> int:
     try:
         return _run(words)
     except BrokenPipeError:
-        _forget_stdout()
+        # Standard output leads nowhere, so that the flush on the way out does not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BROKEN
     except SystemExit as shown:  # argparse has printed its help
         return int(shown.code or 0)
@@ -55,7 +56,9 @@ def _run(words: Sequence[str]) -> int:
     if list(words) in (["--help"], ["-h"]):
         return print_help()
     from nanocoder.cli.dispatch import command_of
+    from nanocoder.cli.host import clean_early, clean_errors_by
 
+    clean_errors_by(clean_early)
     command = command_of(words)
     if getattr(command.args[0], "output", "text") in MACHINE_FORMS:
         _keep_stdout()
@@ -75,15 +78,14 @@ def _failed(error: Exception) -> int:
     """Say what went wrong and return the exit code."""
     if isinstance(error, NanocoderError):
         complain(str(error))
-        return error.exit_code if isinstance(error, PersonError) else BROKEN
-    if isinstance(error, OSError):
+    elif isinstance(error, OSError):
         complain(f"the system refused: {error}")
-        return BROKEN
-    if os.environ.get("NANOCODER_DEBUG"):
+    elif os.environ.get("NANOCODER_DEBUG"):
         raise error
-    problem = f"{type(error).__name__}: {error}"
-    complain(f"this is a bug in nanocoder: {problem} (NANOCODER_DEBUG=1 shows where)")
-    return BROKEN
+    else:
+        problem = f"{type(error).__name__}: {error}"
+        complain(f"this is a bug in nanocoder: {problem} (NANOCODER_DEBUG=1 shows where)")
+    return error.exit_code if isinstance(error, PersonError) else BROKEN
 
 
 def _keep_stdout() -> None:
@@ -133,16 +135,11 @@ def _fill_closed_streams() -> bool:
 def _speak_utf8() -> None:
     """Never fail over a character that the terminal's encoding lacks: show its escape.
 
-    Standard error becomes a stream that a plugin can take secrets out of.
+    Standard error becomes a stream that secrets can be taken out of.
     """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     binary = open(2, "wb", closefd=False)  # noqa: SIM115 - for good
     sys.stderr = CleanedStream(binary, sys.stderr.encoding, "backslashreplace", line_buffering=True)
-
-
-def _forget_stdout() -> None:
-    """Point stdout at nothing, so that the flush on the way out does not fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def print_help() -> int:

@@ -23,7 +23,10 @@ Check = tuple[str, str, str]
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
     """Print the core's own checks and return 1 when one of them failed."""
-    return print_checks(list(core_checks(host)), arguments.output)
+    checks = list(core_checks(host))
+    clean = getattr(sys.stderr, "clean", str)  # it is as good for standard output
+    checks = [(*check[:2], clean(check[2])) for check in checks]
+    return print_checks(checks, arguments.output)
 
 
 def print_checks(checks: Sequence[Check], form: str, print_table: PrintTable = print_table) -> int:

@@ -3,14 +3,14 @@
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import nanocoder_console as console
-from nanocoder_config import user_config_dir
+from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
 from nanocoder_schema import did_you_mean
 
@@ -72,9 +72,7 @@ class Host:
     def plugins(self) -> Plugins:
         """The installed plugins, configured; the command that reads new ones says so."""
         plugins = installed_plugins(self.config)
-        if isinstance(sys.stderr, console.CleanedStream):
-            # From here on: to know secrets, plugins have to be known.
-            sys.stderr.clean = partial(_without_secrets, plugins)
+        clean_errors_by(partial(_without_secrets, plugins))
         if plugins.fresh:
             self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
         return plugins
@@ -239,13 +237,32 @@ def stop(session: "Session", number: int) -> None:
     session.interrupt(INTERRUPTED if number == signal.SIGINT else TERMINATED, signal=number)
 
 
+def clean_early(text: str) -> str:
+    """Return *text* without secrets before plugins are known, as of a configuration that is wrong.
+
+    Whether plugins have to be locked is not known then, so a lock that is there counts.
+    """
+    clean_errors_by(str)  # for what is said meanwhile
+    config = Config(())
+    with suppress(NanocoderError, OSError):
+        config.refusal = refusal(Path.cwd(), os.environ)
+        config.strict = (user_config_dir() / "plugins.lock").exists()
+        clean_errors_by(partial(_without_secrets, installed_plugins(config)))
+    return str(getattr(sys.stderr, "clean", str)(text))
+
+
+def clean_errors_by(clean: Callable[[str], str]) -> None:
+    """Have *clean* take secrets out of all that is written to standard error."""
+    if isinstance(sys.stderr, console.CleanedStream):
+        sys.stderr.clean = clean
+
+
 def _without_secrets(plugins: Plugins, text: str) -> str:
     """Return *text* as the redactor leaves it that a plugin offers; loaded at the first text."""
-    try:
-        offer = plugins.offered("resources", "redactor")
-    except NanocoderError:  # it is reported where plugins are
-        return text
-    return str(offer[1].open(None, plugins.settings(offer[0])).redact(text)) if offer else text
+    with suppress(NanocoderError):  # it is reported where plugins are
+        if offer := plugins.offered("resources", "redactor"):
+            return str(offer[1].open(None, plugins.settings(offer[0])).redact(text))
+    return text
 
 
 def _members_of(name: str) -> set[str]:
