@@ -113,6 +113,7 @@ def _setting_of_git(case: "Case") -> Verdict | None:
     if "git" not in words or not git_settings.SUBCOMMANDS & words.keys():
         return None
     setting = next(filter(None, map(git_settings.setting_of_program, case.text.segments)), "")
+    setting = setting or git_settings.unseen_setting(case.text)
     return _ask_person(case, repr(setting), git_settings.STARTS) if setting else None
 
 

@@ -63,6 +63,8 @@ _RISKY: Final = {
     "install": ("--strip-program",),
     "ls": ("-L", "--dereference"),
     "make": ("-E", "--eval"),
+    **dict.fromkeys(("npm", "pnpm"), ("--script-shell", "--node-options")),
+    "pytest": ("--basetemp",),  # it empties that folder
     "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
     "sort": ("-o", "--output", "--compress-program"),
     "tar": (
