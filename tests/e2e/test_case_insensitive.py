@@ -86,3 +86,23 @@ def test_a_rule_holds_for_every_spelling(nanocoder, folder):
         assert "CANARY" not in json.dumps(result)
     found = call(nanocoder, folder, "grep", pattern="CANARY", path="PRIVATE")
     assert "plan.txt" not in found["output"].casefold()
+
+
+def test_a_name_gets_another_spelling(nanocoder, folder):
+    (folder / "README").write_text("read me\n")
+    (folder / "Src").mkdir()
+    (folder / "Src/main.py").write_text("")
+    (folder / "README.1").write_text("another\n")
+    for source, destination in (("README", "Readme"), ("Src/main.py", "Src/Main.py")):
+        moved = call(nanocoder, folder, "move_file", source=source, destination=destination)
+        assert moved["status"] == "ok", moved["output"]
+        assert moved["data"]["replaced"] is False
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    assert names == ["README.1", "Readme", "Src", "Src/Main.py"]
+    assert (folder / "Readme").read_text() == "read me\n"
+    assert (folder / "README.1").read_text() == "another\n"
+    other = call(nanocoder, folder, "move_file", source="README.1", destination="README")
+    assert "exists" in other["output"]
+    again = call(nanocoder, folder, "move_file", source="Src", destination="src")
+    assert "'Src' and 'src' are the same folder here" in again["output"]
+    assert (folder / "Readme").read_text() == "read me\n"

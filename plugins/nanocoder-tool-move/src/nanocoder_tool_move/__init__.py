@@ -1,7 +1,7 @@
 """The tool move_file: move, rename or copy in the workspace; a replaced file is backed up."""
 
 import stat
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from nanocoder import (
     Effect,
@@ -15,9 +15,13 @@ from nanocoder import (
     Workspace,
     WorkspaceError,
     Written,
+    fold_name,
     hookimpl,
     tool,
 )
+
+_MOST_TRIED: Final = 100
+"""So many names are tried for a file that gets another spelling."""
 
 
 @tool(
@@ -37,6 +41,8 @@ def move_file(
     plan = _plan(ctx.workspace, source, destination)
     ctx.cancelled.check()
     perform = _copy if copy else Workspace.move
+    if perform is Workspace.move and _is_same_entry(ctx.workspace, plan):
+        perform = _respell
     try:
         outcome = perform(ctx.workspace, source, destination, replace=replace)
     except WorkspaceError as error:
@@ -81,6 +87,37 @@ def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool)
     return workspace.write_bytes(destination, data, expect_digest=expect, mode=mode)
 
 
+def _respell(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
+    """Give a file another spelling of its name, by a name between that is free.
+
+    A system that takes both spellings for one name would say that there is such a file already. A
+    folder whose other spelling the system still remembers could not be moved back.
+    """
+    if workspace.is_dir(source):
+        message = (
+            f"{source!r} and {destination!r} are the same folder here; move it to a third name"
+            " first, and from there"
+        )
+        raise WorkspaceError(message, error_class="invalid_path")
+    names = (f"{source}.{number}" for number in range(1, _MOST_TRIED))
+    between = next((name for name in names if not workspace.exists(name)), f"{source}.0")
+    workspace.move(source, between)
+    try:
+        return workspace.move(between, destination, replace=replace)
+    except WorkspaceError:
+        workspace.move(between, source)
+        raise
+
+
+def _is_same_entry(workspace: Workspace, plan: tuple[str, str]) -> bool:
+    """Tell whether both paths are spellings of one name, which is in its folder once."""
+    (folder, _, old), (other, _, new) = (path.rpartition("/") for path in plan)
+    if folder != other or fold_name(old) != fold_name(new) or not workspace.exists(plan[1]):
+        return False
+    names = {entry.name for entry in workspace.scan(folder or ".")}
+    return old in names and new not in names
+
+
 def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
     """Return both paths relative to the workspace; raises WorkspaceError for an impossible move."""
     here, there = workspace.relative(source), workspace.relative(destination)
@@ -107,7 +144,7 @@ def _will_replace(workspace: Workspace, plan: tuple[str, str], *, replace: bool)
         entry.name != name for entry in workspace.scan(folder or ".")
     ):
         workspace.stat(here)
-    if not workspace.exists(there):
+    if not workspace.exists(there) or _is_same_entry(workspace, plan):
         return False
     if not replace or workspace.is_dir(there):
         error = WorkspaceError(f"{there!r} exists", error_class="file_exists")
