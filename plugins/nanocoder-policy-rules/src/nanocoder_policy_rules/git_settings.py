@@ -28,7 +28,7 @@ SUBCOMMANDS: Final = frozenset(("config", "init", "clone", "remote", "submodule"
 _MAKES: Final = frozenset(("init", "clone"))
 _READS: Final = frozenset(("--get", "--get-all", "--get-regexp", "--unset", "--list", "-l"))
 _READING_WORDS: Final = (["get"], ["list"])
-"""What comes right behind `config`; behind a key the same words are a value."""
+"""They count right behind `config`; behind a key they are its value."""
 _OPTIONS_OF_SETTING: Final = frozenset(("-c", "--config", "--config-env"))
 # Git takes hooks, or all that decides what it starts, from where these options and variables say.
 _OPTION_OF_NEW: Final = r"--(?:te|sep).*"
