@@ -182,6 +182,22 @@ def test_an_arrow_key_is_no_escape(run, workspace):
     talk.press("\x15").type("y").see("All done.")
 
 
+@pytest.mark.parametrize(
+    "keys", ["\x1b[Z", "\x1b[D", "\x1bOP", "\x1b[15~", "\x1bq", "no\x7f\x7f", "n no\x15", "no\x17"]
+)
+def test_keys_that_type_nothing_or_erase_leave_a_clear_yes(run, workspace, keys):
+    talk = run(write(), DONE).see(ASKED).press(keys).type("y").see("All done.")
+    assert "[" not in talk.text.rpartition("?: help)")[2]
+    assert (workspace / "new.py").exists()
+
+
+def test_a_wide_letter_is_erased_as_a_whole(run, workspace):
+    talk = run(write(), DONE).see(ASKED).press("\N{CJK UNIFIED IDEOGRAPH-597D}\x7f").type("y")
+    talk.see("All done.")
+    assert "\b \b\b \b" in talk.raw
+    assert (workspace / "new.py").exists()
+
+
 @pytest.mark.parametrize("keys", ["\x1b", "q\r", "b\r"], ids=["Esc", "q", "b"])
 def test_the_pages_of_a_preview_are_left_for_the_question(run, workspace, keys):
     talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
