@@ -220,6 +220,16 @@ def test_lines_beyond_the_end_are_told_and_the_others_sent(chat, workspace, stat
     assert "File big.txt, lines 2-3:\\n2\\ttwo\\n3\\tthree" in journal.read_text()
 
 
+@pytest.mark.contract("N2")
+def test_a_mentioned_file_that_cannot_be_read_is_told_and_only_named(chat, workspace, state):
+    (workspace / "huge.txt").write_text("words\n" * 1_000_000)
+    talk = chat(HI).type("explain @huge.txt").see("Hello there.")
+    text = " ".join(talk.text.split())
+    assert "or use grep; only the name is sent" in text
+    (journal,) = (state / "sessions").glob("*.jsonl")
+    assert "File huge.txt" not in journal.read_text()
+
+
 @pytest.mark.finding("D6")
 def test_a_mentioned_picture_is_attached(chat, workspace, state):
     (workspace / "dot.png").write_bytes(PNG)

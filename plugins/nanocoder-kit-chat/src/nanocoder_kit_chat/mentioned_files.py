@@ -110,8 +110,9 @@ def attach_files(
                 mention = evolve(mention, last=end)  # noqa: PLW2901 - what is sent of it
             text += f"\n\nFile {mention}:\n{result.output}"
             attachments += result.attachments
-        elif result is not None and mention.first:
-            say(f"{mention}: {result.output}; only the name is sent")
+        elif result is not None:
+            reason = result.output.partition("\n")[0].rstrip(".")
+            say(f"{mention}: {reason}; only the name is sent")
     return Prompt(text, tuple(attachments))
 
 
