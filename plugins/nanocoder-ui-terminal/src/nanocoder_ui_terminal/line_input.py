@@ -38,8 +38,8 @@ SEQUENCE: Final = (
 )
 KEY: Final = re.compile(f"{SEQUENCE}|.", re.DOTALL)
 NO_TEXT: Final = re.compile(r"\x1b(?:\[[0-9;]*[A-FHPQSZ~]|O.|[^]\[OPX^_])")
-"""Keys that a person presses and that type nothing. What only a terminal sends is no such key: it
-stays in the line, which then is no clear yes."""
+"""Keys that a person presses and that type nothing. A sequence that only a terminal sends is none
+of them: it stays in the line, which then is no clear yes."""
 PARTIAL: Final = re.compile(r"\x1b(?:O|\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?)?\Z")
 
 
@@ -85,9 +85,9 @@ class _Line:
         return not NO_TEXT.fullmatch(key) and (key >= " " or key[0] == ESCAPE)
 
     def _erase(self, count: int) -> None:
-        shown = for_terminal(self.text[len(self.text) - count :])
+        erased = for_terminal(self.text[len(self.text) - count :])
         self.text = self.text[: len(self.text) - count]
-        self.terminal.write("\b \b" * cell_len(shown))
+        self.terminal.write("\b \b" * cell_len(erased))
 
 
 def read_line(
