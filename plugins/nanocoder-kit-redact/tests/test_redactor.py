@@ -327,3 +327,26 @@ def test_10_mb_of_source_take_a_second():
     start = time.process_time()
     REDACTOR.redact(text)
     assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "p@ss w/rd+1",
+        "p@ss w\\/rd+1",
+        "p%40ss%20w%2Frd%2B1",
+        "p%40ss%20w%2frd%2b1",
+        "p%40ss%20w/rd%2B1",
+        "p%40ss+w%2Frd%2B1",
+        "p%40ss+w%2frd%2b1",
+    ],
+)
+def test_a_known_value_is_found_as_every_encoder_spells_it(spelling):
+    redactor = Redactor({"DB_PASSWORD": "p@ss w/rd+1"})
+    assert redactor.redact(f"x={spelling}&y") == "x=[secret: DB_PASSWORD]&y"
+
+
+def test_a_password_in_an_address_with_escaped_slashes_is_found():
+    text = r'{"url": "https:\/\/ann:hunter2x@db\/x", "see": "https:\/\/db\/x"}'
+    placed = text.replace("hunter2x", "[secret: url-password]")
+    assert Redactor({}).redact(text) == placed

@@ -106,7 +106,8 @@ _PEM: Final = (
     rf"(?:{_KEY_TEXT}{{16,{PEM_CHARS}}}+-----END [A-Z0-9 ]{{0,32}}PRIVATE KEY(?: BLOCK)?-----"
     rf"|[ \t]{{0,8}}{_BREAK}{_KEY_HEADERS}(?:{_KEY_LINE}){{1,200}}+{_KEY_REST})"
 )
-_BEFORE_HOST: Final = r"://[^/\s:@\"'<>\\]{0,256}+:([^/\s@\"'<>\\]{1,512}+)@"
+# In JSON each "/" may be escaped.
+_BEFORE_HOST: Final = r":(?:\\?/){2}[^/\s:@\"'<>\\]{0,256}+:([^/\s@\"'<>\\]{1,512}+)@"
 _AUTHORIZATION: Final = (
     r"(?i:uthorization)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?i:bearer|basic|token)[ \t]{1,4}"
     r"([A-Za-z0-9._~+/-]{12,4096}+={0,2})"
@@ -125,7 +126,7 @@ def _token(kind: str, *prefixes: str, least: int, chars: str = "[A-Za-z0-9]") ->
 
 FORMS: Final = (
     Form("private-key", (PEM_ANCHOR,), _PEM, is_word=False),
-    Form("url-password", ("://",), _BEFORE_HOST, _is_password, is_word=False),
+    Form("url-password", ("://", ":\\/\\/"), _BEFORE_HOST, _is_password, is_word=False),
     _token("github-token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", least=20),
     _token("github-token", "github_pat_", least=20, chars=r"\w"),
     _token(

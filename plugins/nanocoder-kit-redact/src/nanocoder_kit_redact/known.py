@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 _SECRET_PARTS: Final = (
     *("KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "COOKIE", "AUTH", "PRIVATE"),
@@ -83,7 +83,11 @@ def _spellings(value: str) -> set[str]:
         spelling
         for line in lines
         for spelling in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1])
-    } | {quote(line, safe="") for line in lines}
+    }
+    spellings |= {spelling.replace("/", "\\/") for spelling in spellings}
+    for line in lines:
+        for spelling in (quote(line, safe=""), quote(line), quote_plus(line)):
+            spellings |= {spelling, re.sub("%..", lambda code: code[0].lower(), spelling)}
     return {text for text in spellings if SHORTEST <= len(text) <= LONGEST}
 
 
