@@ -395,6 +395,11 @@ def test_git_writes_nothing_outside_the_workspace(tmp_path, script, tools, git):
         result = isolated(tmp_path / name)
         assert result.error_class == "no_repository", (name, result.output)
     assert not (outer / ".git/worktrees").exists()
+    git(outer, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    result = isolated(tmp_path / "linked")
+    assert result.error_class == "no_repository"
+    assert "work in the repository of this worktree, or leave isolation out" in result.output
+    assert [path.name for path in (outer / ".git/worktrees").iterdir()] == ["linked"]
     assert not list(elsewhere.iterdir())
 
 

@@ -67,10 +67,11 @@ def _refuse_outside(top: Path, workspace: Path, otherwise: str) -> None:
         reported = os.fsdecode(git(top, "rev-parse", option).removesuffix(b"\n"))
         for place in (top / reported, top / reported / "worktrees"):
             if os.path.commonpath([root, os.path.realpath(place)]) != root:
+                # That of a worktree, as of a task with a revision, is a top already.
+                where = "in the repository of this worktree" if _is_linked(top) else "at its top"
                 raise ToolError(
                     f"the repository keeps its data in {os.path.realpath(place)}, outside the"
-                    f" directory {root}, so there can be no worktree; work at the top of the"
-                    f" repository, or {otherwise}",
+                    f" directory {root}, so there can be no worktree; work {where}, or {otherwise}",
                     error_class="no_repository",
                 )
 
