@@ -107,6 +107,10 @@ class Index:
         )
 
 
+# One worker for all: each would spend seconds on an installation with pip.
+pytestmark = pytest.mark.xdist_group("index")
+
+
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index(tmp_path_factory.mktemp("index"))

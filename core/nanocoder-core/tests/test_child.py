@@ -377,7 +377,7 @@ def test_it_is_interrupted_with_the_call_that_opened_it(session):
     parent = session(lead, answer)
 
     def stop():
-        begun.wait(10)
+        begun.wait(40)
         parent.interrupt()
 
     threading.Thread(target=stop).start()
@@ -406,7 +406,7 @@ def test_the_end_of_the_session_interrupts_and_awaits_those_in_the_background(se
 
     parent = session(lead, answer)
     list(parent.call("lead", {}))
-    assert begun.wait(10)
+    assert begun.wait(40)
     parent.close()
     assert parent._sub_sessions._open == {}
 

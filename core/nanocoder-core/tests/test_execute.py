@@ -684,7 +684,7 @@ def test_progress_reaches_the_listener_while_the_call_runs(tmp_path):
     def slow(ctx: ToolContext) -> str:
         """Say something and wait until it was heard."""
         ctx.progress("half")
-        return "heard" if heard.wait(5) else "unheard"
+        return "heard" if heard.wait(40) else "unheard"
 
     with opened(tmp_path, plugins={"tools": Tools(slow)}) as (session, _):
         for event in session.call("slow", {}):

@@ -148,17 +148,17 @@ def test_a_connection_that_comes_after_a_cancel_is_closed(monkeypatch):
 
     def connect(*_args):
         connecting.set()
-        cancelled.wait(5)
+        cancelled.wait(40)
         return Late([])
 
     # No other way makes a system call return late.
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
     cancel = Cancel()
-    threading.Thread(target=lambda: (connecting.wait(5), cancel.set())).start()
+    threading.Thread(target=lambda: (connecting.wait(40), cancel.set())).start()
     with pytest.raises(Cancelled):
         list(Client("http://model.test").stream_events("/x", b"{}", cancel))
     cancelled.set()
-    assert closed.wait(5)
+    assert closed.wait(40)
 
 
 def test_an_invalid_redirect_is_not_asked_again():

@@ -84,11 +84,11 @@ def test_the_joining_of_the_weights_ends_when_nobody_waits_any_more():
 
     engine = Engine(join_for_ever, Settings())
     cancel = Cancel()
-    threading.Thread(target=lambda: (begun.wait(5), cancel.set())).start()
+    threading.Thread(target=lambda: (begun.wait(40), cancel.set())).start()
     with pytest.raises(Cancelled):
         list(engine.ask(BODY, None, cancel))
 
-    assert ended.wait(5)
+    assert ended.wait(40)
     engine.close()
 
 

@@ -16,7 +16,7 @@ from sandboxed_place import inside  # noqa: F401
 
 WHAT_RUNS = "tr '\\0' ' ' </proc/$PPID/cmdline"
 LOOK_S = 0.01
-MOST_S = 20
+MOST_S = 40
 
 
 @pytest.fixture

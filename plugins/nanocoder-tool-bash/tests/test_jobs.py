@@ -23,7 +23,7 @@ def start(shell, command):
 def read_until(shell, job, expected):
     """Read until *expected* was printed; returns all that was read."""
     output = ""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 40
     while expected not in output:
         assert time.monotonic() < until, output
         output += shell.job("read", id=job, wait=1).output
@@ -31,7 +31,7 @@ def read_until(shell, job, expected):
 
 
 def wait_until(condition):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 40
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.02)

@@ -171,7 +171,7 @@ def test_sub_agents_work_at_the_same_time(run):
     @tool(name="read_file", risk="safe", effects={"read"})
     def meet(path: str) -> str:
         """Wait until three are here."""
-        meeting.wait(timeout=5)
+        meeting.wait(timeout=40)
         return path
 
     others = {"files": SimpleNamespace(nanocoder_tools=hookimpl(lambda: [meet]))}
