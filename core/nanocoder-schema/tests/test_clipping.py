@@ -1,4 +1,5 @@
 import re
+import sys
 
 import pytest
 from hypothesis import given
@@ -68,3 +69,13 @@ def test_the_count_is_what_is_missing(text, head, tail, lines):
 def test_tokens_are_estimated_within_a_quarter(text, exact):
     # What o200k counts.
     assert abs(count_tokens(text) - exact) <= exact / 4
+
+
+def test_of_a_long_text_nothing_is_kept_when_it_was_counted():
+    short, long = "a few words" + " more" * 100, "a few words" + " more" * 10_000
+    before = [sys.getrefcount(text) for text in (short, long)]
+    assert count_tokens(short) == count_tokens(short)
+    assert count_tokens(long) == count_tokens(long) > 50 * count_tokens(short)
+    after = [sys.getrefcount(text) for text in (short, long)]
+    assert after[0] > before[0]
+    assert after[1] == before[1]

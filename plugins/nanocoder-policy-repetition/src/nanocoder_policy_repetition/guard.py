@@ -88,18 +88,21 @@ class Guard:
             if tool is not None and tool.repeatable:
                 self._last, self._turns_in_a_row = ("", ""), 0
                 continue
-            problem = self._count_in_a_row(call, result, new_turn)
+            output = re.sub(TIMES, "", result.output)
+            problem = self._count_in_a_row(call, result, output, new_turn)
             new_turn = 0
             if not problem and not result.metadata.get("repeated"):
-                outcome = _outcome(call, result)
+                outcome = _key_of_outcome(call, result), output
                 in_turn[outcome] += 1
                 problem = self._count_in_run(call, result, outcome, in_turn[outcome])
             if problem:
                 return problem
         return ""
 
-    def _count_in_a_row(self, call: ToolCall, result: ToolResult, new_turn: int) -> str:
-        key, output = _key(call), re.sub(TIMES, "", result.output)
+    def _count_in_a_row(
+        self, call: ToolCall, result: ToolResult, output: str, new_turn: int
+    ) -> str:
+        key = _key(call)
         if result.metadata.get("repeated"):
             output = self._last[1]  # the model was told so in place of the same output
         self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
@@ -151,10 +154,9 @@ def _key(call: ToolCall) -> str:
     return f"{call.name}\0{call.error}{arguments}"
 
 
-def _outcome(call: ToolCall, result: ToolResult) -> Outcome:
+def _key_of_outcome(call: ToolCall, result: ToolResult) -> str:
     # A model that varies the rest of faulty arguments repeats the fault all the same.
-    key = f"{call.name}\0" if _is_bad_call(result) else _key(call)
-    return key, re.sub(TIMES, "", result.output)
+    return f"{call.name}\0" if _is_bad_call(result) else _key(call)
 
 
 def _is_bad_call(result: ToolResult) -> bool:

@@ -91,6 +91,8 @@ def _plain_tokens(text: str) -> tuple[str, ...]:
 
 def names_something(word: str) -> bool:
     """Tell whether a name in *word* has a wildcard, and letters before it."""
+    if WILD.isdisjoint(word):
+        return False
     wild = (part.lstrip(".") for part in word.split("/") if not WILD.isdisjoint(part))
     return any(not part.startswith(_ANYTHING) for part in wild)
 
@@ -104,6 +106,8 @@ def expand_home(word: str) -> str:
 
 def _spelled_out(word: str) -> Iterator[str]:
     """Yield the path that `~` or a link in /proc stands for."""
+    if "~" not in word and "/proc/" not in word:
+        return
     for part in (word, word.rpartition("=")[2], word.rpartition(":")[2], word.lstrip("-@+<>")):
         at_home = compile_once(_HOME_OF).fullmatch(part)
         if at_home or compile_once(_HERE_OR_BEFORE).fullmatch(part):

@@ -10,7 +10,7 @@ from nanocoder import Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, command_steps, grant_file, runners
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.reach import HERE, could_lead
+from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.reading_commands import is_safe, with_input
 from nanocoder_policy_rules.rules import SHELL, rule
 from nanocoder_policy_rules.shell import Simple, compile_once
@@ -105,7 +105,7 @@ def _are_places(case: "Case", simples: list[Simple]) -> bool:
     words = (word for simple in simples for word in simple.words[1:])
     parts = (part for word in words for part in paths_in(word) if part)
     # A plain word that names nothing is no link.
-    leading = (part for part in parts if could_lead(part, case.reach.folder))
+    leading = (part for part in parts if case.reach.could_lead(part, case.reach.folder))
     places = map(case.reach.operand, leading)
     return all({*place.names} == {place.path} for place in places)
 

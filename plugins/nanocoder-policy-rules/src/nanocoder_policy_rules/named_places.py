@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nanocoder_policy_rules import candidates, descending, expansion, hidden_names
 from nanocoder_policy_rules.command_search import Segment, Text, program
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.reach import HERE, could_lead
+from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.runners import RUNNERS
 from nanocoder_policy_rules.shell import Simple, compile_once
 
@@ -122,7 +122,7 @@ class NamedPlaces:
             # A command may create a file in a protected folder.
             takes_all = directory != HERE and self._reach.operand(directory).protection is not None
             for word in several:
-                if takes_all or could_lead(word, folder):
+                if takes_all or self._reach.could_lead(word, folder):
                     path = word if directory == HERE else os.path.join(directory, word)
                     yield word, self._reach.operand(path)
 

@@ -11,7 +11,8 @@ _WEB = r"(?:git\+)?(?:https?|ssh|git|ftps?|wss?)://[^/@]+(?:/.*)?"
 
 def paths_in(word: str) -> Iterator[str]:
     """Yield each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
-    if compile_once(_WEB).fullmatch(word):
+    has_address = "://" in word
+    if has_address and compile_once(_WEB).fullmatch(word):
         return
     yield word
     if word[:1] == "-" and word[:2] != "--":
@@ -20,7 +21,7 @@ def paths_in(word: str) -> Iterator[str]:
             yield path[1]
     for separator in compile_once(_SEPARATORS).finditer(word):
         tail = word[separator.end() :]
-        if compile_once(_WEB).fullmatch(tail):
+        if has_address and compile_once(_WEB).fullmatch(tail):
             return
         yield tail
         yield compile_once(_SEPARATORS).split(tail, maxsplit=1)[0]

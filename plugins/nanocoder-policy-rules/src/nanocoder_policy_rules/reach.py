@@ -84,6 +84,7 @@ class Reach:
         self._settings = settings
         self._start = HERE if directory == HERE else session.resolve(directory).path
         self._operands: dict[str, ResolvedPath] = {}
+        self._leading: dict[tuple[str, str], bool] = {}
         self._histories: dict[tuple[str, tuple[str, ...]], dict[str, str] | Exception] = {}
         self.folder = os.path.join(session.cwd, self._start)
         """Where the command starts."""
@@ -93,6 +94,13 @@ class Reach:
         if word not in self._operands:
             self._operands[word] = self._session.resolve(word, self._start, literal=True)
         return self._operands[word]
+
+    def could_lead(self, word: str, folder: str) -> bool:
+        """Tell whether a word could be a path: it exists, or its name may be protected."""
+        place = word, folder
+        if place not in self._leading:  # several steps ask, and each time the disk would be asked
+            self._leading[place] = _could_lead(word, folder)
+        return self._leading[place]
 
     @cached_property
     def rules_outside(self) -> OutsideRules:
@@ -330,8 +338,7 @@ class Reach:
         return True
 
 
-def could_lead(word: str, folder: str) -> bool:
-    """Tell whether a word could be a path: it exists, or its name may be protected."""
+def _could_lead(word: str, folder: str) -> bool:
     if compile_once(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
         return True
     return os.path.lexists(f"{folder}/{word}")

@@ -115,8 +115,7 @@ def choose(
     expected: type[T] | tuple[type[T], ...],
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
-    answers = _answers(implementations, report, arguments, expected)
-    return next((answer for _, answer in answers), None)
+    return next((it for _, it in _answers(implementations, report, arguments, expected)), None)
 
 
 def tell(
@@ -296,6 +295,5 @@ def chain(
 
 def wrong_type(value: object, expected: type | tuple[type, ...]) -> str:
     """Say what came instead of what the hook returns."""
-    types = expected if isinstance(expected, tuple) else (expected,)
-    names = [expected_type.__name__ for expected_type in types]
+    names = [each.__name__ for each in (expected if isinstance(expected, tuple) else (expected,))]
     return f"returned {type(value).__name__}, expected {' or '.join(names)}"

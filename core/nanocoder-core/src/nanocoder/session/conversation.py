@@ -70,8 +70,7 @@ def encode(value: AttrsInstance) -> dict[str, Any]:
     for field in fields(type(value)):
         item = getattr(value, field.name)
         if item or (field.type is Any and item is not None):
-            is_plain = not _holds_values(field.type)
-            encoded[field.name] = item if is_plain else [encode(part) for part in item]
+            encoded[field.name] = [*map(encode, item)] if _holds_values(field.type) else item
     return encoded
 
 
