@@ -1,8 +1,13 @@
 """What a pipe gets of a run: the answer on standard output, everything else beside it."""
 
+import fcntl
 import io
+import pty
+import struct
 import sys
+import termios
 
+import pyte
 import pytest
 from nanocoder import Event, Mode, SessionInfo
 from nanocoder_ui_plain import nanocoder_screens
@@ -54,6 +59,33 @@ def test_the_end_names_the_changed_files_or_why_there_are_none(shown, tmp_path):
     nothing = ("run.finished", {"files_changed": []})
     assert shown(nothing).err == ""
     assert shown(nothing, mode=Mode.PLAN).err == "plan mode: nothing was changed\n"
+
+
+def progress(text):
+    return ("request.progress", {"text": text})
+
+
+def test_a_pipe_gets_nothing_of_what_the_model_does_just_now(shown):
+    printed = shown(progress("reading the prompt, 34 %"), text("Done."))
+    assert (printed.out, printed.err) == ("Done.\n", "")
+
+
+@pytest.mark.parametrize("columns", [80, 20, 0])
+def test_on_a_terminal_one_line_changes_and_gives_way_to_the_answer(shown, monkeypatch, columns):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with open(theirs, "w", encoding="utf-8") as stderr, open(ours, "rb", buffering=0) as seen:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        call = ("call.started", {"tool": "grep", "arguments": {}})
+        first, second = progress("reading the prompt, 34 %"), progress("reading, 9\x1b[2J %")
+        assert shown(first, second, call, text("Done.")).out == "Done.\n"
+        stderr.flush()
+        written = seen.read(4_096).decode()
+    screen = pyte.Screen(columns or 80, 5)
+    pyte.Stream(screen).feed(written)
+    assert [line.rstrip() for line in screen.display] == ["- grep", "", "", "", ""]
+    assert "reading the prompt" in written
+    assert "\x1b" not in written
 
 
 def test_a_closed_standard_error_takes_nothing_from_the_answer(shown, monkeypatch):

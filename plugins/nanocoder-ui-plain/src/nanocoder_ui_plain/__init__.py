@@ -1,5 +1,6 @@
 """A run as plain text, where no terminal shows it: in a pipe, in a file, under a build server."""
 
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,6 +9,8 @@ from typing import Any, Final
 from nanocoder import Event, Screen, SessionInfo, brief, for_terminal, hookimpl, one_line
 
 COLUMNS: Final = 200
+USUAL_COLUMNS: Final = 80
+"""How wide a terminal is taken to be that does not say it."""
 SENTENCES: Final[Mapping[str, str]] = {
     "notice": "text",
     "request.retrying": "message",
@@ -33,9 +36,14 @@ class PlainText:
         self._folder = info.cwd
         self._unchanged = info.changes_nothing_by
         self._ends_open = False
+        self._passing = Passing()
 
     def show(self, event: Event) -> None:
         """Write text pieces, a line for each call, and at last which files changed."""
+        if event.kind == "request.progress":
+            self._passing.show(event.data["text"])
+            return
+        self._passing.end()
         if event.kind == "text":
             # A file or a pipe often ends on a terminal; whole bytes are in --output json.
             sys.stdout.write(for_terminal(event.data["text"]))
@@ -62,10 +70,35 @@ class PlainText:
 
     def close(self) -> None:
         """End the last line."""
+        self._passing.end()
         if self._ends_open:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._ends_open = False
+
+
+class Passing:
+    """The line on stderr that says what the model does just now; nothing where no terminal is."""
+
+    def __init__(self) -> None:
+        self._columns = 0
+
+    def show(self, text: str) -> None:
+        """Write *text* in place of what stood there."""
+        with suppress(OSError, ValueError, AttributeError):
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+            line = one_line(text, min(columns - 1, COLUMNS))
+            sys.stderr.write(f"\r{line.ljust(self._columns)}")
+            sys.stderr.flush()
+            self._columns = len(line)
+
+    def end(self) -> None:
+        """Take the line away, with blanks: they work on every terminal."""
+        if self._columns:
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"\r{' ' * self._columns}\r")
+                sys.stderr.flush()
+            self._columns = 0
 
 
 def _chatter(line: str) -> None:
