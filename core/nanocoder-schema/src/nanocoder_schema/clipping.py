@@ -148,7 +148,7 @@ def count_tokens(text: str) -> int:
     estimates are within 3 %, nine of ten within 11 %. Random text (base64, hashes) has up to twice
     as many tokens as estimated.
     """
-    # A conversation that is shortened is counted several times. Of long texts nothing is kept.
+    # A conversation that is shortened is counted several times. Long texts are not kept.
     return _count(text) if len(text) <= 1 << 13 else _count.__wrapped__(text)
 
 
