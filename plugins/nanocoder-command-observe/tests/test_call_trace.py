@@ -99,11 +99,11 @@ def test_a_call_that_works_has_an_event_for_each_stage_and_six_of_them_in_its_tr
     assert all(stage.ms >= 0 for stage in found.stages[:-1])
 
 
-def fails(found, stage, error_class):
+def fails(found, stage, error_class, status="failed"):
     """Say that one stage failed, and none after it but the result's was reached."""
     named = {one.name: one for one in found.stages}
     place = STAGES.index(stage)
-    assert (named[stage].status, named[stage].error_class) == ("failed", error_class)
+    assert (named[stage].status, named[stage].error_class) == (status, error_class)
     assert {named[name].status for name in STAGES[:place]} <= {"ok"}
     between = STAGES[place + 1 : STAGES.index("output")]
     assert {named[name].status for name in between} <= {"not reached"}
@@ -122,11 +122,11 @@ def test_input_that_makes_no_sense_fails_its_stage(call, name, error_class):
 
 
 @pytest.mark.contract("NT-100")
-def test_a_policy_that_says_no_fails_its_stage(call):
+def test_a_policy_that_says_no_denies_the_call_in_its_stage(call):
     events, records = call("x", policy=Judge(Decision.DENY))
     [denied] = [event for event in events if event.kind == "call.denied"]
     assert (denied.data["stage"], denied.data["error_class"]) == ("policy", "denied")
-    fails(trace(records, "last"), "policy", "denied")
+    fails(trace(records, "last"), "policy", "denied", "denied")
 
 
 @pytest.mark.contract("NT-100")

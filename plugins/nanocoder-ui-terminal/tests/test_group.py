@@ -76,7 +76,7 @@ def test_one_by_one_each_call_has_its_own_answer(run, workspace, editor):
 def test_each_can_be_shown_in_full(run):
     talk = run(THREE, DONE).see(ALL)
     assert "line 150" not in talk.text
-    assert "[3 shows all of it]" in talk.text
+    assert "lines left out; 3 shows them]" in talk.text
     talk.type("3").see("line 150").see(ALL, times=2).type("n").see("All done.")
 
 

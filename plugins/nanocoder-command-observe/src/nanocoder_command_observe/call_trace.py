@@ -9,6 +9,9 @@ from nanocoder_kit_sessions import Record
 
 STAGES: Final = ("bootstrap", "input", "policy", "execution", "output", "telemetry")
 OK, FAILED, NOT_REACHED, UNKNOWN = "ok", "failed", "not reached", "unknown"
+DENIED = "denied"
+REFUSALS = ("denied", "approval_needed")
+"""With these classes a stage did its work: a rule or a person said no."""
 ANSWERS: Final = frozenset({"call.approved", "call.edited"})
 ROW_WITH_ERROR: Final = 4
 """A row of the journal is name, begin and duration, then the error class if the stage failed."""
@@ -95,7 +98,8 @@ def _stage(name: str, rows: Mapping[str, Sequence[Any]], *, has_ended: bool) -> 
     if row is None:
         return Stage(name, NOT_REACHED if rows or not has_ended else UNKNOWN)
     error_class = str(row[3]) if len(row) >= ROW_WITH_ERROR else ""
-    return Stage(name, FAILED if error_class else OK, row[1], row[2], error_class)
+    state = DENIED if error_class in REFUSALS else FAILED if error_class else OK
+    return Stage(name, state, row[1], row[2], error_class)
 
 
 def _telemetry(own: Iterable[Record], end: Record | None) -> Stage:

@@ -13,6 +13,7 @@ from nanocoder_ui_terminal.text_lines import (
     brief,
     clean,
     highlight_lines,
+    message_lines,
     one_line,
 )
 
@@ -186,6 +187,8 @@ def _body(
 ) -> Sequence[str]:
     metadata, output = data["metadata"], str(data["output"])
     diff = metadata.get("diff") or _diff_of_new(call, metadata)
+    if status == "error" and "exit_code" not in metadata:
+        return _message_lines(output, limits.error, terminal)
     if status == "error":
         return _last_lines(output, limits.error, terminal)
     if isinstance(diff, str) and diff and not call.approved:
@@ -207,6 +210,14 @@ def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
 
 def _first_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
     lines = list(highlight_lines(text.rstrip("\n"), _room(terminal), terminal))
+    if len(lines) <= limit + 1:
+        return lines
+    return [*lines[:limit], _more_lines_note(len(lines) - limit, terminal)]
+
+
+def _message_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
+    """Return the beginning of a message to people, which says first what is wrong."""
+    lines = [terminal.paint(line, "dim") for line in message_lines(text.strip(), _room(terminal))]
     if len(lines) <= limit + 1:
         return lines
     return [*lines[:limit], _more_lines_note(len(lines) - limit, terminal)]

@@ -7,7 +7,6 @@ from attrs import evolve, frozen
 from nanocoder import ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.line_input import read_line
-from nanocoder_ui_terminal.preview import add_bar
 from nanocoder_ui_terminal.terminal import Terminal
 
 Describe = Callable[..., tuple[str, bool]]
@@ -68,10 +67,8 @@ def _describe_call(
     number: int, request: ApprovalRequest, describe: Describe, lines: int, terminal: Terminal
 ) -> str:
     # Rules are granted one by one, so the list does not offer them.
-    text, is_clipped = describe(evolve(request, always="", grants=()), limit=lines)
-    more = [terminal.paint(f"[{number} shows all of it]", "dim")] if is_clipped else []
-    head = terminal.paint(f"{number}.", "bold")
-    return f"{head}\n{text}{add_bar(more, request, terminal)}"
+    text, _ = describe(evolve(request, always="", grants=()), limit=lines, key=str(number))
+    return f"{terminal.paint(f'{number}.', 'bold')}\n{text}"
 
 
 def _meaning(typed: str) -> Decision | None:

@@ -21,21 +21,25 @@ DOES: Final = (Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK)
 LINES_AROUND: Final = 10
 """The number of lines above and below a preview."""
 MIN_LINES: Final = 8
-LEFT_OUT: Final = "[{:,} lines left out; s shows them]"
+LEFT_OUT: Final = "[{{:,}} lines left out; {} shows them]"
 REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
 def describe_request(
-    request: ApprovalRequest, terminal: Terminal, limit: int = 0, sandbox: str | None = None
+    request: ApprovalRequest,
+    terminal: Terminal,
+    limit: int = 0,
+    sandbox: str | None = None,
+    key: str = "s",
 ) -> tuple[str, bool]:
     """Return the header and the preview, and whether the preview leaves out lines.
 
     *sandbox* is what processes of tools run in: "" for none, None where that is unknown.
-    At most *limit* lines of the preview are shown; 0: as many as fit.
+    At most *limit* lines of the preview are shown; 0: as many as fit. *key* shows the others.
     """
     lines = preview_lines(request, terminal)
     fits = limit or max(MIN_LINES, terminal.size[1] - LINES_AROUND)
-    visible = clip_middle(lines, fits, terminal.paint(LEFT_OUT, "dim"))
+    visible = clip_middle(lines, fits, terminal.paint(LEFT_OUT.format(key), "dim"))
     notes = _notes(request, terminal)
     text = add_bar([*_header(request, terminal, sandbox), "", *visible, *notes], request, terminal)
     return text, visible != lines
