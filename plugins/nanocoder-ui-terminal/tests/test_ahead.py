@@ -205,6 +205,15 @@ def test_after_an_interrupt_a_queued_command_is_run_and_not_sent(chat, state):
     assert prompts(state) == ["one"]
 
 
+def test_what_was_queued_before_an_interrupt_waits_for_enter_after_the_next_run_too(chat, state):
+    talk = chat(SLOW).type("one").see("waiting").press("two\t").press("!echo m$((40+2))\t")
+    talk.see("queued: !echo").press("\x1b").see("interrupted").see("\u203a two").look_for(0.5)
+    talk.press("\r").see("First answer.").see("\u203a !echo m$((40+2))").look_for(0.5)
+    assert "m42" not in talk.text
+    talk.press("\r").see("m42")
+    assert prompts(state) == ["one", "two"]
+
+
 def test_of_a_long_line_the_end_is_shown(queue):
     queue.feed(f"{'wide ' * 40}日本 end".encode())
     [line] = queue.lines(Terminal(io.StringIO()))

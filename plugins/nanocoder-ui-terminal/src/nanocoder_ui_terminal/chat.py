@@ -89,6 +89,7 @@ class Chat:
         self._host = conversation.host
         self._session = conversation.session
         self._terminal = display.terminal
+        self._waits_for_enter = False
         self._input = PromptInput(
             ChatCompleter(Completions(conversation)),
             self._history() if settings.history and self._is_kept else None,
@@ -136,14 +137,18 @@ class Chat:
     def _read(self) -> Typed | None:
         self._raise_if_interrupted()
         queue = self._display.queue
-        typed = queue.next() if self._conversation.ended_well else None
+        is_free = self._conversation.ended_well and not self._waits_for_enter
+        typed = queue.next() if is_free else None
         if typed is not None:
             self._display.show_lines(prompt_lines(typed.text, self._terminal))
             self._input.remember(typed)
             return typed
         try:
             begun = queue.take()
-            if waiting := queue.lines(self._terminal):
+            waiting = queue.lines(self._terminal)
+            # What was queued before an interrupt does not run by itself after it.
+            self._waits_for_enter = bool(waiting)
+            if waiting:
                 self._display.show_lines(waiting)
             typed = self._input.read(begun)
         except EOFError:
