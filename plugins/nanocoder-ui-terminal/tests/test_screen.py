@@ -1,9 +1,12 @@
 """What a run looks like in a real terminal."""
 
+import io
 import re
 import time
 
 import pytest
+from nanocoder_ui_terminal.call_lines import Call, LineLimits, returned_lines
+from nanocoder_ui_terminal.terminal import Terminal
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -241,3 +244,17 @@ def test_a_narrow_window_still_says_how_to_stop(start):
     late = {"text": "Late.", "delay_s": 60}
     talk = start(["run", "--mode", "ask", "go"], late, columns=40).see("s · Ctrl-C stops")
     assert "waiting f" in talk.text
+
+
+def test_a_long_error_is_shown_from_its_beginning_and_wrapped_between_words():
+    words = " ".join(f"word{number}" for number in range(80))
+    data = {"status": "error", "output": words, "error_class": "not_found", "metadata": {}}
+    call = Call("edit_file", {"path": "a.py"})
+
+    _, *body = returned_lines(call, data, Terminal(io.StringIO()), LineLimits(9, 9, error=3))
+
+    *lines, more = [line.strip() for line in body]
+    assert words.startswith(" ".join(lines))
+    assert [line.split()[0][:4] for line in lines] == ["word"] * 3
+    assert len(lines[0]) > 70
+    assert "more lines" in more

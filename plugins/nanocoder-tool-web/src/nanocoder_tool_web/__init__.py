@@ -45,8 +45,8 @@ FIRST_ERROR = 400
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 ATTACHED_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
 NO_SEARCH = (
-    "no search is set up; the user can set the key instance of [plugins.tool-web] to the"
-    " address of a SearXNG"
+    "no search is set up; the user can set `instance` in [plugins.tool-web] to the address"
+    " of a SearXNG"
 )
 _NUL = b"\0"
 

@@ -187,16 +187,17 @@ def _body(
 ) -> Sequence[str]:
     metadata, output = data["metadata"], str(data["output"])
     diff = metadata.get("diff") or _diff_of_new(call, metadata)
+    room = max(MIN_BRIEF_COLUMNS, terminal.width - len(INDENT) * (call.depth + 1))
     if status == "error" and "exit_code" not in metadata:
-        return _message_lines(output, limits.error, terminal)
+        return _message_lines(output, limits.error, room, terminal)
     if status == "error":
-        return _last_lines(output, limits.error, terminal)
+        return _last_lines(output, limits.error, room, terminal)
     if isinstance(diff, str) and diff and not call.approved:
-        return _first_lines(diff, limits.diff, terminal)
+        return _first_lines(diff, limits.diff, room, terminal)
     if "exit_code" in metadata:
-        return _last_lines(output, limits.output, terminal)
+        return _last_lines(output, limits.output, room, terminal)
     note = metadata.get("shown")
-    return _first_lines(note, limits.diff, terminal) if isinstance(note, str) and note else ()
+    return _first_lines(note, limits.diff, room, terminal) if isinstance(note, str) and note else ()
 
 
 def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
@@ -208,24 +209,24 @@ def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:
     return "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
 
 
-def _first_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
-    lines = list(highlight_lines(text.rstrip("\n"), _room(terminal), terminal))
+def _first_lines(text: str, limit: int, room: int, terminal: Terminal) -> list[str]:
+    lines = list(highlight_lines(text.rstrip("\n"), room, terminal))
     if len(lines) <= limit + 1:
         return lines
     return [*lines[:limit], _more_lines_note(len(lines) - limit, terminal)]
 
 
-def _message_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
+def _message_lines(text: str, limit: int, room: int, terminal: Terminal) -> list[str]:
     """Return the beginning of a message to people, which says first what is wrong."""
-    lines = [terminal.paint(line, "dim") for line in message_lines(text.strip(), _room(terminal))]
+    lines = [terminal.paint(line, "dim") for line in message_lines(text.strip(), room)]
     if len(lines) <= limit + 1:
         return lines
     return [*lines[:limit], _more_lines_note(len(lines) - limit, terminal)]
 
 
-def _last_lines(text: str, limit: int, terminal: Terminal) -> list[str]:
+def _last_lines(text: str, limit: int, room: int, terminal: Terminal) -> list[str]:
     text = text.rstrip("\n")
-    lines = list(highlight_lines(text[-TAIL_CHARS:], _room(terminal), terminal)) if text else []
+    lines = list(highlight_lines(text[-TAIL_CHARS:], room, terminal)) if text else []
     painted = [terminal.paint(line, "dim") for line in lines]
     if len(painted) <= limit + 1:
         return painted
@@ -241,7 +242,3 @@ def _clipped_before(text: str) -> int:
 
 def _more_lines_note(count: int, terminal: Terminal) -> str:
     return terminal.paint(f"{terminal.sign('more')} {count:,} more lines", "dim")
-
-
-def _room(terminal: Terminal) -> int:
-    return max(MIN_BRIEF_COLUMNS, terminal.width - len(INDENT) * (MAX_DEPTH + 1))
