@@ -165,6 +165,10 @@ def _effects(values: Iterable[str]) -> frozenset[Effect]:
     return frozenset(map(Effect, values))
 
 
+def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(values)  # `tuple` itself as a converter would hide what a field takes from mypy
+
+
 @value(eq=False)
 class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
@@ -185,18 +189,18 @@ class Tool(Generic[P, R]):
     signature: Signature
     risk: Risk = field(default=Risk.MEDIUM, converter=Risk, metadata=IN_MANIFEST)
     effects: frozenset[Effect] = field(default=(), converter=_effects, metadata=IN_MANIFEST)
-    composed_of: tuple[str, ...] = field(default=(), converter=tuple, metadata=IN_MANIFEST)
+    composed_of: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     single_confirmation: bool = field(default=False, metadata=IN_MANIFEST)
     transactional: bool = field(default=False, metadata=IN_MANIFEST)
     timeout_s: float | None = field(default=None, metadata=IN_MANIFEST)
     confirm: Callable[[Mapping[str, Any]], bool] | None = None
     only_reads: Callable[[Mapping[str, Any]], bool] | None = None
     examples: tuple[Mapping[str, Any], ...] = field(
-        default=(), converter=tuple, metadata=IN_MANIFEST
+        default=(), converter=_tuple, metadata=IN_MANIFEST
     )
     repeatable: bool = field(default=False, metadata=IN_MANIFEST)
     always_listed: bool = field(default=False, metadata=IN_MANIFEST)
-    commands: tuple[str, ...] = field(default=(), converter=tuple, metadata=IN_MANIFEST)
+    commands: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
     version: str = ""
@@ -336,10 +340,8 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     name = options.pop("name", "") or function.__name__
     description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or len(name) > MAX_NAME_CHARS:
-        raise PluginError(
-            function.__module__,
-            f"{name!r} is not a tool name; use lower-case letters, digits and _",
-        )
+        problem = f"{name!r} is not a tool name; use lower-case letters, digits and _"
+        raise PluginError(function.__module__, problem)
     return Tool(
         name=name, description=description, handler=function, signature=signature, **options
     )
