@@ -61,4 +61,4 @@ def test_a_broken_tool_is_left_alone_the_run_goes_on_and_the_figures_show_it(ins
 
     trace = installed.nanocoder("trace", "last", "--output", "json", cwd=tmp_path)
     stages = {one["stage"]: one["status"] for one in json.loads(trace.stdout)["stages"]}
-    assert (stages["policy"], stages["execution"]) == ("failed", "not reached")
+    assert (stages["policy"], stages["execution"]) == ("denied", "not reached")
