@@ -183,7 +183,7 @@ def test_an_interrupt_ends_calls_that_wait(tmp_path):
             if event.kind == "call.queued":
                 session.interrupt()
                 interrupted = time.monotonic()
-        assert time.monotonic() - interrupted < 20
+        assert time.monotonic() - interrupted < 1.5
         assert {one.error_class for one in session.messages[-1].results} == {"cancelled"}
 
 

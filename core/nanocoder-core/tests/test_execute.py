@@ -184,7 +184,7 @@ def test_a_handler_that_outstays_its_limit_is_left_behind_with_a_timeout(tmp_pat
     with opened(tmp_path, plugins={"tools": Tools(stuck)}) as (session, _):
         started = time.monotonic()
         result, events = called(session, "stuck", {})
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < 2
         released.set()
     assert (result.error_class, result.is_error) == ("timeout", True)
     assert "longer than 0.1 s" in result.output
@@ -244,7 +244,7 @@ def test_a_cancel_at_any_step_ends_the_call_at_once(tmp_path, step):
             kinds.append(event.kind)
             if event.kind == step:
                 cancel.set()
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 1.5
     assert kinds[-1] == "call.returned"
     assert result.error_class == ("" if quick else "cancelled")
 
@@ -263,7 +263,7 @@ def test_a_cancel_does_not_wait_for_a_deaf_handler(tmp_path):
     with opened(tmp_path, plugins={"tools": Tools(deaf)}) as (session, _):
         started = time.monotonic()
         result, _ = called(session, "deaf", {}, cancel=cancel)
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < 1.5
         released.set()
     assert result.error_class == "cancelled"
 
@@ -381,7 +381,7 @@ def test_an_interrupt_ends_a_parallel_turn_with_a_result_for_each_call(tmp_path)
         classes = [one.error_class for one in session.messages[-1].results]
         assert session.report.stop_reason == "interrupted"
     assert classes == ["cancelled", "cancelled"]
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 2.5
 
 
 # After the call

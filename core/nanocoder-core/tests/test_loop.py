@@ -243,7 +243,7 @@ def test_after_a_failed_run_the_session_goes_on(tmp_path):
 # Interrupts
 
 
-def test_an_interrupt_while_the_model_thinks_ends_the_run_at_once(tmp_path):
+def test_an_interrupt_while_the_model_thinks_ends_the_run_within_a_second(tmp_path):
     class Thinking(Scripted):
         def stream(self, request, cancel):
             cancel.wait(40)
@@ -254,7 +254,7 @@ def test_an_interrupt_while_the_model_thinks_ends_the_run_at_once(tmp_path):
         threading.Timer(0.1, session.interrupt).start()
         started = time.monotonic()
         events = list(session.run("go"))
-        assert time.monotonic() - started < 20  # seconds, as a busy machine may stop any thread
+        assert time.monotonic() - started < 1
     assert events[-1].data["stop_reason"] == "interrupted"
 
 

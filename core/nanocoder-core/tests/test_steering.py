@@ -99,7 +99,7 @@ def test_the_wall_clock_stops_a_running_call_and_its_result_is_kept(tmp_path, ho
     with limited(tmp_path, home, "max_seconds = 2", turns) as (session, _):
         began = time.monotonic()
         events = list(session.run("go"))
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 5
         report = session.report
         assert report.stop_reason is StopReason.BUDGET
         assert report.exit_code == 5

@@ -685,7 +685,7 @@ def test_a_file_of_fifty_gigabytes_is_refused_at_once(ground):
     assert refusal(workspace.read_bytes, "s") == "too_large"
     assert refusal(workspace.read_text, "s") == "too_large"
     assert refusal(workspace.write_text, "s", "x") == "too_large"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 

@@ -239,7 +239,7 @@ def test_pipes_and_sockets_are_refused_at_once(ground):
             assert refusal(workspace.read_bytes, name) == "not_a_regular_file"
             assert refusal(workspace.open, name) == "not_a_regular_file"
             assert refusal(workspace.write_text, name, "x") == "not_a_regular_file"
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 1
     assert [entry.kind for entry in workspace.scan() if entry.name == "pipe"] == ["other"]
 
 

@@ -96,7 +96,7 @@ def test_a_server_that_talks_on_after_the_end_does_not_hold_the_reader(serve, co
     next(batches)
     begin = time.monotonic()
     batches.close()
-    assert time.monotonic() - begin < 20  # the server goes on for 50 s
+    assert time.monotonic() - begin < 1  # the server goes on for 50 s
 
 
 # PROV-065
@@ -139,7 +139,7 @@ def test_headers_one_byte_at_a_time_are_given_up_at_the_header_time(serve, conne
     begin = time.monotonic()
     error = failure(connect(serve(Answer(drip, framing="nothing")), timeouts=SMALL))
     assert "did not begin to answer" in str(error)
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 2
 
 
 # PROV-015
@@ -175,7 +175,7 @@ def test_a_total_limit_ends_a_reply_that_would_go_on(serve, connect):
     begin = time.monotonic()
     error = failure(connect(server, timeouts=Timeouts(total_s=0.7)))
     assert "took longer than 0.7 s in all" in str(error)
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 2
 
 
 # PROV-013
@@ -239,7 +239,7 @@ def test_a_cancel_wakes_the_sending_of_a_large_request(connect):
         begin = time.monotonic()
         with pytest.raises(Cancelled):
             list(client.stream_events("/x", b"x" * 50_000_000, cancel))
-        assert time.monotonic() - begin < 20
+        assert time.monotonic() - begin < 2
         timer.join()
 
 
@@ -478,7 +478,7 @@ def test_tls_works_and_can_be_cancelled(tls_server, connect):
     begin = time.monotonic()
     with pytest.raises(Cancelled):
         next(batches)
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 1
 
 
 @pytest.mark.finding("R5")

@@ -220,7 +220,7 @@ def test_a_byte_now_and_then_does_not_move_the_deadline(server):
     error = refusal(f"{server.url}/a", seconds=0.5)
     assert error.error_class == "timeout"
     assert "0.5 s" in str(error)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 2
 
 
 def test_redirects_share_the_deadline(server):
@@ -231,7 +231,7 @@ def test_redirects_share_the_deadline(server):
     server.pages["/a"] = slow
     started = time.monotonic()
     assert refusal(f"{server.url}/a", seconds=0.7, redirects=50).error_class == "timeout"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 2
 
 
 def test_cancelling_ends_the_wait_at_once(server):
@@ -241,7 +241,7 @@ def test_cancelling_ends_the_wait_at_once(server):
     started = time.monotonic()
     with pytest.raises(Cancelled):
         ask(f"{server.url}/a", cancel=cancel)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 1.3
 
 
 def test_cancelling_ends_a_connect_that_hangs():
@@ -258,7 +258,7 @@ def test_cancelling_ends_a_connect_that_hangs():
             started = time.monotonic()
             with pytest.raises(Cancelled):
                 ask(f"http://127.0.0.1:{listener.getsockname()[1]}/", cancel=cancel)
-            assert time.monotonic() - started < 10
+            assert time.monotonic() - started < 1.3
         finally:
             for filler in fillers:
                 filler.close()

@@ -432,7 +432,7 @@ def test_a_request_may_set_its_own_limit_and_temperature(play):
     assert provider.profile == "small"
 
 
-def test_a_cancel_ends_a_silent_reply_at_once(play):
+def test_a_cancel_ends_a_silent_reply_within_a_second(play):
     provider, _ = play(Answer([data(START), FOREVER]))
     cancel = Cancel()
     timer = threading.Timer(0.2, cancel.set)
@@ -440,7 +440,7 @@ def test_a_cancel_ends_a_silent_reply_at_once(play):
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         reply(provider, cancel=cancel)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 1.2
     timer.join()
 
 

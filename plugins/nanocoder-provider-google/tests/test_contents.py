@@ -247,7 +247,7 @@ def test_an_error_inside_the_stream_is_a_failure(play):
     assert failure(provider).kind == "overloaded"
 
 
-def test_a_cancel_ends_a_silent_reply_at_once(play):
+def test_a_cancel_ends_a_silent_reply_within_a_second(play):
     provider, _ = play(Answer([data(chunk({"text": "a"})), FOREVER]))
     cancel = Cancel()
     timer = threading.Timer(0.2, cancel.set)
@@ -255,7 +255,7 @@ def test_a_cancel_ends_a_silent_reply_at_once(play):
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         reply(provider, cancel=cancel)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 1.2
     timer.join()
 
 

@@ -233,7 +233,7 @@ def test_the_reading_of_a_long_prompt_is_told_as_it_goes_and_can_be_stopped_in_i
     cancel.set()
     with pytest.raises(Cancelled):
         next(stream)
-    assert time.monotonic() - stopped < 5
+    assert time.monotonic() - stopped < 1
     assert all(re.fullmatch(r"reading the prompt, \d+ %", text) for text in notices)
 
     # Another prompt: the engine may have read more of the first one, and does not read that again.
@@ -264,7 +264,7 @@ def test_cancelling_returns_before_the_prompt_is_read_or_answered(model, prompt)
         for _ in model.stream(Request("m", SYSTEM, [Message("user", prompt)]), cancel):
             pass
 
-    assert time.monotonic() - at[0] < 5
+    assert time.monotonic() - at[0] < 1
 
 
 def test_a_request_is_refused_by_the_engines_own_count_and_a_result_is_cut_by_it():

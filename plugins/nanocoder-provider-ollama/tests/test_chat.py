@@ -231,7 +231,7 @@ def test_a_reply_without_its_end_is_an_error_that_keeps_the_last_words(play, ans
     assert "Hel" in str(failure(provider))
 
 
-def test_a_cancel_ends_a_silent_reply_at_once(play):
+def test_a_cancel_ends_a_silent_reply_within_a_second(play):
     provider, _ = play(SHOW, Answer([json.dumps(line("a")).encode() + b"\n", FOREVER]))
     cancel = Cancel()
     timer = threading.Timer(0.2, cancel.set)
@@ -239,7 +239,7 @@ def test_a_cancel_ends_a_silent_reply_at_once(play):
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         reply(provider, cancel=cancel)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 1.2
     timer.join()
 
 

@@ -478,7 +478,7 @@ def test_a_context_overflow_is_known_as_such(play):
     assert len(server.seen) == 1
 
 
-def test_a_cancel_ends_a_silent_reply_at_once(play):
+def test_a_cancel_ends_a_silent_reply_within_a_second(play):
     provider, _ = play(Answer([data(chunk(content="x")), FOREVER]))
     cancel = Cancel()
     timer = threading.Timer(0.2, cancel.set)
@@ -486,7 +486,7 @@ def test_a_cancel_ends_a_silent_reply_at_once(play):
     begin = time.monotonic()
     with pytest.raises(Cancelled):
         reply(provider, cancel=cancel)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 1.2
     timer.join()
 
 

@@ -211,7 +211,7 @@ def test_a_long_output_gets_its_share_and_the_others_stay_whole(run):
     assert result.output.endswith("[2] echo: ok\nshort")
 
 
-def test_an_interrupt_ends_all_of_it_at_once(tmp_path):
+def test_an_interrupt_ends_all_of_it_within_a_second(tmp_path):
     from nanocoder import Cancel
 
     others = SimpleNamespace(nanocoder_tools=hookimpl(lambda: OTHERS))
@@ -223,7 +223,7 @@ def test_an_interrupt_ends_all_of_it_at_once(tmp_path):
         tool_calls = [{"tool": "wait_for_cancel", "parameters": {}}] * 3
         result, _ = called(session, "batch", {"tool_calls": tool_calls}, cancel=cancel)
     assert result.error_class == "cancelled"
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -190,13 +190,13 @@ def test_the_ninth_is_not_run(run):
     assert not result.is_error
 
 
-def test_an_interrupt_ends_it_at_once(run):
+def test_an_interrupt_ends_it_within_a_second(run):
     cancel = Cancel()
     threading.Timer(0.5, cancel.set).start()
     started = time.monotonic()
     result, _ = run({"text": "late", "delay_s": 40}, cancel=cancel)
     assert result.error_class == "cancelled"
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 3
 
 
 def test_a_model_that_fails_is_an_error_of_the_task(run):

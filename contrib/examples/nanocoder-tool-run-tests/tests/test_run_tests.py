@@ -85,7 +85,7 @@ def test_a_cancel_ends_the_program_and_its_children(ctx, workspace, program):
     started = time.monotonic()
     with pytest.raises(Cancelled):
         run_tests(ctx)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 1.5
     time.sleep(2.5)
     assert not (workspace.root / "late").exists()
 
