@@ -3,27 +3,23 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from nanocoder_config import cache_dir, refusal
+from nanocoder_config import cache_dir, own_folders, refusal
 from nanocoder_console import CleanedStream, answers, complain
 
 from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION
-
-if TYPE_CHECKING:
-    from nanocoder.cli.host import Host
 
 BROKEN = 1
 NO_OUTPUT = 2
 INTERRUPTED = 130
 MACHINE_FORMS = ("json", "jsonl")
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
-END_OF_SOURCES = "="
-"""The line between the sources of a text and the text."""
+HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json")
 NEW_OBJECTS = 5_000
 """How many objects more than before start the collector. Imports make many and drop few."""
 
@@ -148,8 +144,8 @@ def print_help() -> int:
     Listing the commands of plugins takes the configuration and the manifest, which cost more than
     the rest of a help.
     """
-    file, state = _help_file(), _help_state()
-    sys.stdout.write((_kept_help(file, state) if file else "") or _new_help(file, state))
+    file = _help_file()
+    sys.stdout.write((_kept_help(file) if file else "") or _new_help(file))
     return 0
 
 
@@ -161,59 +157,42 @@ def _help_file() -> Path | None:
         return None
 
 
+def _kept_help(file: Path) -> str:
+    """Return the kept text, or nothing where something that it depends on is different by now."""
+    try:
+        state, _, text = file.read_text(encoding="utf-8").partition("\n")
+    except (OSError, ValueError):
+        return ""
+    return text if state == _help_state() else ""
+
+
+def _new_help(file: Path | None) -> str:
+    """Make the text and keep it."""
+    from nanocoder.cli.commands import build
+    from nanocoder.cli.host import Host
+
+    commands, problem = Host().commands()
+    text = build(commands).format_help()
+    if file is not None and problem is None:
+        from nanocoder_files import replace_file
+
+        with suppress(OSError):
+            replace_file(file, f"{_help_state()}\n{text}".encode())
+    return text
+
+
 def _help_state() -> str:
-    """Return, on one line, what a text depends on besides files."""
+    """Return, on one line, what the text depends on.
+
+    These are the variables and the terminal, the folders with what is installed, and the files that
+    say which of it counts. The manifest among them is written anew when a plugin was edited.
+    """
     size = ""
     with suppress(OSError, ValueError, AttributeError):
         size = str(os.get_terminal_size(sys.__stdout__.fileno()))  # type: ignore[union-attr]
     names = sorted(name for name in os.environ if name.startswith(("NANOCODER_", "XDG_")))
     variables = [(name, os.environ.get(name)) for name in (*HELP_VARIABLES, *names)]
-    return repr((VERSION, sys.version, sys.prefix, os.getcwd(), size, variables))
-
-
-def _kept_help(file: Path, state: str) -> str:
-    """Return the kept text, or nothing where one of its sources is another by now."""
-    try:
-        head, _, text = file.read_text(encoding="utf-8").partition(f"\n{END_OF_SOURCES}\n")
-        first, *stamps = head.split("\n")
-    except (OSError, ValueError):
-        return ""
-    is_current = first == state and all(line == _stamp(line[21:]) for line in stamps)
-    return text if is_current else ""
-
-
-def _stamp(path: str) -> str:
-    mtime = 0
-    with suppress(OSError, ValueError):
-        mtime = os.stat(path).st_mtime_ns
-    return f"{mtime:20} {path}"
-
-
-def _new_help(file: Path | None, state: str) -> str:
-    """Make the text and keep it."""
-    from nanocoder.cli.commands import build
-    from nanocoder.cli.host import Host
-
-    host = Host()
-    commands, problem = host.commands()
-    text = build(commands).format_help()
-    if file is not None and problem is None:
-        from nanocoder_files import replace_file
-
-        stamps = map(_stamp, _help_sources(host, file.with_name("plugins.json")))
-        with suppress(OSError):
-            replace_file(file, "\n".join([state, *stamps, END_OF_SOURCES, text]).encode())
-    return text
-
-
-def _help_sources(host: "Host", manifest: Path) -> Iterator[str]:
-    """Yield the files and folders that decide which commands there are."""
-    from nanocoder_config import project_file, user_config_dir
-    from nanocoder_discovery import site_paths
-
-    yield from site_paths()
-    settings = user_config_dir()
-    files = (manifest, settings / "config.toml", settings / "plugins.lock", project_file(host.cwd))
-    yield from map(str, files)
-    for entry in host.plugins.entries.values():
-        yield from (path for path, _ in entry.description.get("files", ()))
+    own = (folder / name for folder in own_folders() for name in HELP_FILES)
+    paths = [*sys.path, *map(str, own), os.path.abspath(".nanocoder/config.toml")]
+    times = [(path, os.stat(path).st_mtime_ns) for path in paths if os.path.exists(path)]
+    return repr((VERSION, sys.version, sys.prefix, os.getcwd(), size, variables, times))
