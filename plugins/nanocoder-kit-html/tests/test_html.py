@@ -40,6 +40,19 @@ def test_code_of_a_known_language_has_colours_and_the_same_text():
     assert code_html("<x>", "klingon") == "&lt;x&gt;"
 
 
+@pytest.mark.parametrize(
+    ("language", "unit"), [("css", '\\"'), ("java", "a "), ("html", "<!--"), ("cpp", 'R"(')]
+)
+def test_code_made_to_keep_a_lexer_busy_keeps_its_text_and_loses_colours(language, unit):
+    code = "\n".join([(unit * 400)[:400]] * 500)
+    answer = f"```{language}\n{code}\n```\n" * 4
+    for html in (code_html(code, language), markdown_html(answer)):
+        assert text_of(html).startswith(text_html(code))
+    lines = "\n".join(f"+{line}" for line in code.split("\n"))
+    assert text_of(diff_html(f"+++ b/x.{language}\n{lines}")).endswith(text_html(code[-400:]))
+
+
+
 @pytest.mark.parametrize("language", ["bash", "python", "yaml", "html", "rust", "sql"])
 def test_a_language_is_found_by_its_name_as_by_the_end_of_a_file(language):
     assert text_of(code_html("if x 'y' 1", language)) == "if x &#x27;y&#x27; 1"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from html import escape
 from pathlib import PurePosixPath
+from time import monotonic
 from typing import Any, Final
 
 from nanocoder import for_terminal
@@ -31,7 +32,8 @@ LANGUAGES: Final = {
 """The lexers that are used, each with the names and the ends of file names it is known by."""
 MAX_LINE: Final = 400
 MAX_LINES: Final = 2_000
-"""A lexer is made of regular expressions, which may take very long for what is never read."""
+COLOUR_S: Final = 1.0
+"""What bounds the work of a lexer: text can be made so that its expressions take minutes."""
 DIFF_LINES: Final = {"+++": "file", "---": "file", "@@": "hunk", "+": "add", "-": "del"}
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
 GROUPS: Final = ("k", "s", "c", "m")
@@ -43,13 +45,16 @@ _NAMES: Final = {name: lexer for lexer, names in LANGUAGES.items() for name in n
 Colour = Callable[[str], str]
 
 
-def code_html(code: str, language: str) -> str:
-    """Return *code* with the colours of its *language*; without a known one, as escaped text."""
+def code_html(code: str, language: str, until: float | None = None) -> str:
+    """Return *code* with the colours of its *language*; without a known one, as escaped text.
+
+    *until* is the monotonic time at which colouring ends, for several codes on one page.
+    """
     lexer = _lexer(language.casefold())
     lines = code.split("\n")
     if lexer is None or len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE:
         return text_html(code)
-    return _coloured(code, lexer)
+    return _coloured(code, lexer, monotonic() + COLOUR_S if until is None else until)
 
 
 def is_diff(text: str) -> bool:
@@ -73,10 +78,11 @@ def preview_html(text: str, path: str = "") -> str:
 
 def _diff_lines(lines: list[str]) -> Iterator[str]:
     colour: Colour = text_html
+    until = monotonic() + COLOUR_S
     for line in lines:
         kind = next((name for start, name in DIFF_LINES.items() if line.startswith(start)), "")
         if kind == "file":
-            colour = _colour_for(line, len(lines))
+            colour = _colour_for(line, len(lines), until)
             yield f'<span class="file">{text_html(line)}</span>'
         elif kind == "hunk":
             yield f'<span class="hunk">{text_html(line)}</span>'
@@ -85,24 +91,29 @@ def _diff_lines(lines: list[str]) -> Iterator[str]:
             yield f"<span{attribute}>{text_html(line[:1])}{colour(line[1:])}</span>"
 
 
-def _colour_for(header: str, count: int) -> Colour:
+def _colour_for(header: str, count: int, until: float) -> Colour:
     """Return what colours the lines below the *header* of a file."""
     path = PurePosixPath(header.partition("\t")[0])
     lexer = _lexer(path.suffix.removeprefix(".").casefold())
     if lexer is None or count > MAX_LINES:
         return text_html
-    return lambda line: _coloured(line, lexer) if len(line) <= MAX_LINE else text_html(line)
+    return lambda line: _coloured(line, lexer, until) if len(line) <= MAX_LINE else text_html(line)
 
 
-def _coloured(code: str, lexer: Any) -> str:
+def _coloured(code: str, lexer: Any, until: float) -> str:
+    """Return *code* with colours as far as the time *until* suffices, and the rest without."""
     from pygments.token import STANDARD_TYPES  # pages without code do not need it
 
+    text, end = for_terminal(code), 0
     parts = []
-    for kind, value in lexer.get_tokens(for_terminal(code)):
+    for kind, value in lexer.get_tokens(text):
+        if monotonic() > until:
+            return "".join([*parts, escape(text[end:])])
+        end += len(value)
         name = STANDARD_TYPES.get(kind, "")
         is_coloured = name.startswith(GROUPS) or name in NAMES
-        text = escape(value)
-        parts.append(f'<span class="t-{name}">{text}</span>' if is_coloured else text)
+        part = escape(value)
+        parts.append(f'<span class="t-{name}">{part}</span>' if is_coloured else part)
     return "".join(parts)
 
 

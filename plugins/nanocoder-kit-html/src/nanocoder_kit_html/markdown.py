@@ -2,26 +2,31 @@
 
 from functools import cache
 from html import escape
+from time import monotonic
 from typing import Any, Final
 
 from nanocoder import for_terminal
 
-from nanocoder_kit_html.code import code_html
+from nanocoder_kit_html.code import COLOUR_S, code_html
 
 LINKS: Final = ("http://", "https://", "mailto:")
 
 
 def markdown_html(text: str) -> str:
     """Return Markdown as HTML: a picture becomes its text, and few kinds of links are links."""
+    parser, until = _renderer(), monotonic() + COLOUR_S
+    options = type(parser.options)(parser.options)
+    options["highlight"] = lambda code, language, _more: code_html(code, language, until)
+    html = parser.renderer.render(parser.parse(for_terminal(text)), options, {})
     # Entities of Markdown can name what was no character of the text.
-    return for_terminal(str(_renderer().render(for_terminal(text))))
+    return for_terminal(str(html))
 
 
 @cache
 def _renderer() -> Any:
     from nanocoder_kit_markdown import answer_parser  # what shows no answer does not need it
 
-    renderer = answer_parser(highlight=lambda code, language, _more: code_html(code, language))
+    renderer = answer_parser()
     renderer.validateLink = lambda url: url.strip().casefold().startswith(LINKS)  # type: ignore[method-assign]
     renderer.add_render_rule("image", _image)
     renderer.add_render_rule("link_open", _link)
