@@ -17,12 +17,29 @@ PROFILE: Final = Argument(
     "--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"
 )
 SETTINGS: Final = (PROFILE, *OUTPUT, DIRECTORY)
+EXPLAIN: Final = (
+    Argument("tool", "the tool's name", completes="tools"),
+    Argument("arguments", "its arguments as JSON", count="?", default="{}"),
+    Argument("--model", "the model, as provider/model", metavar="P/M", completes="models"),
+    Argument(
+        "--mode",
+        "how much nanocoder may do without asking",
+        choices=("plan", "ask", "edits", "auto"),
+    ),
+    PROFILE,
+    DIRECTORY,
+    Argument("--agent", "as a sub-agent with this profile", metavar="NAME", default=""),
+    OUTPUT[0],
+)
 
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the actions of the group."""
     return [
+        Command(
+            "policy explain", "show the verdict on a call and its rule", _lazy("explain"), EXPLAIN
+        ),
         _command(
             "test",
             "judge the calls in a file and compare with the verdicts it expects",

@@ -23,7 +23,6 @@ from nanocoder import (
     key_source,
     misspelt,
     open_provider,
-    print_checks,
     refuse_unknown_price,
     remarks,
     state_dir,
@@ -39,6 +38,9 @@ from nanocoder_command_setup.trust import plugin_reviews
 Check = tuple[str, str, str]
 """As the core has it: what was looked at, its status, and what a person should know."""
 
+COLUMNS: Final = ("check", "status", "detail")
+PLUGIN: Final = "plugin "
+"""How the name of a check of one plugin begins."""
 _IN_FILE: Final = re.compile(r"[^\n]*?\.toml:\d+( \(managed\))?: ")
 """How a problem begins that is in a file of the configuration."""
 _OF_PLUGIN: Final = re.compile(r"^plugin '[^']*': ")
@@ -48,7 +50,31 @@ def run(arguments: Namespace, host: Host) -> int:
     """Print the checks and return 1 when one of them failed. A missing model is no failure."""
     redactor = Redactor()
     checks = [(what, status, redactor.redact(detail)) for what, status, detail in _checks(host)]
-    return print_checks(checks, arguments.output, print_table)
+    return print_checks(host, checks, arguments.output)
+
+
+def print_checks(host: Host, checks: Sequence[Check], form: str) -> int:
+    """Print *checks* as a table, or as JSON where *form* says so; returns the exit code."""
+    states = {status for _, status, _ in checks}
+    if form == "json":
+        rows = [dict(zip(COLUMNS, check, strict=True)) for check in checks]
+        host.print_json({"ok": "wrong" not in states, "checks": rows})
+    else:
+        print_table(COLUMNS, list(_folded(checks)))
+        host.print_line()
+        ending = "Nothing is wrong; see the notes above." if "note" in states else "All is well."
+        host.print_line("Something is wrong, see above." if "wrong" in states else ending)
+    return 1 if "wrong" in states else 0
+
+
+def _folded(checks: Sequence[Check]) -> Iterator[Check]:
+    """Put the plugins that nothing is wrong with into one row; there may be dozens."""
+    sound = [check for check in checks if check[0].startswith(PLUGIN) and check[1] == "ok"]
+    for check in checks:
+        if check not in sound:
+            yield check
+        elif check is sound[0]:
+            yield "plugins", "ok", f"{len(sound)} loaded; `nanocoder plugins list` names them"
 
 
 def _checks(host: Host) -> list[Check]:

@@ -128,7 +128,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
-SHORT: Final = frozenset(("doctor", "config show"))
+SHORT: Final = frozenset(("doctor", "config show", "policy explain"))
 """The commands of which the core has a short form, for when no plugin that works has a full one.
 
 Both take the same arguments.

@@ -5,7 +5,7 @@ A plugin that offers a fuller `doctor` adds its own checks to `core_checks`.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from nanocoder_console import print_json, print_line, print_table
 
@@ -14,43 +14,24 @@ from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.session.installed import misspelt
 from nanocoder.version import VERSION
 
-PLUGIN = "plugin "
 NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual ones"
-PrintTable = Callable[[Sequence[str], Sequence[Sequence[str]]], None]
+COLUMNS = ("check", "status", "detail")
 Check = tuple[str, str, str]
 """What was looked at, its status ("ok", "note" or "wrong"), and what a person should know."""
 
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
     """Print the core's own checks and return 1 when one of them failed."""
-    checks = list(core_checks(host))
     clean = getattr(sys.stderr, "clean", str)  # it is as good for standard output
-    checks = [(*check[:2], clean(check[2])) for check in checks]
-    return print_checks(checks, arguments.output)
-
-
-def print_checks(checks: Sequence[Check], form: str, print_table: PrintTable = print_table) -> int:
-    """Print *checks* as a table, or as JSON where *form* says so; returns the exit code."""
-    states = {status for _, status, _ in checks}
-    if form == "json":
-        rows = [dict(zip(("check", "status", "detail"), check, strict=True)) for check in checks]
-        print_json({"ok": "wrong" not in states, "checks": rows})
+    checks = [(*check[:2], clean(check[2])) for check in core_checks(host)]
+    is_ok = all(status != "wrong" for _, status, _ in checks)
+    if arguments.output == "json":
+        rows = [dict(zip(COLUMNS, check, strict=True)) for check in checks]
+        print_json({"ok": is_ok, "checks": rows})
     else:
-        print_table(("check", "status", "detail"), list(_folded(checks)))
-        print_line()
-        ending = "Nothing is wrong; see the notes above." if "note" in states else "All is well."
-        print_line("Something is wrong, see above." if "wrong" in states else ending)
-    return 1 if "wrong" in states else 0
-
-
-def _folded(checks: Sequence[Check]) -> Iterator[Check]:
-    """Put the plugins that nothing is wrong with into one row; there may be dozens."""
-    sound = [check for check in checks if check[0].startswith(PLUGIN) and check[1] == "ok"]
-    for check in checks:
-        if check not in sound:
-            yield check
-        elif check is sound[0]:
-            yield "plugins", "ok", f"{len(sound)} loaded; `nanocoder plugins list` names them"
+        print_table(COLUMNS, checks)
+        print_line("\nAll is well." if is_ok else "\nSomething is wrong, see above.")
+    return 0 if is_ok else 1
 
 
 def core_checks(host: Host) -> Iterator[Check]:
@@ -84,7 +65,7 @@ def _plugin_checks(host: Host) -> Iterator[Check]:
         problem = plugins.set_aside.get(name) or _loading_problem(host, name)
         version = plugins.entries[name].version if name in plugins.entries else ""
         way = f"; without it: nanocoder plugins remove {name}" if name in plugins.set_aside else ""
-        yield f"{PLUGIN}{name}", "wrong" if problem else "ok", f"{problem}{way}" or version
+        yield f"plugin {name}", "wrong" if problem else "ok", f"{problem}{way}" or version
     tools = plugins.tools()
     for report in plugins.reports:
         yield "plugins", "wrong", str(report)

@@ -26,7 +26,7 @@ from nanocoder.session.report import Report
 from nanocoder.session.session import Session
 from nanocoder.tools.outcome import verdict_data
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.values import Event, ToolCall, Verdict
+from nanocoder.values import Event, ToolCall
 from nanocoder.version import VERSION
 
 MACHINE_FORMS = ("json", "jsonl")
@@ -139,27 +139,17 @@ def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo)
 
 
 class AnswerOnly:
-    """The answer on stdout as it comes, where no plugin has a screen for text."""
-
-    _ends_open = False
+    """The answer on stdout, where no plugin has a screen for text."""
 
     def show(self, event: Event) -> None:
-        """Write text, made safe for a terminal, and beside it what a person should know."""
-        if event.kind == "text":
-            sys.stdout.write(for_terminal(event.data["text"]))
-            # A pipe would get the answer in blocks: a person waits for each word.
-            sys.stdout.flush()
-            self._ends_open = not event.data["text"].endswith("\n")
-        elif event.kind == "request.finished":
-            self.close()
+        """Print each reply when it is complete, and at once what a person should know."""
+        if event.data.get("role") == "assistant" and event.data.get("text"):
+            print_line(event.data["text"])
         elif event.kind == "notice":
             complain(event.data["text"])
 
     def close(self) -> None:
-        """End the last line."""
-        if self._ends_open:
-            print_line()
-        self._ends_open = False
+        """Do nothing: all is printed."""
 
 
 def call(arguments: argparse.Namespace, host: Host) -> int:
@@ -182,42 +172,19 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
 
 
 def explain(arguments: argparse.Namespace, host: Host) -> int:
-    """Judge the call as a session would, without running it."""
+    """Judge the call as a session would, without running it; a plugin shows each vote."""
     values = _parsed(arguments.arguments)
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
-        explained = ToolCall("explained", tool.name, values)
-        info = evolve(session.info, agent=arguments.agent)
-        judged, verdict, votes, rewritten_by = session.approvals.judge(explained, tool, info)
-        rows = [_verdict_row(host, each) for each in votes]
-    changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
+        call, info = ToolCall("explained", tool.name, values), session.info
+        judgement = session.approvals.judge(call, tool, evolve(info, agent=arguments.agent))
+    data = {"tool": tool.name, **verdict_data(judgement.verdict)}
     if arguments.output == "json":
-        print_json({"tool": tool.name, **changed, **_verdict_row(host, verdict), "verdicts": rows})
-        return 0
-    print_line(f"{verdict.decision}: {verdict.reason}")
-    if rewritten_by:
-        print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
-    if verdict.sandbox:
-        print_line("only in a sandbox")
-    if verdict.persons > 1:
-        print_line(f"by {verdict.persons} different people")
-    head = ["plugin", "version", "decision", "rule", "source", "layer", "reason"]
-    if all(row["reason"] in verdict.reason for row in rows):
-        head.pop()  # they stand above
-    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in head] for row in rows]
-    print_table(head, cells)
+        print_json(data)
+    else:
+        print_table(("", "verdict"), [*data.items()])
     return 0
-
-
-def _verdict_row(host: Host, verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict with its plugin's version, and the file, line and layer of its rule."""
-    entry = host.plugins.entries.get(verdict.plugin)
-    is_setting = verdict.source.startswith("plugins.")
-    where = host.config.where(verdict.source, host.settings_classes()) if is_setting else None
-    layer = getattr(verdict.source, "layer", "")  # a policy may know it of a rule
-    place = {"source": str(where), "layer": where.layer} if where else {"layer": layer}
-    return {**verdict_data(verdict), "version": entry.version if entry else VERSION, **place}
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:

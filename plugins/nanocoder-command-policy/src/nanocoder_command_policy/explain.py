@@ -1,0 +1,70 @@
+"""`nanocoder policy explain`: the verdict on a call, and what each policy has to say of it."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+from nanocoder import BadArguments, Host, ToolCall, UsageError, Verdict, __version__, parse_json
+
+AN_OBJECT = """a JSON object, as in '{"path": "a.py"}'"""
+SHOWN = ("decision", "reason", "rule", "source", "plugin")
+
+
+def run(arguments: Namespace, host: Host) -> int:
+    """Judge the call as a session would, without running it."""
+    values = _parsed(arguments.arguments)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        call = ToolCall("explained", tool.name, values)
+        info = evolve(session.info, agent=arguments.agent)
+        judged, verdict, votes, rewritten_by = session.approvals.judge(call, tool, info)
+        rows = [_row(host, each) for each in votes]
+    changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
+    if arguments.output == "json":
+        host.print_json({"tool": tool.name, **changed, **_row(host, verdict), "verdicts": rows})
+        return 0
+    host.print_line(f"{verdict.decision}: {verdict.reason}")
+    if rewritten_by:
+        host.print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
+    if verdict.sandbox:
+        host.print_line("only in a sandbox")
+    if verdict.persons > 1:
+        host.print_line(f"by {verdict.persons} different people")
+    _print_votes(host, verdict, rows)
+    return 0
+
+
+def _print_votes(host: Host, verdict: Verdict, rows: list[dict[str, Any]]) -> None:
+    head = ["plugin", "version", "decision", "rule", "source", "layer", "reason"]
+    if all(row["reason"] in verdict.reason for row in rows):
+        head.pop()  # they stand above
+    cells = [[row[name] or ("core" if name == "plugin" else "-") for name in head] for row in rows]
+    host.print_table(head, cells)
+
+
+def _row(host: Host, verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its plugin's version, and the file, line and layer of its rule."""
+    entry = host.plugins.entries.get(verdict.plugin)
+    is_setting = verdict.source.startswith("plugins.")
+    where = host.config.where(verdict.source, host.settings_classes()) if is_setting else None
+    layer = getattr(verdict.source, "layer", "")  # a policy may know it of a rule
+    place: Mapping[str, str] = {"layer": layer}
+    if where is not None:
+        place = {"source": str(where), "layer": where.layer}
+    facts = {name: str(getattr(verdict, name)) for name in SHOWN}
+    duties = {"sandbox": verdict.sandbox, "persons": verdict.persons}
+    return {**facts, **duties, "version": entry.version if entry else __version__, **place}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Read the JSON object of arguments; raises UsageError."""
+    try:
+        values = parse_json(text) if text.strip() else {}
+    except BadArguments as error:
+        problem = str(error).removeprefix("invalid JSON: ")
+        raise UsageError(f"the arguments are not JSON: {problem}; write {AN_OBJECT}") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"the arguments must be {AN_OBJECT}, not {text!r:.80}")
+    return values
