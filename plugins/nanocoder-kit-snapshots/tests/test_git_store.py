@@ -1,6 +1,7 @@
 """The repository of contents: any path and any bytes come back, sessions go one by one."""
 
 import json
+import subprocess
 
 import pytest
 from nanocoder_kit_snapshots import (
@@ -11,6 +12,7 @@ from nanocoder_kit_snapshots import (
     blob_of,
     read_entries,
 )
+from nanocoder_kit_snapshots.git_store import FEW
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,61 @@ def test_a_session_that_goes_takes_its_contents_along_and_leaves_those_of_others
     store.forget("s2")
     with pytest.raises(SnapshotError, match="no longer kept"):
         store.read(blob_of(b"shared"))
+
+
+def git(store, *words):
+    command = ["git", "--git-dir", str(store.folder / "contents.git"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+def test_what_is_written_without_git_is_sound_and_stays_when_git_collects_garbage(tmp_path):
+    store = GitStore(tmp_path, tmp_path / "work")
+    store.open("s1")
+    many = [(f"{number}", b"%d" % number) for number in range(FEW)]
+    for contents in ([("a", b"first")], many, [("a", b"second"), ("1", None)]):
+        store.keep("s1", contents)
+        checked = git(store, "fsck", "--strict", "--full")
+        assert not checked.stdout
+        assert {line.split()[0] for line in checked.stderr.splitlines()} <= {"notice:"}
+        git(store, "gc", "--prune=now", "--quiet")
+    assert store.open("s2", "s1")
+    store.forget("s1")
+    for content in (b"first", b"7", b"second"):
+        assert store.read(blob_of(content)) == content
+
+
+def test_a_few_contents_need_no_process(tmp_path, monkeypatch):
+    store = GitStore(tmp_path, tmp_path / "work")
+    store.open("s1")
+    monkeypatch.setattr(subprocess, "Popen", None)
+    store.keep("s1", [("a", b"1"), ("b", b"2")])
+    store.keep("s1", [("a", None)])
+    monkeypatch.undo()
+    assert store.read(blob_of(b"2")) == b"2"
+
+
+def test_a_writer_that_was_killed_does_not_stop_the_next_one(tmp_path):
+    store = GitStore(tmp_path, tmp_path / "work")
+    store.open("s1")
+    repository = store.folder / "contents.git"
+    (repository / "objects" / f"tmp_obj_{blob_of(b'1')}").write_bytes(b"torn and longer than it is")
+    (repository / "tmp_ref").write_bytes(b"torn and longer than a name of a commit, which has 40")
+    store.keep("s1", [("a", b"1")])
+    assert GitStore(tmp_path, tmp_path / "work").open("s1")
+    assert store.read(blob_of(b"1")) == b"1"
+
+
+def test_a_session_whose_snapshots_were_removed_meanwhile_says_so(tmp_path):
+    store = GitStore(tmp_path, tmp_path / "work")
+    for session in ("s1", "s2"):
+        store.open(session)
+        store.keep(session, [("a", session.encode())])
+    GitStore(tmp_path, tmp_path / "work").forget("s1")
+    with pytest.raises(SnapshotError, match="were removed meanwhile"):
+        store.keep("s1", [("a", b"2")])
+    GitStore(tmp_path, tmp_path / "work").forget("s2")
+    with pytest.raises(SnapshotError):
+        store.keep("s2", [("a", b"2")])
 
 
 def test_beyond_the_limit_the_oldest_sessions_go(tmp_path):

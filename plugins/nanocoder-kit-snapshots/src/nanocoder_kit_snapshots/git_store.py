@@ -1,22 +1,25 @@
 """A private git repository, outside of every workspace, with the contents of one workspace's files.
 
-The repository is bare and git never sees the workspace: contents reach it by a pipe. So no
-attributes, filters, hooks, settings or links of a project have any effect.
+The repository is bare and git never sees the workspace: contents are written for it, or reach it
+by a pipe. So no attributes, filters, hooks, settings or links of a project have any effect.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from hashlib import sha1, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self
 
 from nanocoder import PersonError, unescape_path
 from nanocoder_files import holding, private_directory
 from nanocoder_kit_process import environment, find_program, without_workspace
+
+from nanocoder_kit_snapshots.objects import has_object, head_of, name_of, set_head, write_commit
 
 SETTINGS: Final = {
     "core.compression": "1",
@@ -33,11 +36,14 @@ VARIABLES: Final = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_DEFAULT_HASH": "sha1",
+    "GIT_DEFAULT_REF_FORMAT": "files",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
 SESSIONS: Final = "sessions"
 LIMIT_S: Final = 30.0
+FEW: Final = 100
+"""Fewer contents are written without git, which would not pack them either."""
 SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BLOB: Final = re.compile(r"[0-9a-f]{40}")
 
@@ -51,7 +57,7 @@ class SnapshotError(PersonError):
 
 def blob_of(data: bytes) -> str:
     """Return the name that git gives to the content *data*."""
-    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return name_of("blob", data)
 
 
 class GitStore:
@@ -83,27 +89,28 @@ class GitStore:
         The repository is made if there is none.
         """
         with self._locked():
+            self._find_git()  # an undo needs it, so a person reads now that it is missing
             if not (self._repository / "HEAD").exists():
                 self._git("init", "--bare", "--quiet", "--template=", str(self._repository))
             if not self._has(session):
                 if not self._has(earlier):
                     return False
-                self._git("update-ref", _reference(session), _reference(earlier))
+                self._set_head(session, head_of(self._repository, _reference(earlier)))
             self._begun.add(session)
             return True
 
     def keep(self, session: str, contents: Sequence[Content]) -> None:
-        """Add a snapshot of *session*: its last one, with *contents* in place of the earlier."""
+        """Keep *contents* for *session*, besides the earlier ones.
+
+        A few are kept without their paths: `read` asks by the name of a content alone.
+        """
+        _reference(session)
         with self._locked():
-            reference = _reference(session)
-            head = f"commit {reference}\ncommitter nanocoder <> now\ndata 0\n"
-            parent = f"from {reference}^0\n" if session in self._begun else ""
-            # A folder may have taken the place of a file, so what is gone goes first.
-            ordered = sorted(contents, key=lambda content: content[1] is not None)
-            entries = (piece for path, data in ordered for piece in _entry(path, data))
-            pieces = [f"{head}{parent}".encode(), *entries, b"done\n"]
-            words = ("fast-import", "--quiet", "--force", "--done", "--date-format=now")
-            self._git(*words, pieces=pieces)
+            new = [data for _, data in contents if data is not None]
+            if len(new) < FEW:
+                self._keep_few(session, new)
+            else:
+                self._keep_many(session, contents)
             self._begun.add(session)
 
     def read(self, blob: str) -> bytes:
@@ -125,6 +132,8 @@ class GitStore:
         It ends as soon as the repository has at most *most_bytes*.
         """
         with self._locked():
+            if self._size() <= most_bytes:
+                return
             for session in self._sessions():
                 if self._size() <= most_bytes:
                     return
@@ -142,6 +151,33 @@ class GitStore:
             raise SnapshotError(f"{self.folder}: {error.strerror}") from error
         return holding(self.folder / "lock")
 
+    def _keep_few(self, session: str, contents: Sequence[bytes]) -> None:
+        parent = head_of(self._repository, _reference(session)) if session in self._begun else ""
+        if session in self._begun and not parent:
+            raise SnapshotError("the snapshots of this session were removed meanwhile")
+        try:
+            commit = write_commit(self._repository, parent, contents, int(time.time()))
+        except OSError as error:
+            raise SnapshotError(f"{self._repository}: {error.strerror}") from error
+        self._set_head(session, commit)
+
+    def _keep_many(self, session: str, contents: Sequence[Content]) -> None:
+        reference = _reference(session)
+        head = f"commit {reference}\ncommitter nanocoder <> now\ndata 0\n"
+        parent = f"from {reference}^0\n" if session in self._begun else ""
+        # A folder may have taken the place of a file, so what is gone goes first.
+        ordered = sorted(contents, key=lambda content: content[1] is not None)
+        entries = (piece for path, data in ordered for piece in _entry(path, data))
+        pieces = [f"{head}{parent}".encode(), *entries, b"done\n"]
+        words = ("fast-import", "--quiet", "--force", "--done", "--date-format=now")
+        self._git(*words, pieces=pieces)
+
+    def _set_head(self, session: str, commit: str) -> None:
+        try:
+            set_head(self._repository, _reference(session), commit)
+        except OSError as error:
+            raise SnapshotError(f"{self._repository}: {error.strerror}") from error
+
     def _delete(self, sessions: Iterable[str]) -> None:
         for session in sessions:
             if self._has(session):
@@ -155,6 +191,9 @@ class GitStore:
     def _has(self, session: str) -> bool:
         if not SESSION.fullmatch(session):
             return False
+        commit = head_of(self._repository, _reference(session))
+        if not commit or has_object(self._repository, commit):
+            return bool(commit)
         with suppress(SnapshotError):
             self._git("rev-parse", "--verify", "--quiet", f"{_reference(session)}^{{commit}}")
             return True
@@ -173,8 +212,7 @@ class GitStore:
         return total
 
     def _git(self, *words: str, pieces: Iterable[bytes] = ()) -> bytes:
-        if not self._program:
-            self._find_git()
+        self._find_git()
         options = [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
         command = [self._program, "--no-pager", *options, *words]
         try:
@@ -197,6 +235,8 @@ class GitStore:
 
     def _find_git(self) -> None:
         """Choose the program and its environment once: to follow the links of PATH takes time."""
+        if self._program:
+            return
         variables = {**environment(os.environ, workspace=self._workspace), **VARIABLES}
         variables["PATH"] = without_workspace(variables["PATH"], self._workspace)
         variables["GIT_DIR"] = str(self._repository)
