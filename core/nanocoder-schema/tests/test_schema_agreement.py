@@ -48,7 +48,7 @@ class Tree:
 
 LEAVES = st.sampled_from(
     [
-        str, int, float, bool, type(None), Any, Colour, Pair, Tree, set[str],
+        str, int, float, bool, type(None), Any, Colour, Pair, Tree,
         Literal["a", 1] | None,
         Annotated[int, Param(ge=0, lt=4)],
         Annotated[float | None, Param(gt=0, le=2)],
@@ -62,7 +62,7 @@ TYPES = st.recursive(
         inner.map(lambda kind: list[kind]),
         inner.map(lambda kind: dict[str, kind]),
         inner.map(lambda kind: kind | None),
-        st.tuples(inner, inner).map(lambda kinds: tuple[kinds]),
+        inner.map(lambda kind: tuple[kind, ...]),
         inner.map(lambda kind: Annotated[list[kind], Param(min_length=1)]),
     ),
     max_leaves=3,
@@ -98,17 +98,14 @@ def likely(annotation: Any) -> st.SearchStrategy[Any]:
             )
         ),
         Colour: st.sampled_from(["red", 1, 1.0, True]),
-        set[str]: st.lists(st.sampled_from("abc"), max_size=3),
     }
     if annotation in forms:
         return forms[annotation]
     origin, args = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
-    if origin is list:
+    if origin in {list, tuple}:
         return st.lists(likely(args[0]), max_size=3)
     if origin is dict:
         return st.dictionaries(st.text(max_size=2), likely(args[1]), max_size=2)
-    if origin is tuple:
-        return st.tuples(*map(likely, args)).map(list)
     if hasattr(annotation, "__metadata__"):
         return likely(annotation.__origin__)
     return JSON

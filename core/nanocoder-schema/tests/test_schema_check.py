@@ -135,10 +135,6 @@ def test_an_unknown_name_near_nothing_lists_what_there_is():
         (list, "abc", "expected a list, got 'abc'"),
         (list[str], {"a": 1}, "expected a list, got an object"),
         (tuple[str, ...], "abc", "expected a list, got 'abc'"),
-        (tuple[int, str], [1], "expected a list of 2, got a list of 1"),
-        (set[str], "abc", "expected a list, got 'abc'"),
-        (set[str], ["a", "a"], "expected a list of different values, got one of them twice"),
-        (set, [[1]], "expected a list of plain values, got a list of 1"),
         (dict[str, int], [["a", 1]], "expected an object, got a list of 1"),
         (Literal["a", "b"], "c", "expected one of 'a', 'b', got 'c'"),
         (Literal["a"], ["a"], "expected 'a', got a list of 1"),
@@ -175,10 +171,7 @@ def test_what_does_not_fit_is_refused_and_the_message_says_why(annotation, value
         (int | float, 2.0, 2.0),
         (Any, {"a": [1, None]}, {"a": [1, None]}),
         (object, None, None),
-        (tuple[int, str], [1, "a"], (1, "a")),
         (tuple[int, ...], [1, 2], (1, 2)),
-        (set[str], ["a", "b"], {"a", "b"}),
-        (frozenset[int], [1], frozenset({1})),
         (dict[str, list[int]], {"a": [1]}, {"a": [1]}),
         (Literal["a"] | None, None, None),
         (Colour, "red", Colour.RED),
@@ -206,19 +199,19 @@ def test_arguments_that_are_no_object_are_refused(sent):
     assert problem.startswith("the arguments: expected an object, got ")
 
 
-def test_places_inside_maps_tuples_and_trees_are_spelt_out():
-    def tool(env: dict[str, int], pair: tuple[int, str], tree: Node): ...
+def test_places_inside_maps_lists_and_trees_are_spelt_out():
+    def tool(env: dict[str, int], pair: tuple[int, ...], tree: Node): ...
 
     sent = {
         "env": {"HOME": "x", "two words": 1.5},
-        "pair": [True, 2],
+        "pair": [True, "a"],
         "tree": {"name": "a", "children": [{"name": "b", "children": [{}]}]},
     }
     assert problems(tool, sent) == [
         "env.HOME: expected an integer, got 'x'",
         "env['two words']: expected an integer, got 1.5",
         "pair[0]: expected an integer, got true",
-        "pair[1]: expected a string, got 2",
+        "pair[1]: expected an integer, got 'a'",
         "tree.children[0].children[0].name: required, but missing",
     ]
 

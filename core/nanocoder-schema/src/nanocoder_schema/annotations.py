@@ -21,7 +21,6 @@ FORMS: dict[Any, str] = {
     **dict.fromkeys(SCALARS, "scalar"),
     **dict.fromkeys((list, tuple, abc.Sequence, abc.MutableSequence), "list"),
     **dict.fromkeys((abc.Collection, abc.Iterable), "list"),
-    **dict.fromkeys((set, frozenset, abc.Set, abc.MutableSet), "set"),
     **dict.fromkeys((dict, abc.Mapping, abc.MutableMapping), "mapping"),
     Union: "union",
 }
@@ -37,13 +36,13 @@ class Unwrapped(NamedTuple):
 
     @property
     def form(self) -> str:
-        """The form in JSON: one of FORMS, "choice", "class", "fixed" (a tuple) or "untyped"."""
+        """The form in JSON: one of FORMS, "choice", "class" or "untyped"."""
         kind, args, _ = self
         form = FORMS.get(kind, "")
         if form == "mapping" and args and unwrap(args[0]).kind is not str:
             return "untyped"
         if kind is tuple and args and args[-1] is not ...:
-            return "fixed"
+            return "untyped"  # providers refuse the schema of a list whose items have places
         if isinstance(kind, type) and attrs.has(kind) and not args:
             return "class"
         if form:

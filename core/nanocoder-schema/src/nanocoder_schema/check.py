@@ -17,7 +17,6 @@ from cattrs.errors import (
     AttributeValidationNote,
     BaseValidationError,
     ForbiddenExtraKeysError,
-    IterableValidationError,
     IterableValidationNote,
 )
 from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, override
@@ -141,43 +140,6 @@ def _list(unwrapped: Unwrapped, strict: Converter) -> Hook:
     return as_list
 
 
-def _set(unwrapped: Unwrapped, strict: Converter) -> Hook:
-    as_list = _list(unwrapped, strict)
-    make = set if unwrapped.kind is set else frozenset
-
-    def distinct(value: Any, annotation: Any) -> Any:
-        items = as_list(value, annotation)
-        try:
-            members = make(items)
-        except TypeError:
-            raise WrongType("a list of plain values", value) from None
-        if len(members) < len(items):
-            raise ValueError("expected a list of different values, got one of them twice")
-        return members
-
-    return distinct
-
-
-def _fixed(unwrapped: Unwrapped, strict: Converter) -> Hook:
-    hooks = [(_hook_of(arg, strict), arg) for arg in unwrapped.args]
-
-    def fixed(value: Any, annotation: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list | tuple) or len(value) != len(hooks):
-            raise WrongType(f"a list of {len(hooks)}", value)
-        items, errors = [], []
-        for index, (hook, kind) in enumerate(hooks):
-            try:
-                items.append(hook(value[index], kind))
-            except Exception as error:  # noqa: BLE001 - cattrs collects whatever a hook raises
-                error.add_note(IterableValidationNote(f"at {index}", index, kind))
-                errors.append(error)
-        if errors:
-            raise IterableValidationError("", errors, annotation)
-        return tuple(items)
-
-    return fixed
-
-
 def _union(unwrapped: Unwrapped, strict: Converter) -> Hook:
     members = [(unwrap(arg).kind, arg, _hook_of(arg, strict)) for arg in unwrapped.args]
 
@@ -285,8 +247,6 @@ FACTORIES: dict[str, Factory] = {
     "class": _class,
     "mapping": _mapping,
     "list": _list,
-    "set": _set,
-    "fixed": _fixed,
     "union": _union,
     "untyped": _anything,
 }

@@ -16,9 +16,9 @@ Notes = tuple[Param, ...]
 Schema = dict[str, Any]
 
 JSON_TYPE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-OBJECTS, ARRAYS = ("class", "mapping"), ("list", "set", "fixed")
+OBJECTS, ARRAYS = ("class", "mapping"), ("list",)
 FACTORY: Any = attrs.Factory  # to mypy a function
-EMPTY_FACTORIES = (list, set, frozenset, tuple, dict)
+EMPTY_FACTORIES = (list, tuple, dict)
 REF = "#/$defs/"
 
 
@@ -99,14 +99,9 @@ class _Walk:
             case "mapping":
                 head = _typed("object", notes)
                 tail = self._inner("additionalProperties", args[1:], f"{path}.*")
-            case "list" | "set" as form:
-                head = _typed("array", notes) | ({"uniqueItems": True} if form == "set" else {})
+            case "list":
+                head = _typed("array", notes)
                 tail = self._inner("items", args[:1], f"{path}[]")
-            case "fixed":
-                head = {"type": "array"}
-                members = [self._schema(arg, f"{path}[{i}]") for i, arg in enumerate(args)]
-                tail = {"minItems": len(args), "maxItems": len(args)}
-                tail |= {"prefixItems": members, "items": False}
             case "union" if not _is_ambiguous(args):
                 null_last = sorted(args, key=lambda arg: unwrap(arg).kind is type(None))
                 tail = {"anyOf": [self._schema(arg, path, notes) for arg in null_last]}
@@ -147,19 +142,13 @@ def _default(field: "attrs.Attribute[Any]") -> Schema:
     default: Any = field.metadata.get(SHOWN_DEFAULT, field.default)
     if isinstance(default, FACTORY):
         default = default.factory() if default.factory in EMPTY_FACTORIES else attrs.NOTHING
-    try:
-        plain = _plain(default)
-    except TypeError:  # a set whose members have no order
-        return {}
+    plain = _plain(default)
     return {} if default is attrs.NOTHING or json_problem(plain) else {"default": plain}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return _plain(value.value)
-    if isinstance(value, set | frozenset):
-        # The order of a set changes from run to run, and with it a model's prompt would.
-        return sorted(map(_plain, value))
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
