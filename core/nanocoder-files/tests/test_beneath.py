@@ -1,11 +1,9 @@
 """What opens beneath a folder does, exactly: these tests are what mutants of it meet."""
 
-import ctypes
 import errno
 import gc
 import os
 import stat
-import struct
 import sys
 
 import pytest
@@ -19,12 +17,9 @@ from nanocoder_files.beneath import (
     NewFolders,
     Walk,
     check_regular,
-    find_openat2,
     outside,
     read_link,
 )
-
-NEVER = -1
 
 
 @pytest.fixture
@@ -51,11 +46,10 @@ def descriptors():
     return set(os.listdir("/proc/self/fd"))
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def beneath(request, root):
+@pytest.fixture
+def beneath(root):
     fd = os.open(root, DIRECTORY)
-    way = find_openat2(fd) if request.param == "openat2" else None
-    place = Beneath(fd, str(root), way)
+    place = Beneath(fd, str(root))
     gc.collect()
     before = descriptors()
     yield place
@@ -130,54 +124,6 @@ def test_what_leads_out_or_nowhere_is_refused(beneath, path, error_class):
 def test_what_is_missing_is_the_error_of_the_system(beneath, path):
     with pytest.raises(OSError, match=r"No such file|Not a directory"):
         beneath.open(path, READ)
-
-
-def test_the_kernel_is_asked_first_and_its_answer_counts(root):
-    asked = []
-    inner = os.open(root / "file", os.O_RDONLY)
-
-    def openat2(fd, path, flags):
-        asked.append((fd, path, flags))
-        return inner
-
-    handle = os.open(root, DIRECTORY)
-    beneath = Beneath(handle, str(root), openat2)
-    assert beneath.open("x/../y", READ) == (inner, "y")
-    assert beneath.open("x/./y", READ) == (inner, "x/./y")
-    always = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-    assert asked == [(handle, "x/../y", READ | always), (handle, "x/./y", READ | always)]
-    assert Beneath(handle, str(root), lambda *_: 0).open("x", READ) == (0, "x")
-    os.close(inner)
-    os.close(handle)
-
-
-def test_the_kernel_is_asked_for_the_folder_of_a_path(root):
-    (root / "a/link").symlink_to("b/file")
-    handle, asked, answers = os.open(root, DIRECTORY), [], []
-
-    def openat2(fd, path, flags):
-        asked.append((fd, path, flags))
-        answers.append(os.open(root / path, flags))
-        return answers[-1]
-
-    beneath = Beneath(handle, str(root), openat2)
-    for follow in (True, False):
-        with beneath.locate("a/b/file", follow=follow) as place:
-            assert (place.fd, place.name, place.path) == (answers[-1], "file", "a/b/file")
-    with beneath.locate("a/link", follow=False) as place:
-        assert (place.fd, place.path) == (answers[-1], "a/link")
-    assert asked == [(handle, "a/b", DIRECTORY)] * 2 + [(handle, "a", DIRECTORY)]
-    with beneath.locate("a/link") as place:
-        assert place.path == "a/b/file"
-        assert place.fd != answers[-1]
-    assert len(asked) == 4
-    for path in ("file", "a/../file", "to-folder/../b/file"):
-        with beneath.locate(path):
-            assert len(asked) == 4
-    for answer in answers:
-        with pytest.raises(OSError, match="Bad file"):
-            os.fstat(answer)
-    os.close(handle)
 
 
 def test_a_path_below_the_root_as_it_is_spelled_is_not_looked_up(root, monkeypatch):
@@ -290,16 +236,16 @@ def test_no_repository_is_made_on_the_way(beneath):
     ],
 )
 def test_a_path_is_written_relative_to_the_root(beneath, path, raw):
-    assert beneath.raw(path.format(root=beneath.root)) == raw
+    assert beneath.relative(path.format(root=beneath.root)) == raw
 
 
 def test_escapes_are_read_unless_they_are_the_name_or_are_literal(beneath):
-    assert beneath.raw("a\\x0ab", literal=True) == "a\\x0ab"
+    assert beneath.relative("a\\x0ab", literal=True) == "a\\x0ab"
     with open(f"{beneath.root}/c\\x0ad", "w", encoding="utf-8"):
         pass
-    assert beneath.raw("c\\x0ad") == "c\\x0ad"
+    assert beneath.relative("c\\x0ad") == "c\\x0ad"
     os.symlink("/nowhere", f"{beneath.root}/e\\x0af")
-    assert beneath.raw("e\\x0af") == "e\\x0af"
+    assert beneath.relative("e\\x0af") == "e\\x0af"
 
 
 @pytest.mark.parametrize(
@@ -459,42 +405,6 @@ def test_a_folder_that_became_a_file_is_the_error_of_the_system(root):
     with pytest.raises(NotADirectoryError):
         Walk(Beneath(fd, str(root)), "file/x").place()
     os.close(fd)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has openat2")
-def test_the_kernel_refuses_links_and_what_leads_out(root):
-    fd = os.open(root, DIRECTORY)
-    openat2 = find_openat2(fd)
-    if openat2 is None:
-        pytest.skip("this kernel has no openat2")
-    inner = openat2(fd, "a/b/file", os.O_RDONLY)
-    assert os.read(inner, 9) == b"deep"
-    os.close(inner)
-    names = ("to-file", "to-folder/file", "absolute/b", "out", "..", "missing", "/etc/hostname")
-    for name in (*names, f"/proc/self/fd/{fd}"):
-        assert openat2(fd, name, os.O_RDONLY) == NEVER, name
-    os.close(fd)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has openat2")
-def test_openat2_is_found_where_the_kernel_has_it(root):
-    fd = os.open(root, DIRECTORY)
-    call = ctypes.CDLL(None).syscall
-    inner = call(437, fd, b"a", struct.pack("QQQ", DIRECTORY, 0, 0x08), 24)
-    assert (find_openat2(fd) is not None) == (inner >= 0)
-    if inner >= 0:
-        os.close(inner)
-    os.close(fd)
-
-
-def test_elsewhere_there_is_no_openat2(root, monkeypatch):
-    fd = os.open(root, DIRECTORY)
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert find_openat2(fd) is None
-    monkeypatch.undo()
-    os.close(fd)
-    if sys.platform == "linux":
-        assert find_openat2(fd) is None  # a closed folder: the call fails
 
 
 def test_only_regular_files_are_regular(root):

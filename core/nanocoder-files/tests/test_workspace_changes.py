@@ -27,14 +27,13 @@ from nanocoder_files import Workspace, WorkspaceError, recover
 from nanocoder_kit_sessions import testing
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def ground(request, tmp_path):
+@pytest.fixture
+def ground(tmp_path):
     (tmp_path / "ws").mkdir()
     with Workspace(
         tmp_path / "ws",
         backups=tmp_path / "state/backups",
         keep_backups=3,
-        force_walk=request.param == "walk",
     ) as workspace:
         yield workspace, tmp_path / "ws"
 

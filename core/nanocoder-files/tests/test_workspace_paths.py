@@ -14,14 +14,14 @@ from nanocoder_files import Workspace, WorkspaceError
 SECRET = "SECRET-7f3a"
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def ground(request, tmp_path):
+@pytest.fixture
+def ground(tmp_path):
     """A workspace beside a folder that it must not reach."""
     (tmp_path / "ws").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "out/secret.txt").write_text(SECRET)
     (tmp_path / "ws/ok.txt").write_text("inside")
-    with Workspace(tmp_path / "ws", force_walk=request.param == "walk") as workspace:
+    with Workspace(tmp_path / "ws") as workspace:
         yield workspace, tmp_path / "ws", tmp_path / "out"
 
 
@@ -210,10 +210,9 @@ def test_a_root_reached_through_a_link_may_be_spelled_so(ground):
         assert workspace.read_text(f"{ws}/ok.txt") == "inside"
 
 
-@pytest.mark.parametrize("force_walk", [False, True])
-def test_the_whole_file_system_can_be_the_root(tmp_path, force_walk):
+def test_the_whole_file_system_can_be_the_root(tmp_path):
     (tmp_path / "f").write_text("x")
-    with Workspace("/", force_walk=force_walk) as workspace:
+    with Workspace("/") as workspace:
         assert workspace.read_text(str(tmp_path / "f")) == "x"
         assert workspace.relative("/") == "."
 
@@ -263,8 +262,7 @@ def test_a_name_that_is_not_utf8_is_listed_and_read_back(ground):
 
 
 # FS-009
-@pytest.mark.parametrize("force_walk", [False, True])
-def test_no_permission_is_said_so(force_walk):
+def test_no_permission_is_said_so():
     if os.geteuid() != 0:
         pytest.skip("root may read everything, and only root can become somebody else")
     code = """
@@ -273,7 +271,7 @@ from pathlib import Path
 from nanocoder_files import WorkspaceError
 from nanocoder_files import Workspace
 
-workspace = Workspace(Path(sys.argv[1]), force_walk=sys.argv[2] == "True")
+workspace = Workspace(Path(sys.argv[1]))
 workspace.read_text("ok")  # loads what has to be loaded
 os.setgid(65534)
 os.setuid(65534)
@@ -292,7 +290,7 @@ print([entry.name for entry in workspace.scan()])
         (top / "f").chmod(0)
         (top / "d").mkdir(mode=0)
         process = subprocess.run(
-            [sys.executable, "-c", code, name, str(force_walk)],
+            [sys.executable, "-c", code, name],
             capture_output=True,
             text=True,
             check=True,

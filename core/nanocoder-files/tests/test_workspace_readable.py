@@ -33,10 +33,10 @@ def root(tmp_path):
     return tmp_path
 
 
-@pytest.fixture(params=[False, True])
-def workspace(request, root):
+@pytest.fixture
+def workspace(root):
     readable = Readable([("acme", Payroll())])
-    with Workspace(root, readable=readable, force_walk=request.param) as workspace:
+    with Workspace(root, readable=readable) as workspace:
         yield workspace
 
 

@@ -4,10 +4,10 @@ import pytest
 from nanocoder_files import Workspace, WorkspaceError
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def ground(request, tmp_path):
+@pytest.fixture
+def ground(tmp_path):
     (tmp_path / "ws").mkdir()
-    with Workspace(tmp_path / "ws", force_walk=request.param == "walk") as workspace:
+    with Workspace(tmp_path / "ws") as workspace:
         yield workspace, tmp_path / "ws"
 
 

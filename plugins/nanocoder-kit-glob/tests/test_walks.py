@@ -12,10 +12,10 @@ from nanocoder_kit_glob.left_out import LeftOut
 from nanocoder_kit_glob.walks import Sieve, walk_files, walk_tree
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def ground(request, tmp_path):
+@pytest.fixture
+def ground(tmp_path):
     (tmp_path / "ws").mkdir()
-    with Workspace(tmp_path / "ws", force_walk=request.param == "walk") as workspace:
+    with Workspace(tmp_path / "ws") as workspace:
         yield workspace, tmp_path / "ws"
 
 
@@ -136,10 +136,10 @@ def root(tmp_path):
     return tmp_path
 
 
-@pytest.fixture(params=[False, True])
-def workspace(request, root):
+@pytest.fixture
+def workspace(root):
     readable = Readable([("acme", Payroll())])
-    with Workspace(root, readable=readable, force_walk=request.param) as workspace:
+    with Workspace(root, readable=readable) as workspace:
         yield workspace
 
 
@@ -185,8 +185,7 @@ def test_a_walk_that_is_left_in_the_middle_keeps_nothing_open(ground):
 
 # FS-009
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("force_walk", [False, True])
-def test_a_folder_that_may_not_be_read_is_listed_with_its_problem(force_walk):
+def test_a_folder_that_may_not_be_read_is_listed_with_its_problem():
     code = """
 import os, sys
 from pathlib import Path
@@ -194,7 +193,7 @@ from nanocoder import Workspace
 from nanocoder_kit_glob.left_out import LeftOut
 from nanocoder_kit_glob.walks import Sieve, walk_files, walk_tree
 
-workspace = Workspace(Path(sys.argv[1]), force_walk=sys.argv[2] == "True")
+workspace = Workspace(Path(sys.argv[1]))
 workspace.read_text("ok")  # loads what has to be loaded
 left_out = LeftOut()
 os.setgid(65534)
@@ -208,6 +207,6 @@ print(left_out.unreadable)
         top.chmod(0o755)
         (top / "ok").write_text("a")
         (top / "d").mkdir(mode=0)
-        command = [sys.executable, "-c", code, name, str(force_walk)]
+        command = [sys.executable, "-c", code, name]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert answer.splitlines() == ["[('d', True), ('ok', False)]", "[['ok']]", "['d']"]

@@ -1,18 +1,16 @@
 """Opening below a directory handle, so that what was checked is what is used.
 
-A path that contains no link is one `openat2` call where the kernel has it. All others are walked
-one component at a time: each step opens relative to the step before and refuses links, which are
-read and resolved by hand inside the root. So swapping directories meanwhile leads neither way
-outside.
+Each path is walked one component at a time: each step opens relative to the step before and
+refuses links, which are read and resolved by hand inside the root. So swapping directories
+meanwhile leads neither way outside. `openat2` does this in one call, but Python reaches it through
+ctypes alone, which takes as many instructions as the steps of a usual path, and 5 ms to load.
 """
 
 import contextlib
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable
-from functools import cache
 from typing import Self
 
 from nanocoder_files.paths import WorkspaceError, escape_path, read_back, tidy_path
@@ -65,16 +63,11 @@ class Place:
 
 
 class Beneath:
-    """Opens below *root_fd*; *root* is where that directory was found, its real path.
+    """Opens below *root_fd*; *root* is where that directory was found, its real path."""
 
-    Where there is *openat2*, the kernel is asked first. A link, or something else in the way, is
-    walked.
-    """
-
-    def __init__(self, root_fd: int, root: str, openat2: "OpenAt2 | None" = None) -> None:
+    def __init__(self, root_fd: int, root: str) -> None:
         self.fd = root_fd
         self.root = root
-        self._openat2 = openat2 or (lambda _dir_fd, _path, _flags: -1)
         self._prefix = root.rstrip("/") + "/"
         status = os.fstat(root_fd)
         self._identity = (status.st_dev, status.st_ino)
@@ -84,9 +77,6 @@ class Beneath:
 
         Raises: WorkspaceError for an escape or a loop, OSError for everything else.
         """
-        fd = self._openat2(self.fd, path, flags | _ALWAYS)
-        if fd >= 0:
-            return fd, (os.path.normpath(path) if ".." in path else path)
         # Another process may swap links for files as fast as we look, so the tries have an end.
         for _ in range(MAX_RACES):
             with Walk(self, path).place() as place:
@@ -106,14 +96,9 @@ class Beneath:
 
         With *new_folders*, missing directories are created, and their paths appended to it.
         """
-        head, _, name = path.rpartition("/")
-        if head and ".." not in path and (fd := self._openat2(self.fd, head, DIRECTORY)) >= 0:
-            if not follow or read_link(name, fd) is None:
-                return Place(fd, name, path, owned=True)
-            os.close(fd)
         return Walk(self, path, follow=follow, new_folders=new_folders).place()
 
-    def raw(self, path: str, *, literal: bool = False) -> str:
+    def relative(self, path: str, *, literal: bool = False) -> str:
         """Return *path* relative to the root and tidied; its escapes are read unless *literal*.
 
         Raises: WorkspaceError for an absolute path that is not below the root.
@@ -264,43 +249,6 @@ class Walk:
         if self._fd != self._beneath.fd:
             os.close(self._fd)
         self._fd = fd
-
-
-OpenAt2 = Callable[[int, str, int], int]
-"""Opens a path without links and returns the descriptor, or -1."""
-
-
-def find_openat2(root_fd: int) -> OpenAt2 | None:
-    """Return openat2 for paths without links, or None where there is none."""
-    if sys.platform != "linux":
-        return None
-    import ctypes  # costs 5 ms, and a session that opens no file does not need it
-    import struct
-
-    # The number of the system call (on all but Alpha), then flags of <linux/openat2.h>.
-    number, beneath, no_magic_links, no_links = 437, 0x08, 0x02, 0x04
-    try:
-        syscall = ctypes.CDLL(None, use_errno=True).syscall
-    except (OSError, AttributeError):
-        return None
-    syscall.restype = ctypes.c_long
-    syscall.argtypes = (
-        ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t
-    )  # fmt: skip
-
-    @cache
-    def how(flags: int) -> bytes:
-        return struct.pack("QQQ", flags, 0, beneath | no_magic_links | no_links)
-
-    def openat2(dir_fd: int, path: str, flags: int) -> int:
-        fd: int = syscall(number, dir_fd, os.fsencode(path), how(flags), len(how(flags)))
-        return fd
-
-    probe = openat2(root_fd, ".", DIRECTORY)
-    if probe < 0:  # an old kernel, or a container that forbids the call
-        return None
-    os.close(probe)
-    return openat2
 
 
 def outside(path: str, root: str) -> WorkspaceError:

@@ -274,7 +274,7 @@ class Reading:
     def _refused_below(self, folder: str, readable: Readable) -> Iterator[str]:
         """Yield what a search of *folder* leaves out; nothing where it is no folder."""
         waiting: list[str] = []
-        locate = self._root.beneath.locate
+        locate = self._root.locate
         with contextlib.suppress(OSError), locate(folder, follow=False) as place:
             # Where it is missing, the move says so.
             waiting += [folder] if mode_of.S_ISDIR(place.stat().st_mode) else []

@@ -142,7 +142,7 @@ class Resolver:
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
         """Return where *path* leads in a workspace that is open already."""
         try:
-            trace = Trace(beneath, beneath.raw(path, literal=literal))
+            trace = Trace(beneath, beneath.relative(path, literal=literal))
         except WorkspaceError:
             return self._outside(path, literal=literal)
         if not trace.run():
@@ -157,7 +157,7 @@ class Resolver:
     def _outside(self, path: str, *, literal: bool) -> ResolvedPath:
         with closing_file(os.open("/", LISTING)) as fd:
             disk = Beneath(fd, "/")
-            trace = DiskTrace(disk, disk.raw(os.path.join(self.root, path), literal=literal))
+            trace = DiskTrace(disk, disk.relative(os.path.join(self.root, path), literal=literal))
             trace.run()
         places = [_joined("/", name) for name in trace.names]
         names = [_relative(place, self.root) for place in places]

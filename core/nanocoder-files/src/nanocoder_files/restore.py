@@ -183,7 +183,7 @@ class LogRestore(Restore[Place]):
 
     def _locate(self, path: str, *, make: bool) -> Place:
         new_folders = NewFolders() if make and self._is_live else None
-        return self.root.beneath.locate(path, follow=False, new_folders=new_folders)
+        return self.root.locate(path, follow=False, new_folders=new_folders)
 
     def _state(self, place: Place) -> FileState:
         """Look at *place* without what a killed write, or a killed restore, has left beside it."""
@@ -248,8 +248,8 @@ def recover(base: Path, root: Path) -> list[str]:
     try:
         # A second session waits here until the first one is through.
         lock_file(guard)
-        with closing(Root(root, force_walk=False, extra_protected=())) as opened:
-            remove_noted_files(folder, opened.beneath)
+        with closing(Root(root)) as opened:
+            remove_noted_files(folder, opened)
             # All of them first: what is taken back goes by time, not log by log.
             logs = list(take_over_logs(folder))
             restore = LogRestore(opened, Backups(base.parent / "kept", MAX_COPIES))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nanocoder_files import protected
-from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, find_openat2, outside
+from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, outside
 from nanocoder_files.content import digest
 from nanocoder_files.paths import (
     MAX_NAMES_COMPARED,
@@ -22,44 +22,32 @@ from nanocoder_files.resolution import Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
 
 
-class Root:
+class Root(Beneath):
     """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
 
-    def __init__(self, root: Path, *, force_walk: bool, extra_protected: Iterable[str]) -> None:
+    def __init__(self, root: Path, extra_protected: Iterable[str] = ()) -> None:
         # Resolved once: should a link on the way change later, the handle stays where it is.
         self.path = Path(os.path.realpath(root))
         try:
-            self.fd = os.open(self.path, LISTING)
+            super().__init__(os.open(self.path, LISTING), str(self.path))
         except OSError as error:
             raise problem(error, str(root)) from error
-        self._prefix = f"{self.path}/".replace("//", "/")
-        self._resolver = Resolver(str(self.path), extra_protected)
-        self._force_walk = force_walk
-        self._beneath: Beneath | None = None
+        self._resolver = Resolver(self.root, extra_protected)
 
     def close(self) -> None:
         """Close the handle; a second call changes nothing."""
         if self.fd >= 0:
             os.close(self.fd)
-            self.fd = -1
-            self._beneath = None  # its number may soon be another file's
-
-    @property
-    def beneath(self) -> Beneath:
-        """The way to open files below the root, chosen when the first file is opened."""
-        if self.fd < 0:
-            raise WorkspaceError("the workspace is closed", error_class="io_error")
-        if self._beneath is None:
-            openat2 = None if self._force_walk else find_openat2(self.fd)
-            self._beneath = Beneath(self.fd, str(self.path), openat2)
-        return self._beneath
+            self.fd = -1  # its number may soon be another file's
 
     def raw(self, path: str) -> str:
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
+        if self.fd < 0:
+            raise WorkspaceError("the workspace is closed", error_class="io_error")
         check_path(path)
-        raw = self.beneath.raw(path)
+        raw = self.relative(path)
         if ".." in raw and _climbs(raw):
-            raise outside(path, str(self.path))
+            raise outside(path, self.root)
         return raw
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
@@ -68,19 +56,19 @@ class Root:
         Without *follow* the last name may be a link.
         """
         try:
-            with self.beneath.locate(raw, follow=follow) as place:
+            with self.locate(raw, follow=follow) as place:
                 return place.path
         except OSError:  # something on the way does not exist, or is forbidden
-            trace = Trace(self.beneath, raw, follow=follow)
+            trace = Trace(self, raw, follow=follow)
         if not trace.run():
-            raise outside(escape_path(raw), str(self.path))
+            raise outside(escape_path(raw), self.root)
         if trace.loop is not None:
             raise trace.loop
         return trace.names[-1]
 
     def protection(self, raw: str) -> Protection | None:
         """Return why *raw* is protected, as it is spelled or where its links lead."""
-        resolved = self._resolver.beneath(self.beneath, raw, literal=True)
+        resolved = self._resolver.beneath(self, raw, literal=True)
         if protected.touches(self._prefix + resolved.path, self._resolver.own):
             return protected.STATE
         return resolved.protection
@@ -97,7 +85,7 @@ class Root:
     def open_file(self, raw: str) -> tuple[int, str, os.stat_result]:
         """Open a regular file; return descriptor, path with links resolved, status."""
         try:
-            fd, canonical = self.beneath.open(raw, READ)
+            fd, canonical = self.open(raw, READ)
         except OSError as error:
             # That nothing is there is something a preview has seen, too.
             if error.errno == errno.ENOENT:
@@ -115,7 +103,7 @@ class Root:
     def open_directory(self, raw: str) -> int:
         """Open a directory for listing; raises WorkspaceError."""
         with self.errors(raw):
-            return self.beneath.open(raw, LISTING)[0]
+            return self.open(raw, LISTING)[0]
 
     def status(self, raw: str) -> os.stat_result:
         """Return the status of what *raw* leads to; raises WorkspaceError."""
@@ -134,7 +122,7 @@ class Root:
     def look(self, raw: str) -> os.stat_result:
         """Return the same; raises OSError."""
         try:
-            with self.beneath.locate(raw) as place:
+            with self.locate(raw) as place:
                 status = place.stat()
         except (FileNotFoundError, NotADirectoryError):
             self.note(raw)
@@ -160,7 +148,7 @@ class Root:
             path = ""  # a link that leads out of here, or round in circles
         seen_digest = "" if data is None else digest(data)
         sighting = Sighting(path, version_mark(status), seen_digest, is_known)
-        snapshot.add(str(self.path), raw, sighting)
+        snapshot.add(self.root, raw, sighting)
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
         """Translate *error*; for a missing file, look for names that are like it."""
@@ -172,7 +160,7 @@ class Root:
         while head:
             head = head.rpartition("/")[0]
             try:
-                fd = self.beneath.open(head or ".", LISTING)[0]
+                fd = self.open(head or ".", LISTING)[0]
             except FileNotFoundError:
                 continue
             except (OSError, WorkspaceError):

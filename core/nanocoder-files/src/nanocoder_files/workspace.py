@@ -41,13 +41,12 @@ class Workspace(Reading):
     folders raises read_denied for what *readable* refuses. Methods may be called from any thread.
     """
 
-    def __init__(  # noqa: PLR0913 - these are options, by name
+    def __init__(
         self,
         root: Path,
         *,
         backups: Path | None = None,
         keep_backups: int = 10,
-        force_walk: bool = False,
         extra_protected: Iterable[str] = (),
         listener: ChangeListener | None = None,
         change_logs: Path | None = None,
@@ -59,15 +58,14 @@ class Workspace(Reading):
         *backups* is a directory outside the workspace for the old content of changed files, the
         first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
         absolute paths of our own: `is_protected` reports them beside the names it knows, and no
-        change is made in them (protected_path). *force_walk* does without openat2. *listener* is
-        called with each change before it is made, as the journal's `file.changed`. *change_logs* is
-        a directory outside the workspace for what a killed process has to leave behind: the log of
-        `recording`, and the name of the temporary file of a write; None: no later session finds
-        either. The files in *outputs*, a directory of ours, can be read by their absolute paths,
-        and not changed. *readable* says which paths may be read, `SessionInfo.readable` in a
-        session; None: all.
+        change is made in them (protected_path). *listener* is called with each change before it
+        is made, as the journal's `file.changed`. *change_logs* is a directory outside the workspace
+        for what a killed process has to leave behind: the log of `recording`, and the name of the
+        temporary file of a write; None: no later session finds either. The files in *outputs*, a
+        directory of ours, can be read by their absolute paths, and not changed. *readable* says
+        which paths may be read, `SessionInfo.readable` in a session; None: all.
         """
-        handle = Root(root, force_walk=force_walk, extra_protected=extra_protected)
+        handle = Root(root, extra_protected)
         super().__init__(handle, outputs, readable or Readable())
         self._backups = Backups(backups, keep_backups) if backups else None
         self._change_logs = change_logs
@@ -281,7 +279,7 @@ class Workspace(Reading):
         directories that are made on the way go when the change fails.
         """
         folders = NewFolders(self._log_folder) if make_folders else None
-        locate = self._root.beneath.locate
+        locate = self._root.locate
         with self._lock:
             try:
                 with (
