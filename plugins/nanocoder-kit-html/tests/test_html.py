@@ -52,7 +52,6 @@ def test_code_made_to_keep_a_lexer_busy_keeps_its_text_and_loses_colours(languag
     assert text_of(diff_html(f"+++ b/x.{language}\n{lines}")).endswith(text_html(code[-400:]))
 
 
-
 @pytest.mark.parametrize("language", ["bash", "python", "yaml", "html", "rust", "sql"])
 def test_a_language_is_found_by_its_name_as_by_the_end_of_a_file(language):
     assert text_of(code_html("if x 'y' 1", language)) == "if x &#x27;y&#x27; 1"

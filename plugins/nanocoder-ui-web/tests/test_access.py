@@ -2,6 +2,7 @@
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -151,3 +152,44 @@ def test_bad_input_is_an_error_in_words(web, body, error):
     assert response.status_code == 400
     assert error in response.json()["error"]
     assert httpx.codes.is_success(server.post("prompt", text="Say hi").status_code)
+
+
+@pytest.mark.timeout(60)
+def test_programs_that_send_half_a_request_cannot_keep_the_browser_away(web):
+    server = web({"text": "Hi."})
+    port = int(server.origin.rpartition(":")[2])
+    head = f"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {server.origin}\r\n"
+    waiting = []
+    with ExitStack() as stack:
+        for begun in (b"", b"GET / HT", f"{head}Content-Length: 9\r\n\r\n{{".encode()) * 23:
+            connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+            waiting.append(stack.enter_context(connection))
+            connection.sendall(begun)
+        assert server.client.get("/").status_code == 503, "all connections are taken"
+        for connection in waiting[:3]:
+            with suppress(ConnectionError):
+                assert connection.recv(1) == b"", "it is closed, though it never got an answer"
+        assert server.login().status_code == 200
+
+
+def test_no_request_of_a_stranger_writes_to_the_terminal(web, capfd):
+    server = web({"text": "Hi."})
+    assert server.login().status_code == 200
+    port = int(server.origin.rpartition(":")[2])
+    head = f"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {server.origin}\r\n"
+    for sent in (
+        "\x16\x03\x01\r\n\r\n",
+        f"{head}Content-Length: 9\r\n\r\n{{",
+        f"{head}Upgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+            connection.sendall(sent.encode("latin-1"))
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
+    with server.client.stream(
+        "GET", "/api/entries", headers={"Last-Event-ID": "9" * 5000}
+    ) as response:
+        assert response.status_code == 200, "a number that nobody has is none"
+    assert server.leave() == 0
+    assert capfd.readouterr().err == ""

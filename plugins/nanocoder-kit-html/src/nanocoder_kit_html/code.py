@@ -105,7 +105,7 @@ def _coloured(code: str, lexer: Any, until: float) -> str:
     from pygments.token import STANDARD_TYPES  # pages without code do not need it
 
     text, end = for_terminal(code), 0
-    parts = []
+    parts: list[str] = []
     for kind, value in lexer.get_tokens(text):
         if monotonic() > until:
             return "".join([*parts, escape(text[end:])])

@@ -5,14 +5,17 @@ exchanges it for a key, which it keeps for its own tab. A browser sends no key b
 a cookie, so neither another page nor another server on the same machine can use it.
 """
 
+import asyncio
 import hmac
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,6 +36,8 @@ BEARER: Final = "Bearer "
 BROWSER: Final = "nanocoder.browser"
 """Where a request has the number of its browser."""
 MAX_BODY_BYTES: Final = 4_194_304
+ANSWER_S: Final = 10.0
+"""How long a request without a key may take."""
 LINK_S: Final = 600.0
 """How long a link can be used that was not used yet."""
 
@@ -97,7 +102,10 @@ class Guard:
 
         problem, status = self._problem(scope)
         app = JSONResponse({"error": problem}, status) if problem else self._app
-        await app(scope, receive, send_guarded)
+        # A browser without a key cannot hold a connection by reading no answer.
+        with suppress(TimeoutError, ClientDisconnect):
+            async with asyncio.timeout(None if scope.get(BROWSER) else ANSWER_S):
+                await app(scope, receive, send_guarded)
 
     def _problem(self, scope: Scope) -> tuple[str, int]:
         """Return why a request is refused, and the status of the refusal; "" if it is not."""

@@ -27,6 +27,8 @@ FILES: Final = {
     "/conversation.css": (STYLES, "text/css"),
 }
 PING_S: Final = 15
+MAX_DIGITS: Final = 18
+"""Of the number of an entry; Python refuses to read numbers of thousands of digits."""
 
 Act = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
@@ -76,7 +78,7 @@ def _entries(feed: Feed) -> Callable[[Request], Awaitable[Response]]:
 
     async def respond(request: Request) -> Response:
         last = request.headers.get("last-event-id", "0")
-        number = int(last) if last.isascii() and last.isdigit() else 0
+        number = int(last) if last.isascii() and last.isdigit() and len(last) <= MAX_DIGITS else 0
 
         async def events() -> AsyncIterator[ServerSentEvent]:
             async for place, text in feed.read(number):

@@ -1,5 +1,7 @@
 """The command `web`: serve one conversation to browsers on this machine until the person leaves."""
 
+import asyncio
+import logging
 import os
 import signal
 import socket
@@ -10,6 +12,7 @@ from typing import Any, Final
 
 import uvicorn
 from nanocoder import Host, UsageError
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nanocoder_ui_web.access import Access
 from nanocoder_ui_web.app import make_app
@@ -21,6 +24,8 @@ ADDRESS: Final = "127.0.0.1"
 ANSWERS: Final = "ui-web-answers"
 LAST_PORT: Final = 65_535
 MAX_CONNECTIONS: Final = 64
+REQUEST_S: Final = 10
+"""How long a request may take to come: programs that wait for nothing hold no connection."""
 LEAVE_S: Final = 5
 READ_BYTES: Final = 4_096
 SHOWN: Final = """{link}
@@ -81,13 +86,43 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
+class Requests(H11Protocol):
+    """A connection that is closed when a request that began on it does not come in time."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a request."""
+        super().connection_made(transport)
+        self._late = self.loop.call_later(REQUEST_S, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request; the first one of the next request starts the time again."""
+        super().data_received(data)
+        cycle = self.cycle
+        is_coming = cycle is None or cycle.more_body or cycle.response_complete
+        if self._late is not None and not is_coming:
+            self._late.cancel()
+            self._late = None
+        elif self._late is None and is_coming:
+            self._late = self.loop.call_later(REQUEST_S, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop to wait."""
+        super().connection_lost(exc)
+        if self._late is not None:
+            self._late.cancel()
+
+
 class Served:
     """Serves an application on a thread of its own while it is entered."""
 
     def __init__(self, app: Any, listener: socket.socket, feed: Feed) -> None:
         config = uvicorn.Config(
             app,
+            http=Requests,
             log_config=None,
+            log_level=logging.CRITICAL,  # a stranger's request must not write to the terminal
             access_log=False,
             lifespan="off",
             ws="none",
