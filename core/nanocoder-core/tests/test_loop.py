@@ -547,3 +547,30 @@ def test_an_interrupt_before_the_first_run_stops_it_as_it_begins(tmp_path):
 def session_end(session):
     list(session.run("go"))
     return session.report.stop_reason
+
+
+R, W, X = Effect.READ, Effect.WRITE, Effect.EXECUTE
+
+
+@pytest.mark.parametrize(
+    ("effects", "untracked"),
+    [
+        ({R, Effect.NETWORK}, False),
+        ({W, Effect.REVERSIBLE}, False),
+        ({W}, True),
+        ({R, X}, True),
+        (set(), True),
+    ],
+)
+def test_the_report_says_whether_a_call_may_have_changed_more_than_it_lists(
+    tmp_path, effects, untracked
+):
+    @tool(risk="safe", effects=effects)
+    def work() -> str:
+        """Work."""
+        return "worked"
+
+    calls = [("work", {}), ("no_such_tool", {})]
+    played = play(tmp_path, [calls, "Done."], plugins={"t": Tools(work)}, mode="auto")
+    assert played.report["untracked"] == untracked
+    assert not play(tmp_path, ["Done."], plugins={"t": Tools(work)}).report["untracked"]

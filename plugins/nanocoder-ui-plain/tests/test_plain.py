@@ -6,6 +6,7 @@ import pty
 import struct
 import sys
 import termios
+from contextlib import suppress
 
 import pyte
 import pytest
@@ -26,6 +27,15 @@ def shown(tmp_path, capsys):
         return capsys.readouterr()
 
     return show
+
+
+def everything(seen):
+    """Return all that was written to a terminal that nobody writes to any more."""
+    pieces = []
+    with suppress(OSError):  # that is how Linux says that it is the end
+        while piece := seen.read(4_096):
+            pieces.append(piece)
+    return b"".join(pieces).decode()
 
 
 def text(piece):
@@ -54,9 +64,9 @@ def test_what_a_person_should_know_begins_a_line_of_its_own(shown):
 
 
 def test_the_end_names_the_changed_files_or_why_there_are_none(shown, tmp_path):
-    changed = ("run.finished", {"files_changed": ["a.py", "b.py"]})
+    changed = ("run.finished", {"files_changed": ["a.py", "b.py"], "untracked": False})
     assert shown(changed).err == f"changed a.py, b.py in {tmp_path}\n"
-    nothing = ("run.finished", {"files_changed": []})
+    nothing = ("run.finished", {"files_changed": [], "untracked": False})
     assert shown(nothing).err == ""
     assert shown(nothing, mode=Mode.PLAN).err == "plan mode: nothing was changed\n"
 
@@ -70,6 +80,17 @@ def test_a_pipe_gets_nothing_of_what_the_model_does_just_now(shown):
     assert (printed.out, printed.err) == ("Done.\n", "")
 
 
+@pytest.mark.parametrize(("untracked", "line"), [(False, "no file was changed\r\n"), (True, "")])
+def test_a_person_at_a_terminal_reads_that_no_file_was_changed(shown, monkeypatch, untracked, line):
+    ours, theirs = pty.openpty()
+    with open(theirs, "w", encoding="utf-8") as stderr, open(ours, "rb", buffering=0) as seen:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        claim = text("I have changed the file.\n")
+        shown(claim, ("run.finished", {"files_changed": [], "untracked": untracked}))
+        stderr.close()
+        assert everything(seen) == line
+
+
 @pytest.mark.parametrize("columns", [80, 20, 0])
 def test_on_a_terminal_one_line_changes_and_gives_way_to_the_answer(shown, monkeypatch, columns):
     ours, theirs = pty.openpty()
@@ -79,8 +100,8 @@ def test_on_a_terminal_one_line_changes_and_gives_way_to_the_answer(shown, monke
         call = ("call.started", {"tool": "grep", "arguments": {}})
         first, second = progress("reading the prompt, 34 %"), progress("reading, 9\x1b[2J %")
         assert shown(first, second, call, text("Done.")).out == "Done.\n"
-        stderr.flush()
-        written = seen.read(4_096).decode()
+        stderr.close()
+        written = everything(seen)
     screen = pyte.Screen(columns or 80, 5)
     pyte.Stream(screen).feed(written)
     assert [line.rstrip() for line in screen.display] == ["- grep", "", "", "", ""]

@@ -196,10 +196,10 @@ def test_the_last_line_names_what_changed_and_where(start, tmp_path, elsewhere):
     assert talk.text.endswith(f" · changed a.py, b.py, c.py and 1 more{where}")
 
 
-def test_a_run_that_changed_nothing_says_nothing_of_files(run):
-    talk = run(call("read_file", path="hello.py"), {"text": "Done."})
-    assert talk.end() == 0
-    assert "changed" not in talk.text
+def test_a_run_without_a_change_says_so_whatever_the_answer_claims(start):
+    claim = {"text": "Done: the docstring was added."}
+    talk = start(["run", "--mode", "edits", "go"], call("read_file", path="hello.py"), claim)
+    talk.see("Done: the docstring").see("no file was changed")
 
 
 def test_the_time_that_a_person_takes_does_not_count(run):
@@ -238,6 +238,14 @@ def test_plan_mode_ends_with_the_word_that_nothing_was_changed(start):
     claim = {"text": "Done: the docstring was added."}
     talk = start(["run", "--mode", "plan", "go"], claim).see("Done: the docstring")
     talk.see("plan mode: nothing was changed")
+
+
+def test_a_run_with_a_command_says_nothing_of_files_that_it_cannot_know(start):
+    claim = {"text": "Done."}
+    talk = start(["run", "--mode", "auto", "go"], call("bash", command="true"), claim)
+    talk.see("2 turns")
+    assert talk.end() == 0
+    assert "no file was changed" not in talk.text
 
 
 def test_a_narrow_window_still_says_how_to_stop(start):

@@ -26,6 +26,7 @@ def test_a_prompt_becomes_entries_and_pieces_give_way_to_the_answer(web):
     assert [entry["kind"] for entry in later if entry["kind"] in {"text", "thinking"}] == []
     (answer,) = [entry for entry in later if entry["kind"] == "answer"]
     assert "<strong>Done</strong> &lt;script&gt;" in answer["html"]
+    assert later[-1]["unchanged"]  # the answer claims otherwise
     assert server.leave() == 0
 
 

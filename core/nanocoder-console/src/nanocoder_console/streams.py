@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, Final, TextIO
 
@@ -94,10 +95,9 @@ def _folded(text: str, width: int, indent: int) -> str:
 
 def is_terminal(stream: TextIO | None) -> bool:
     """Tell whether *stream* is a terminal; one that is closed or missing is none."""
-    try:
+    with suppress(OSError, ValueError):
         return stream is not None and os.isatty(stream.fileno())
-    except (OSError, ValueError):
-        return False
+    return False
 
 
 def terminal_width() -> int:
@@ -125,11 +125,9 @@ def complain(message: str) -> None:
 
     A closed stderr is no error.
     """
-    try:
+    with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        return
 
 
 def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str | None]:
@@ -153,10 +151,8 @@ def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str |
 
 def _joined_prompt(prompt: str, piped: str) -> str:
     """Return *prompt* with *piped* behind it, between two lines that *piped* does not contain."""
-    if not piped.strip():
-        return prompt
-    if not prompt.strip():
-        return piped
+    if not (piped.strip() and prompt.strip()):
+        return piped if piped.strip() else prompt
     tag = "stdin"
     while f"</{tag}>" in piped:
         tag += "-"
@@ -184,12 +180,10 @@ def _piped_text(*, wait: bool) -> str:
 
 def _read_all(descriptor: int) -> bytes:
     pieces, size = [], 0
-    try:
+    with suppress(OSError):  # a socket whose other end broke off
         while piece := os.read(descriptor, 65_536):
             pieces.append(piece)
             size += len(piece)
             if size > MAX_BYTES:
                 raise UsageError(TOO_LONG)
-    except OSError:  # a socket whose other end broke off
-        pass
     return b"".join(pieces)

@@ -60,13 +60,21 @@ class PlainText:
             _say(event.data[SENTENCES[event.kind]])
         elif event.kind == "call.returned" and event.data["status"] != "ok":
             _chatter(event.data["output"])
-        elif event.kind == "run.finished" and event.data["files_changed"]:
+        elif event.kind == "run.finished":
             self.close()
-            _chatter(f"changed {', '.join(event.data['files_changed'])} in {self._folder}")
-        elif event.kind == "run.finished" and self._unchanged:
-            # A model may well claim otherwise.
-            self.close()
+            self._show_changes(event.data)
+
+    def _show_changes(self, report: Mapping[str, Any]) -> None:
+        """Write which files changed, or that none did: a model may well claim otherwise.
+
+        A log has no word of an answer that only answers.
+        """
+        if report["files_changed"]:
+            _chatter(f"changed {', '.join(report['files_changed'])} in {self._folder}")
+        elif self._unchanged:
             _chatter(f"{self._unchanged}: nothing was changed")
+        elif not report["untracked"] and _columns():
+            _chatter("no file was changed")
 
     def close(self) -> None:
         """End the last line."""
@@ -85,11 +93,11 @@ class Passing:
 
     def show(self, text: str) -> None:
         """Write *text* in place of what stood there."""
-        with suppress(OSError, ValueError, AttributeError):
-            columns = os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+        if columns := _columns():
             line = one_line(text, min(columns - 1, COLUMNS))
-            sys.stderr.write(f"\r{line.ljust(self._columns)}")
-            sys.stderr.flush()
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"\r{line.ljust(self._columns)}")
+                sys.stderr.flush()
             self._columns = len(line)
 
     def end(self) -> None:
@@ -99,6 +107,13 @@ class Passing:
                 sys.stderr.write(f"\r{' ' * self._columns}\r")
                 sys.stderr.flush()
             self._columns = 0
+
+
+def _columns() -> int:
+    """Return how many columns the terminal at standard error has; 0 where none is."""
+    with suppress(OSError, ValueError, AttributeError):
+        return os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+    return 0
 
 
 def _chatter(line: str) -> None:

@@ -48,6 +48,9 @@ def run_summary(
         words.append(_describe_changes(report["files_changed"], folder))
     elif unchanged:
         words.append(f"{unchanged}: nothing was changed")
+    elif not report["untracked"]:
+        # A model may well claim otherwise; nothing records what a command did.
+        words.append("no file was changed")
     return f" {terminal.sign('dot')} ".join(words)
 
 

@@ -258,7 +258,10 @@ class Entries:
         error = report["error"]
         text = error["message"] if error else ENDS.get(report["stop_reason"], "")
         files = [for_terminal(path) for path in report["files_changed"]]
-        self.feed.add("finished", {"text": for_terminal(text), "files": files})
+        # Nothing records what a command did.
+        unchanged = not files and not report["untracked"]
+        data = {"text": for_terminal(text), "files": files, "unchanged": unchanged}
+        self.feed.add("finished", data)
 
 
 def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[str, Any]:

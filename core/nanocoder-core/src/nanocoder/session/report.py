@@ -33,7 +33,10 @@ EXIT_CODES = {
 
 @mutable
 class Report:
-    """The outcome of a run so far; `data` is its JSON-ready form."""
+    """The outcome of a run so far; `data` is its JSON-ready form.
+
+    With *untracked* a call ran that may have changed more than *files_changed* lists.
+    """
 
     session_id: str = ""
     model: str = ""
@@ -46,6 +49,7 @@ class Report:
     tool_calls: list[dict[str, Any]] = field(factory=list)
     denials: list[dict[str, Any]] = field(factory=list)
     files_changed: list[str] = field(factory=list)
+    untracked: bool = False
     error: dict[str, str] | None = None
     signal: int = 0
     dry_run: list[dict[str, str]] | None = None
@@ -73,7 +77,10 @@ class Report:
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
             tool = tools.get(call.name)
-            if tool is not None and Effect.WRITE in tool.effects and not result.is_error:
+            if tool is None:
+                continue
+            self.untracked |= not _is_tracked(tool.effects)
+            if Effect.WRITE in tool.effects and not result.is_error:
                 metadata = result.metadata
                 self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
 
@@ -116,14 +123,19 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        names = (field.name for field in fields(Report))
         return {
-            **{name: getattr(self, name) for name in names},
+            **{each.name: getattr(self, each.name) for each in fields(Report)},
             "stop_reason": str(self.stop_reason),
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,
             "signal": self.signal or None,
         }
+
+
+def _is_tracked(effects: frozenset[Effect]) -> bool:
+    """Tell whether all that a call with *effects* changes is known; none declared may be any."""
+    reads = bool(effects) and effects.isdisjoint((Effect.WRITE, Effect.EXECUTE))
+    return reads or Effect.REVERSIBLE in effects
 
 
 def usage_data(usage: Usage) -> dict[str, int]:

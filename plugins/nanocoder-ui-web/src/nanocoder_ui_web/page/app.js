@@ -89,7 +89,8 @@ function showFinished(entry) {
   endLive();
   calls.clear();
   if (entry.text) append(element("p", { class: "note" }, entry.text));
-  if (entry.files.length) append(element("p", { class: "changed" }, `Changed: ${entry.files.join(", ")}`));
+  const changes = entry.files.length ? `Changed: ${entry.files.join(", ")}` : entry.unchanged && "No file was changed.";
+  if (changes) append(element("p", { class: "changed" }, changes));
 }
 
 function showTable({ rows }) {
