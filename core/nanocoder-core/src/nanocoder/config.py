@@ -5,6 +5,7 @@ Each value is the strongest of default < user < project < environment < flag, an
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, Literal
 
 from attrs import Factory
@@ -12,6 +13,9 @@ from nanocoder_config import LayeredConfig, setting
 from nanocoder_schema import value
 
 from nanocoder.values import Mode
+
+_limit: Final = partial(setting, tighten="min", unlimited=0)
+_own: Final = partial(setting, user_only=True)
 
 
 @value
@@ -26,29 +30,15 @@ class CoreSettings:
         tighten="order",
         choices=tuple(Mode),
     )
-    context: int = setting(
-        0,
-        "The model's context window, in tokens; 0: what its provider says.",
-        tighten="min",
-        unlimited=0,
-    )
+    context: int = _limit(0, "The model's context window, in tokens; 0: what its provider says.")
     max_turns: int = setting(
         50, "How many turns a run may have; one more asks for the answer.", tighten="min", minimum=1
     )
-    max_cost_usd: float = setting(
-        0.0, "What one run may cost in US dollars; 0: no limit.", tighten="min", unlimited=0
-    )
-    max_tokens: int = setting(
-        0, "How many tokens one run may use, in and out; 0: no limit.", tighten="min", unlimited=0
-    )
-    max_seconds: float = setting(
-        0.0, "How many seconds one run may take; 0: no limit.", tighten="min", unlimited=0
-    )
-    call_timeout_s: float = setting(
-        120.0,
-        "How long one tool call may take, in seconds; 0: no limit.",
-        tighten="min",
-        unlimited=0,
+    max_cost_usd: float = _limit(0.0, "What one run may cost in US dollars; 0: no limit.")
+    max_tokens: int = _limit(0, "How many tokens one run may use, in and out; 0: no limit.")
+    max_seconds: float = _limit(0.0, "How many seconds one run may take; 0: no limit.")
+    call_timeout_s: float = _limit(
+        120.0, "How long one tool call may take, in seconds; 0: no limit."
     )
     concurrency: int = setting(8, "How many calls work at once.", tighten="min", minimum=1)
     max_waiting_calls: int = setting(
@@ -57,38 +47,26 @@ class CoreSettings:
         tighten="min",
         minimum=0,
     )
-    approval_timeout_s: float = setting(
-        300.0,
-        "How long a person may take to approve a call, in seconds; 0: no limit.",
-        tighten="min",
-        unlimited=0,
+    approval_timeout_s: float = _limit(
+        300.0, "How long a person may take to approve a call, in seconds; 0: no limit."
     )
     durability: Literal["normal", "power"] = setting(
         "normal",
         "power: the journal survives a power cut, not just a crash.",
         choices=("normal", "power"),
     )
-    store: str = setting(
-        "files",
-        'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.',
-        user_only=True,
+    store: str = _own(
+        "files", 'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.'
     )
-    sandbox: str = setting("none", "The sandbox that tools run processes in.", user_only=True)
+    sandbox: str = _own("none", "The sandbox that tools run processes in.")
     dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
-    keep_tmp: bool = setting(
-        False,
-        "Keep the private directories of calls, to see what a tool did there.",
-        user_only=True,
+    keep_tmp: bool = _own(
+        False, "Keep the private directories of calls, to see what a tool did there."
     )
-    keep_backups: int = setting(
-        10,
-        "How many earlier copies of each changed file a session keeps.",
-        user_only=True,
-        minimum=1,
+    keep_backups: int = _own(
+        10, "How many earlier copies of each changed file a session keeps.", minimum=1
     )
-    keep_sessions_days: int = setting(
-        30, "How long sessions are kept, in days; 0: forever.", user_only=True
-    )
+    keep_sessions_days: int = _own(30, "How long sessions are kept, in days; 0: forever.")
 
 
 @value

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from attrs import evolve
 from nanocoder_config import own_folders
@@ -21,12 +21,12 @@ from nanocoder.path.in_flight import Approver, Asker, InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.model_view import Has, ToolList
+from nanocoder.session.model_view import ToolList
 from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
-from nanocoder.tools.tool import ANY_TOOL, Tool
+from nanocoder.tools.tool import ANY_TOOL, ChildOptions, Tool
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question
 
 MAX_OPEN = 8
@@ -47,20 +47,24 @@ class SubSessions:
         self._numbers = itertools.count(1)
         self._is_closed = False
 
-    def open(self, caller: InFlight, *, background: bool = False, **options: Any) -> ChildSession:
-        """Open a child session; *options* are those of `ToolContext.child`.
+    def open(
+        self, caller: InFlight, *, cwd: str | Path | None = None, **options: Unpack[ChildOptions]
+    ) -> ChildSession:
+        """Open a child session, as `ToolContext.child` does.
 
         In the foreground it is interrupted with the call that opened it.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
+        if unknown := options.keys() - ChildOptions.__annotations__.keys():
+            raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
         self._check_may_open(caller.tool)
-        child, cancel = self._make(caller, background=background, **options), caller.cancel
+        child, cancel = self._make(caller, cwd, options), caller.cancel
         with self._changed:
             self._open[child.id] = child
         if self._is_closed:
             # The session may have begun to close after the child got its place.
             child.interrupt(ENDED)
-        if not background:
+        if not options.get("background"):
             self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
         return child
 
@@ -108,29 +112,18 @@ class SubSessions:
                 error_class="nested_session",
             )
 
-    def _make(  # noqa: PLR0913 - these are the options of ToolContext.child, by name
-        self,
-        caller: InFlight,
-        *,
-        cwd: str | Path | None = None,
-        model: str = "",
-        mode: Mode | str | None = None,
-        agent: str = "",
-        title: str = "",
-        background: bool = False,
-        tools: Has | None = None,
-        max_turns: int = 0,
-        max_calls: int = 0,
-        max_tokens: int = 0,
+    def _make(
+        self, caller: InFlight, cwd: str | Path | None, options: ChildOptions
     ) -> ChildSession:
         ours, parent = self._runtime, self._runtime.info
         root = parent.cwd if cwd is None else existing_directory(cwd)
-        is_same = root == parent.cwd
+        is_same, background = root == parent.cwd, options.get("background", False)
+        agent, mode = options.get("agent", ""), options.get("mode")
         info = evolve(
             parent,
             cwd=root,
             mode=stricter(parent.mode, parent.mode if mode is None else Mode(mode)),
-            model=model or parent.model,
+            model=options.get("model") or parent.model,
             agent=agent,
             parent=parent.id,
             parent_call=caller.call.id,
@@ -139,6 +132,7 @@ class SubSessions:
             own_folders=parent.own_folders if is_same else own_folders(root=root),
         )
         info, journal = self._start(info)
+        title = options.get("title", "")
         approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
         own: dict[str, Any] = {}
         if not is_same:  # otherwise it has one row of backups, and one list of changes to undo
@@ -147,14 +141,14 @@ class SubSessions:
         child: Any = evolve(  # of the parent's class, with all that is not named here
             ours,
             info=info,
-            tool_list=ToolList(ours.plugins, has=tools),
+            tool_list=ToolList(ours.plugins, has=options.get("tools")),
             conversation=Conversation(),
             journal=journal,
             approve=approve,
             ask=ask,
-            max_turns=max_turns or ours.max_turns,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
+            max_turns=options.get("max_turns") or ours.max_turns,
+            max_calls=options.get("max_calls", 0),
+            max_tokens=options.get("max_tokens", 0),
             parent=ours,
             on_close=partial(self._release, info.id),
             **own,
