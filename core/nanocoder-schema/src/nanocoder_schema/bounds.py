@@ -1,10 +1,9 @@
 """The note on a parameter: its purpose and its bounds, and the check of these.
 
-Some patterns take years for thirty characters, so matches that may be slow run in a process of
-their own: nothing interrupts Python's engine.
+Some patterns take years for thirty characters, and nothing interrupts Python's engine: a pattern
+without a bound is refused where it is declared.
 """
 
-import json
 import operator
 import re
 from collections.abc import Iterator
@@ -13,16 +12,7 @@ from typing import Any, NamedTuple
 from nanocoder_schema.errors import show
 
 MOST_STEPS = 10_000_000
-"""The limit for matching in this process: about a tenth of a second."""
-CPU_S = 2
-WALL_S = 20
-"""The limit for a child that gets no processor; CPU_S limits its computing."""
-_CHILD = f"""
-import json, re, resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({CPU_S}, {CPU_S}))
-pattern, text = json.load(sys.stdin)
-print(int(bool(re.search(pattern, text))))
-"""
+"""The limit for one match: about a tenth of a second."""
 LIMITS = (
     ("ge", operator.ge, "at least"),
     ("gt", operator.gt, "more than"),
@@ -66,19 +56,20 @@ def bound_problems(note: Param, value: Any) -> Iterator[str]:
         yield from _pattern_problems(note.pattern, value)
 
 
+def check_pattern(pattern: str) -> None:
+    """Raise TypeError for a *pattern* that may take years for thirty characters."""
+    if _most_steps(pattern, 1) > MOST_STEPS:
+        raise TypeError(
+            f"the pattern {pattern!r} repeats a group, or what a group has matched, which can take "
+            "years; write it without, or check the value in the handler"
+        )
+
+
 def _pattern_problems(pattern: str, text: str) -> Iterator[str]:
-    is_match = matches(pattern, text)
-    if is_match is None:
+    if _most_steps(pattern, len(text)) > MOST_STEPS:
         yield f"the pattern {pattern} takes too long for this value, which is refused"
-    elif not is_match:
+    elif not re.search(pattern, text):
         yield f"expected text that matches {pattern}, got {show(text)}"
-
-
-def matches(pattern: str, text: str) -> bool | None:
-    """Tell whether *pattern* occurs in *text*; None where that takes too long to find out."""
-    if _most_steps(pattern, len(text)) <= MOST_STEPS:
-        return re.search(pattern, text) is not None
-    return _match_in_child(pattern, text)
 
 
 def _most_steps(pattern: str, length: int) -> float:
@@ -86,28 +77,8 @@ def _most_steps(pattern: str, length: int) -> float:
     plain = re.sub(r"\\[1-9]", "(x)*", pattern)  # a back reference counts as the worst case
     plain = re.sub(r"\\.", "x", plain)
     plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
-    if re.search(r"\)[*+{]", plain) or "(?" in plain.replace("(?:", ""):
+    if re.search(r"\)[*+{]", plain) or "(?P=" in plain:
         return float("inf")
     repeats = len(re.findall(r"[*+{]", plain))
     starts = 0 if plain.startswith("^") else 1
     return float(max(length, 1)) ** min(repeats + starts, 60)
-
-
-def _match_in_child(pattern: str, text: str) -> bool | None:
-    import subprocess  # few patterns need it
-    import sys
-
-    try:
-        child = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _CHILD],
-            input=json.dumps([pattern, text]),
-            env={},
-            capture_output=True,
-            text=True,
-            timeout=WALL_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    answer = child.stdout.strip()
-    return answer == "1" if answer in {"0", "1"} else None

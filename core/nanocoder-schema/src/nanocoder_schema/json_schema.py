@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from nanocoder_schema.annotations import SHOWN_DEFAULT, Unannotated, unwrap
-from nanocoder_schema.bounds import Param
+from nanocoder_schema.bounds import Param, check_pattern
 from nanocoder_schema.json_text import json_problem
 from nanocoder_schema.model_schema import BOUNDS
 
@@ -19,7 +19,6 @@ JSON_TYPE = {str: "string", int: "integer", float: "number", bool: "boolean", ty
 OBJECTS, ARRAYS = ("class", "mapping"), ("list",)
 FACTORY: Any = attrs.Factory  # to mypy a function
 EMPTY_FACTORIES = (list, tuple, dict)
-REF = "#/$defs/"
 
 
 class Description(NamedTuple):
@@ -32,39 +31,19 @@ class Description(NamedTuple):
 def describe(cls: type) -> Description:
     """Describe an attrs class as a closed JSON Schema object."""
     walk = _Walk()
-    schema = walk.class_schema(cls, "")
-    if "$ref" in schema:
-        schema = dict(walk.definitions[schema["$ref"].removeprefix(REF)])
-    if walk.definitions:
-        schema["$defs"] = dict(sorted(walk.definitions.items()))
-    return Description(schema, tuple(walk.untyped))
+    return Description(walk.class_schema(cls, ""), tuple(walk.untyped))
 
 
 class _Walk:
-    """One walk: the definitions that it needs, and the places whose type has no JSON form."""
+    """One walk: the places whose type has no JSON form, and the classes that it is in."""
 
     def __init__(self) -> None:
         self.untyped: list[str] = []
-        self.definitions: dict[str, Schema] = {}
-        self._names: dict[type, str] = {}
+        self._outer: list[type] = []
 
     def class_schema(self, cls: type, path: str) -> Schema:
-        """Write *cls* out where it is used; a class that contains itself becomes a definition."""
-        if cls in self._names:
-            self.definitions.setdefault(self._names[cls], {})
-            return {"$ref": REF + self._names[cls]}
-        name = cls.__name__
-        while name in self._names.values():
-            name += "_"
-        self._names[cls] = name
-        schema = self._fields(cls, path)
-        if name not in self.definitions:
-            del self._names[cls]
-            return schema
-        self.definitions[name] = schema
-        return {"$ref": REF + name}
-
-    def _fields(self, cls: type, path: str) -> Schema:
+        """Write *cls* out where it is used."""
+        self._outer.append(cls)
         attrs.resolve_types(cls)
         properties, required = {}, []
         for field in attrs.fields(cls):
@@ -74,6 +53,7 @@ class _Walk:
                 properties[field.name] = {**schema, **_default(field)}
             if field.init and field.default is attrs.NOTHING:
                 required.append(field.name)
+        self._outer.pop()
         text = inspect.cleandoc(cls.__doc__ or "")
         return {
             "type": "object",
@@ -94,7 +74,7 @@ class _Walk:
                 head = _typed(JSON_TYPE[kind], notes)
             case "choice":
                 head = _enumeration(unwrapped.choices)
-            case "class":
+            case "class" if kind not in self._outer:
                 head = self.class_schema(kind, path)
             case "mapping":
                 head = _typed("object", notes)
@@ -105,7 +85,7 @@ class _Walk:
             case "union" if not _is_ambiguous(args):
                 null_last = sorted(args, key=lambda arg: unwrap(arg).kind is type(None))
                 tail = {"anyOf": [self._schema(arg, path, notes) for arg in null_last]}
-            case "union" | "untyped":
+            case "class" | "union" | "untyped":  # a class in itself would be written out for ever
                 self.untyped.append(path)
         text = next((note.description for note in unwrapped.notes if note.description), "")
         return {**head, **({"description": text} if text else {}), **tail}
@@ -128,6 +108,8 @@ def _enumeration(values: list[Any]) -> Schema:
 
 
 def _typed(json_type: str, notes: Notes) -> Schema:
+    for note in notes:
+        check_pattern(note.pattern or "")
     bounds = {
         keyword: getattr(note, name)
         for note in reversed(notes)

@@ -19,9 +19,7 @@ def config_schema(
             top["properties"][path[0]] = _class_schema(cls)
     plugins = top["properties"]["plugins"]
     for plugin, cls in plugin_classes.items():
-        schema = plugins["properties"][plugin] = _class_schema(cls)
-        if "$defs" in schema:
-            schema["$id"] = f"plugins/{plugin}"  # its references stay within its table
+        plugins["properties"][plugin] = _class_schema(cls)
     plugins["additionalProperties"] = {"type": "object"}
     return {"$schema": DIALECT, "title": "nanocoder configuration", **top}
 
