@@ -37,13 +37,13 @@ def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
 
 def _place(kind: str, environment: Mapping[str, str]) -> Path:
     variable, below_home, function = PLACES[kind]
-    configured = Path(environment.get(variable, ""))
+    configured = environment.get(variable, "")
     # The XDG specification has relative ones ignored.
-    if configured.is_absolute():
-        return configured / "nanocoder"
-    home = Path(environment.get("HOME", ""))
-    if sys.platform.startswith("linux") and home.is_absolute():
-        return home / below_home / "nanocoder"
+    if configured and Path(configured).is_absolute():
+        return Path(configured, "nanocoder")
+    home = environment.get("HOME", "")
+    if sys.platform.startswith("linux") and home.startswith("/"):
+        return Path(home, below_home, "nanocoder")
     # Only the odd system gets here: no need that the others wait for the import.
     import platformdirs
 

@@ -69,8 +69,6 @@ class Beneath:
         self.fd = root_fd
         self.root = root
         self._prefix = root.rstrip("/") + "/"
-        status = os.fstat(root_fd)
-        self._identity = (status.st_dev, status.st_ino)
 
     def open(self, path: str, flags: int) -> tuple[int, str]:
         """Open *path* and return the descriptor and the path with its links resolved.
@@ -133,10 +131,9 @@ class Beneath:
 
     def _is_root(self, path: str) -> bool:
         try:
-            status = os.stat(path)
+            return os.path.samestat(os.stat(path), os.fstat(self.fd))
         except (OSError, ValueError):
             return False
-        return (status.st_dev, status.st_ino) == self._identity
 
 
 class Walk:

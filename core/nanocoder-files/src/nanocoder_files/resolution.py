@@ -136,8 +136,10 @@ class Resolver:
             fd = os.open(self.root, LISTING)
         except OSError:  # there is no workspace, so all is outside
             return self._outside(path, literal=literal)
-        with closing_file(fd):
+        try:
             return self.beneath(Beneath(fd, self.root), path, literal=literal)
+        finally:
+            os.close(fd)
 
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
         """Return where *path* leads in a workspace that is open already."""
@@ -189,7 +191,7 @@ class Resolver:
         for part in parts:
             if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
                 return None
-            if self._is_venv(folder) and protected.is_in_venv(part):
+            if protected.is_in_venv(part) and self._is_venv(folder):
                 return PROGRAM
             folder = f"{folder}/{part}"
         return PROGRAM if self._is_venv(folder) else None

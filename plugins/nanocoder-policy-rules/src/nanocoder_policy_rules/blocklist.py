@@ -4,7 +4,7 @@ Like every rule that forbids, this searches for what the text could be hiding, a
 alarm. It cannot find what a command computes when it runs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Final
 
@@ -14,6 +14,8 @@ from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.shell import compile_once
 
 _LITTER = r"\\\n|[\\'\"]"
+_FORMATTING: Final = ("mkfs.", "newfs_")
+"""The beginnings of programs that format a disk."""
 _FUNCTION = r"(?<![\w:.])([\w:.]{1,64})\(\)\{"
 _DISK = r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)\w*+/?\S*+"
 _ONTO_DISK = rf">[>|&]?\s*+{_DISK}"
@@ -32,23 +34,24 @@ _EXPECTS_PROGRAM: Final = LEADING | {"-c", "-e", "-exec", "--exec", "-S", "busyb
 _SCRIPTS: Final = frozenset(("npm", "yarn", "pnpm", "bun", "deno", "composer"))
 
 
-def describe_damage(text: str, parsed: Text, removal: Removal) -> str:
+def describe_damage(parsed: Text, removal: Removal) -> str:
     """Describe what a command would destroy, or return ""."""
-    bare = compile_once(_LITTER).sub("", text)
-    if _is_bomb("".join(bare.split())):
+    return parsed.once(_damage_to_machine) or removal.destroys(parsed) or parsed.once(_other_damage)
+
+
+def _damage_to_machine(parsed: Text) -> str:
+    bare = compile_once(_LITTER).sub("", parsed.text)
+    if "{" in bare and _is_bomb("".join(bare.split())):
         return "starts itself again and again"
-    if disk := compile_once(_ONTO_DISK).search(bare):
-        return f"overwrites the disk {disk[0].lstrip('>|& ')}"
-    if deed := removal.destroys(parsed):
-        return deed
-    if _DAMAGING.isdisjoint(parsed.words) and not any(_formats(bare)):
+    disk = compile_once(_ONTO_DISK).search(bare) if ">" in bare else None
+    return f"overwrites the disk {disk[0].lstrip('>|& ')}" if disk else ""
+
+
+def _other_damage(parsed: Text) -> str:
+    bare = compile_once(_LITTER).sub("", parsed.text)
+    if _DAMAGING.isdisjoint(parsed.words) and not any(name in bare for name in _FORMATTING):
         return ""
     return next(filter(None, map(_describe_segment, parsed.segments)), "")
-
-
-def _formats(text: str) -> Iterator[str]:
-    """Yield the families of disk formatting programs that *text* names."""
-    return (name for name in ("mkfs.", "newfs_") if name in text)
 
 
 def _is_bomb(text: str) -> bool:
@@ -66,7 +69,7 @@ def _describe_segment(segment: Segment) -> str:
 
 
 def _describe_program(name: str, words: Sequence[str], at: int) -> str:
-    if name not in _DAMAGING and not name.startswith(("mkfs.", "newfs_")):
+    if name not in _DAMAGING and not name.startswith(_FORMATTING):
         return ""
     arguments = words[at + 1 :]
     if name == "kill":
@@ -85,7 +88,7 @@ def _write_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
         return [*split, *(word[len("of=") :] for word in operands if word.startswith("of="))]
     if name == "cp":
         return operands[-1:]
-    formats = name in _DISK_TOOLS or name.startswith(("mkfs.", "newfs_"))
+    formats = name in _DISK_TOOLS or name.startswith(_FORMATTING)
     return operands if formats else ()
 
 

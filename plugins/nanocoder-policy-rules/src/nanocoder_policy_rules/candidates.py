@@ -12,7 +12,11 @@ from typing import Final, NamedTuple
 
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.shell import compile_once, remember
-from nanocoder_policy_rules.spellings import replace_variables, spellings
+from nanocoder_policy_rules.spellings import (
+    replace_variables,
+    spellings,
+    spellings_without_escapes,
+)
 
 # A substitution in double quotes may hold more of them.
 _PARTS = (
@@ -74,7 +78,8 @@ def words_of(text: str, first: Iterable[str]) -> list[str]:
     words.update(dict.fromkeys(_plain_tokens(text)))
     for word in list(words):
         words.update(dict.fromkeys(paths_in(word)))
-        words.update(dict.fromkeys(_spelled_out(word)))
+        if "~" in word or "/proc/" in word:
+            words.update(dict.fromkeys(_spelled_out(word)))
         if len(words) > MAX_WORDS:
             break
     words.pop("", None)
@@ -106,8 +111,6 @@ def expand_home(word: str) -> str:
 
 def _spelled_out(word: str) -> Iterator[str]:
     """Yield the path that `~` or a link in /proc stands for."""
-    if "~" not in word and "/proc/" not in word:
-        return
     for part in (word, word.rpartition("=")[2], word.rpartition(":")[2], word.lstrip("-@+<>")):
         at_home = compile_once(_HOME_OF).fullmatch(part)
         if at_home or compile_once(_HERE_OR_BEFORE).fullmatch(part):
@@ -128,9 +131,10 @@ def tokens(text: str) -> Iterator[Token]:
         if match.lastgroup != "word":
             continue
         raw = match[0]
-        pattern = compile_once(_COMPUTED).sub("*", _unquote(raw, keeps_single=keeps_single))
+        unquoted = _unquote(raw, keeps_single=keeps_single)
+        pattern = compile_once(_COMPUTED).sub("*", unquoted)
         word = pattern.replace(_LITERAL_DOLLAR, "$")
-        computed = pattern != _unquote(raw, keeps_single=keeps_single)
+        computed = pattern != unquoted
         yield Token(word, program, computed)
         if not words and not (word in _LEADING or compile_once(_ASSIGNMENT).fullmatch(word)):
             program = word.rpartition("/")[2]
@@ -139,12 +143,17 @@ def tokens(text: str) -> Iterator[Token]:
         words = words + 1 if program else 0
 
 
-def commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
-    """Yield the words of each command in *text*, and whether it reads from a pipe.
+@remember
+def commands_in(text: str) -> tuple[tuple[list[str], bool], ...]:
+    """Return the words of each command in *text*, and whether it reads from a pipe.
 
     A group of commands after a pipe reads from it as a whole.
     """
-    for reading in dict.fromkeys(spellings(text, escapes="$'" in text)):
+    return tuple(_commands_in(text))
+
+
+def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
+    for reading in spellings(text) if "$'" in text else spellings_without_escapes(text):
         keeps_single = not any(shell in reading for shell in _SHELLS)
         words, is_piped, depth = list[str](), False, 0
         for match in compile_once(_PARTS).finditer(reading):
@@ -164,6 +173,8 @@ def commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def _word_of(raw: str, *, keeps_single: bool) -> str:
+    if _QUOTES.isdisjoint(raw) and _LITERAL_DOLLAR not in raw:
+        return raw
     return _unquote(raw, keeps_single=keeps_single).replace(_LITERAL_DOLLAR, "$")
 
 
@@ -218,6 +229,9 @@ def could_be(pattern: str, names: Iterable[str]) -> bool:
 
 
 def _unquote(raw: str, *, keeps_single: bool) -> str:
+    if _QUOTES.isdisjoint(raw):
+        return raw
+
     def inside(quoted: re.Match[str]) -> str:
         if quoted[1] is not None:
             return quoted[1].replace("$", _LITERAL_DOLLAR) if keeps_single else quoted[1]
@@ -228,4 +242,5 @@ def _unquote(raw: str, *, keeps_single: bool) -> str:
     return compile_once(_QUOTED).sub(inside, raw)
 
 
+_QUOTES: Final = frozenset("'\"\\")
 _QUOTED_ESCAPE: Final = r"\\([\"\\$`])"

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
@@ -11,6 +10,7 @@ from nanocoder import Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import paths, shell, workspace_programs
 from nanocoder_policy_rules.brought_names import Brought, brought_along
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.changed_places import changed_places
 from nanocoder_policy_rules.command_search import Text, recognised_text, unknown_text
 from nanocoder_policy_rules.named_places import NamedPlaces
@@ -50,12 +50,12 @@ class Case:
 
     @cached_property
     def command(self) -> str:
-        """The command when this is a call of the shell, else ""."""
+        """Return the command when this is a call of the shell, else ""."""
         return self.started if self.call.name == SHELL else ""
 
     @cached_property
     def started(self) -> str:
-        """The command that the call would run, whichever tool runs it, one of its steps too."""
+        """Return the command that the call would run, by whichever tool or step."""
         effects = self.tool.effects
         is_run = self.call.name == SHELL or not effects or Effect.EXECUTE in effects
         names = dict.fromkeys((*(["command"] if is_run else []), *self.tool.commands))
@@ -64,12 +64,12 @@ class Case:
 
     @cached_property
     def simples(self) -> "Sequence[shell.Simple] | None":
-        """The recognised commands; None when any part of the text is unknown."""
+        """Return the recognised commands; None when any part of the text is unknown."""
         return shell.commands(self.command)
 
     @cached_property
     def text(self) -> Text:
-        """The command, split up to search it for denied commands."""
+        """Return the command, split up to search it for denied commands."""
         return recognised_text(self.command) if self.command else unknown_text(self.started)
 
     @property
@@ -79,17 +79,17 @@ class Case:
 
     @cached_property
     def places(self) -> NamedPlaces:
-        """The places that the words of the command may name, wherever it goes."""
-        return NamedPlaces(self.text, self.simples if self.command else None, self.reach)
+        """Return the places that the words of the command may name, wherever it goes."""
+        return NamedPlaces(self.text, self.reach)
 
     @cached_property
     def brought(self) -> Brought:
-        """The first protected name that comes along with a folder that the command copies."""
+        """Return the first protected name that comes with a folder that the command copies."""
         return brought_along(self.text, self.places, self.reach)
 
     @cached_property
     def changed(self) -> "tuple[list[ResolvedPath], set[str]]":
-        """What the command changes, and all names of it as rules compare them."""
+        """Return what the command changes, and all names of it as rules compare them."""
         return changed_places(self.text, self.reach, self.places.directories)
 
     @cached_property
@@ -111,7 +111,7 @@ class Case:
 
     @cached_property
     def removal(self) -> Removal:
-        """The judge of what the command removes."""
+        """Return the judge of what the command removes."""
         root = str(self.session.cwd)
         return Removal(root, os.path.join(root, self.directory))
 
@@ -123,7 +123,7 @@ class Case:
 
     @cached_property
     def own_program(self) -> str:
-        """The program in the workspace that would run as one of the command's, or ""."""
+        """Return the program in the workspace that would run as one of the command's, or ""."""
         path = os.environ.get("PATH", "")
         paths = (
             workspace_programs.find_in_workspace(simple.words, self.session, path)
@@ -133,19 +133,19 @@ class Case:
 
     @cached_property
     def paths(self) -> "list[ResolvedPath]":
-        """The paths among the arguments, resolved as the workspace opens them."""
+        """Return the paths among the arguments, resolved as the workspace opens them."""
         if ANY_TOOL in self.tool.composed_of:
             return []  # each of its calls is judged by itself
         return [self.session.resolve(path) for path in self.named]
 
     @cached_property
     def named(self) -> list[str]:
-        """The paths among the arguments as they are spelled."""
+        """Return the paths among the arguments as they are spelled."""
         return named_paths(self.call.arguments)
 
     @cached_property
     def path_names(self) -> frozenset[str]:
-        """All names of the paths among the arguments, folded as rules compare them."""
+        """Return all names of the paths among the arguments, folded as rules compare them."""
         return frozenset(fold_path(name) for path in self.paths for name in path.names)
 
     @cached_property
@@ -155,12 +155,12 @@ class Case:
 
     @cached_property
     def reach(self) -> Reach:
-        """The judge of what the command may read."""
+        """Return the judge of what the command may read."""
         return Reach(self.session, self.settings, self.directory)
 
     @cached_property
     def missing(self) -> str:
-        """The only path that a reading call names, if it does not exist; or ""."""
+        """Return the only path that a reading call names, if it does not exist; or ""."""
         only = paths.only_path(self.call.arguments) if self.tool.is_read_only else ""
         return only if only and not self.session.resolve(only).exists else ""
 

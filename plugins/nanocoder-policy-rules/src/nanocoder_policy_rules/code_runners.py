@@ -17,6 +17,8 @@ from nanocoder_policy_rules.stream_programs import is_plain_awk, is_plain_sed
 SHELLS: Final = frozenset(
     ("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "source", ".")
 )
+# Without one of these signs a shell gets code from its own words and from files alone.
+_FEEDING: Final = frozenset("|<\\{")
 _LANGUAGE = r"python[\d.]*|pypy\d?|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|expect"
 _MAX_DEPTH: Final = 3
 _MOST_WORDS: Final = 200
@@ -106,7 +108,7 @@ def code_runner(text: str) -> str:
 @remember
 def gets_unseen_code(text: str) -> bool:
     """Tell whether a shell gets code that the words of *text* do not show, and no file holds."""
-    if not any(shell in text for shell in SHELLS):
+    if _FEEDING.isdisjoint(text) or not any(shell in text for shell in SHELLS):
         return False
     return any(map(_has_unseen_code, _texts(text)))
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeVar, cast
 
 from nanocoder_policy_rules import code_runners
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.computed_words import (
     SIGNS,
     WILD,
@@ -79,7 +79,7 @@ class Segment:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The words, and possible words inside them."""
+        """Return the words, and possible words inside them."""
         if self.sure:
             return self.words
         names: list[str] = []
@@ -96,12 +96,12 @@ class Segment:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """All names, and the last parts of those that are paths."""
+        """Return all names, and the last parts of those that are paths."""
         return frozenset(self.names).union(name.rpartition("/")[2] for name in self.names)
 
     @cached_property
     def letters(self) -> frozenset[str]:
-        """The letters of all short options, and the first ones of long options."""
+        """Return the letters of all short options, and the first ones of long options."""
         flags = [name for name in self.vocabulary if name[:1] == "-"]
         is_short = compile_once(_SHORT_FLAGS).fullmatch
         letters = {letter for flag in flags if is_short(flag) for letter in flag[1:]}
@@ -113,6 +113,7 @@ class Text:
 
     def __init__(self, text: str, simples: Sequence[Simple] | None) -> None:
         self.text = text
+        self.recognised = simples or ()
         # After an alias or a copy, the first word of a command no longer tells which program runs.
         self._simples = simples if replace_aliases(text) == text else None
         self._answers: dict[object, object] = {}
@@ -128,19 +129,19 @@ class Text:
 
     @cached_property
     def scripts(self) -> list[list[Segment]]:
-        """The commands in order, once for each reading of the text."""
+        """Return the commands in order, once for each reading of the text."""
         if self._simples is None:
             return list(_possible_segments(self.text))
         return [list(_recognised_segments(self._simples))]
 
     @cached_property
     def segments(self) -> list[Segment]:
-        """The words, command by command, in each spelling."""
+        """Return the words, command by command, in each spelling."""
         return [segment for script in self.scripts for segment in script]
 
     @cached_property
     def words(self) -> dict[str, None]:
-        """Every word that the text could be hiding, of a command or of plain data, in order."""
+        """Return every word that the text could be hiding, of commands and plain data, in order."""
         words: dict[str, None] = {}
         for spelling in spellings(self.text):
             bare = compile_once(_LITTER).sub("", spelling)
@@ -175,6 +176,9 @@ class Text:
     @cached_property
     def gets_unseen_code(self) -> bool:
         """Tell whether a shell gets code that the text does not show."""
+        # A text with a backslash has readings whose words are not among these.
+        if "\\" not in self.text and code_runners.SHELLS.isdisjoint(self.words):
+            return False
         return code_runners.gets_unseen_code(self.text)
 
     def _can_hold(self, rule_words: Sequence[str]) -> bool:
@@ -183,7 +187,7 @@ class Text:
 
     @cached_property
     def _all_words(self) -> list[str]:
-        """All words of an unknown text, so that a quote that we misread cannot hide one."""
+        """Return all words of an unknown text, so that a quote that we misread cannot hide one."""
         if self._simples is not None:
             return []
         bare = compile_once(_LITTER).sub("", replace_variables(self.text))
@@ -191,7 +195,7 @@ class Text:
 
     @cached_property
     def _computed(self) -> list[list[str]]:
-        """The commands with a word that is computed, each marked."""
+        """Return the commands with a word that is computed, each marked."""
         if not has_signs(self.text):
             return []
         if self._simples is None or has_placeholder(self.text):
@@ -206,7 +210,7 @@ class Text:
 
     @cached_property
     def _copied(self) -> list[str]:
-        """The programs that the command may copy, under whatever name."""
+        """Return the programs that the command may copy, under whatever name."""
         if SIGNS.isdisjoint(self.text) and "bin" not in self.text:
             return []
         raw = dict.fromkeys(piece for script in _pieces(self.text) for _, piece in script)

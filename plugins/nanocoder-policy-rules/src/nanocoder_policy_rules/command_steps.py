@@ -40,7 +40,7 @@ def deny_damage(case: "Case") -> Verdict | None:
     """Deny a command that destroys a machine, a home or the workspace, in every mode."""
     if not case.settings.blocklist or not case.started:
         return None
-    deed = describe_damage(case.started, case.text, case.removal)
+    deed = describe_damage(case.text, case.removal)
     if not deed:
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
@@ -63,6 +63,8 @@ def ask_about_lasting(case: "Case") -> Verdict | None:
 
 
 def _lasting_deed(text: Text) -> str:
+    if "git" not in text.words:  # each of them begins with it
+        return ""
     deeds = (deed for words, deed in _LASTING.items() if text.match(words) is Match.YES)
     return next(deeds, "")
 

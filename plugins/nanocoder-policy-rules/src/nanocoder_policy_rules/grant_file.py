@@ -67,6 +67,8 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
         grants = load()
     except ConfigError:  # `nanocoder grants list` says what is wrong
         return {}
+    if not grants:
+        return {}
     folder = folder_of(session) if any(grant.scope == PROJECT for grant in grants) else ""
     holding_now = (
         grant
@@ -80,7 +82,7 @@ def load() -> tuple[Grant, ...]:
     """Return every grant, those that have expired too; raises ConfigError for a broken file."""
     path = state_dir() / NAME
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except FileNotFoundError:
         return ()
     except OSError as error:

@@ -4,6 +4,7 @@ A call is granted when every rule that it would offer was granted. So a grant ca
 than the calls for which it was offered, and nothing that a person should look at each time.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Effect, Risk, Verdict
@@ -110,6 +111,7 @@ def _are_places(case: "Case", simples: list[Simple]) -> bool:
     return all({*place.names} == {place.path} for place in places)
 
 
+@lru_cache(maxsize=256)
 def _may_be_granted(simple: Simple) -> bool:
     """Tell whether one command is plain, and does nothing that a person should see each time."""
     name, *rest = simple.words

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from nanocoder_policy_rules import candidates, descending, expansion, hidden_names
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.command_search import Segment, Text, program
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
@@ -38,27 +38,26 @@ _CODE: Final = r"[\s()\[\]{}'\"`;|&<>,]+"
 class NamedPlaces:
     """The places that the words of one command may name, with what is not certain about them."""
 
-    def __init__(self, text: Text, simples: Sequence[Simple] | None, reach: "Reach") -> None:
+    def __init__(self, text: Text, reach: "Reach") -> None:
         self._text = text
-        self._simples = simples or ()
         self._reach = reach
 
     @cached_property
     def known_words(self) -> list[str]:
-        """All words that the command could be hiding, and the names that a shell makes of some."""
+        """Return all words that the command could be hiding, and the names that some expand to."""
         words = list(self._text.words)
-        if self._simples:
+        if self._text.recognised:
             return words  # the wildcards of a recognised command are in quotes
         return words + expansion.expand(words, self._reach.folder, self.directories)
 
     @cached_property
     def words(self) -> list[str]:
-        """All words that could be a path, in the order of the command."""
+        """Return all words that could be a path, in the order of the command."""
         return [*self._named, *self._linked]
 
     @cached_property
     def _linked(self) -> list[str]:
-        """What the links that the command itself makes lead to."""
+        """Return what the links that the command itself makes lead to."""
         if "ln" not in self._text.words:
             return []
         resolved = (
@@ -72,13 +71,8 @@ class NamedPlaces:
 
     @property
     def _named(self) -> list[str]:
-        if simples := self._simples:
-            words = [
-                part
-                for at, each in enumerate(simples)
-                for part in _words_of_files(each, simples, at)
-            ]
-            return candidates.words_of("", words)
+        if self._text.recognised:
+            return candidates.words_of("", self._text.once(_recognised_files))
         return candidates.words_of(self._text.text, self.known_words)
 
     @cached_property
@@ -128,8 +122,8 @@ class NamedPlaces:
 
     @cached_property
     def _expanded(self) -> list[str] | None:
-        """The hidden names that wildcards expand to; None where they are too many to look."""
-        if self._simples and RUNNERS.isdisjoint(self._text.words):
+        """Return the hidden names of wildcards; None where they are too many to look."""
+        if self._text.recognised and RUNNERS.isdisjoint(self._text.words):
             return []  # its wildcards are in quotes, and no shell sees them again
         folders = [HERE, *self.directories]
         wild = candidates.wild_words(self._text.text, self.words)
@@ -137,14 +131,19 @@ class NamedPlaces:
 
     @cached_property
     def _entered(self) -> list[str]:
-        commands = [each.words for each in self._simples or self._segments]
-        targets = [target for words in commands for target in _targets(words)]
-        return list(dict.fromkeys(map(candidates.expand_home, targets)))
+        return list(dict.fromkeys(map(candidates.expand_home, self._text.once(_all_targets))))
 
-    @property
-    def _segments(self) -> list[Segment]:
-        is_there = any(word in _ENTERS or word[:2] == "-C" for word in self._text.words)
-        return self._text.segments if is_there else []
+
+def _recognised_files(text: Text) -> list[str]:
+    simples = text.recognised
+    return [part for at, each in enumerate(simples) for part in _words_of_files(each, simples, at)]
+
+
+def _all_targets(text: Text) -> list[str]:
+    commands: Sequence[Simple | Segment] = text.recognised
+    if not commands and any(word in _ENTERS or word[:2] == "-C" for word in text.words):
+        commands = text.segments
+    return [target for command in commands for target in _targets(command.words)]
 
 
 def _targets(words: Sequence[str]) -> Iterator[str]:

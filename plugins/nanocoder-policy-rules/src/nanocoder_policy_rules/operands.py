@@ -1,16 +1,28 @@
 """Parts of a command's word that a program may take for a path."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from nanocoder_policy_rules.shell import compile_once
+from nanocoder_policy_rules.shell import compile_once, remember
 
+MAX_KEPT_CHARS: Final = 256
+"""The parts of a word take as much memory as the square of its length."""
 _SEPARATORS = r"[=,:@]"
 _BEHIND_LETTERS = r"-(?:[A-Za-z]{1,3}(?=/)|[^./]*+(?=\.\./))(.*)"  # -rt/x, -xC../x
 _WEB = r"(?:git\+)?(?:https?|ssh|git|ftps?|wss?)://[^/@]+(?:/.*)?"
 
 
-def paths_in(word: str) -> Iterator[str]:
-    """Yield each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
+def paths_in(word: str) -> tuple[str, ...]:
+    """Return each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
+    return _parts_of_short(word) if len(word) <= MAX_KEPT_CHARS else tuple(_parts_of(word))
+
+
+@remember
+def _parts_of_short(word: str) -> tuple[str, ...]:
+    return tuple(_parts_of(word))
+
+
+def _parts_of(word: str) -> Iterator[str]:
     has_address = "://" in word
     if has_address and compile_once(_WEB).fullmatch(word):
         return

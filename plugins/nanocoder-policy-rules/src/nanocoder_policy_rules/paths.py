@@ -77,7 +77,10 @@ def names(path: str) -> list[str]:
 
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
     """Return the first name in *paths* that is in *secrets* and not in *but*, or ""."""
-    text = _joined(paths)
+    return _first_secret(_joined(paths), secrets, but)
+
+
+def _first_secret(text: str, secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
     for match in _any_of(secrets).finditer(text):
         if not _any_of(but).match(text, match.start()):
             return match[0].rstrip(". ")
@@ -98,13 +101,15 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     Commands often name `.git` to leave it out, and installed programs to run them. So only the
     programs and settings in `.git` count here.
     """
-    from nanocoder import ProtectionKind
-
     components = names(word)
     if any(pair in _OWN_PLACES for pair in pairwise(components)) or _is_own(components):
         return OURS
     why = resolved.protection
-    if why is None or why.kind in {ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY}:
+    if why is None:
+        return ""
+    from nanocoder import ProtectionKind  # few words name something protected
+
+    if why.kind in {ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY}:
         return ""
     if why.kind is ProtectionKind.GIT and not any(map(_decides, resolved.names)):
         return ""
@@ -117,11 +122,11 @@ def protection_of_target(resolved: "ResolvedPath", *, starts: bool) -> str:
     Protected are git's directory itself, those in it for submodules and worktrees and, when
     something *starts* from the place, installed programs.
     """
-    from nanocoder import ProtectionKind
-
     why = resolved.protection
     if why is None:
         return ""
+    from nanocoder import ProtectionKind
+
     if why.kind is ProtectionKind.GIT:
         return why.reason if any(map(_is_store, resolved.names)) else ""
     return why.reason if starts and why.kind is ProtectionKind.PROGRAM else ""

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nanocoder import Readable, SessionInfo, ToolError
 
 from nanocoder_policy_rules import paths
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.readable import OutsideRules
 from nanocoder_policy_rules.shell import compile_once
 
@@ -104,7 +104,7 @@ class Reach:
 
     @cached_property
     def rules_outside(self) -> OutsideRules:
-        """The secrets and rules for what lies outside of the workspace."""
+        """Return the secrets and rules for what lies outside of the workspace."""
         return OutsideRules(self._session, self._settings)
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Final
 
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.command_search import Segment, Text, program
 from nanocoder_policy_rules.shell import compile_once
 
@@ -54,9 +55,13 @@ class Removal:
     """Judges what commands remove that start in *directory*; *root* is the workspace."""
 
     def __init__(self, root: str, directory: str) -> None:
-        self._root = os.path.realpath(root)
+        self._place = root
         self._start = directory
         self._resolved = 0
+
+    @cached_property
+    def _root(self) -> str:
+        return os.path.realpath(self._place)
 
     def destroys(self, text: Text) -> str:
         """Describe a removal that no undo reverts, or return ""."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from nanocoder_policy_rules import git_words, shell
@@ -176,11 +177,16 @@ def fits(rule_words: Sequence[str], words: Sequence[str]) -> bool:
         or rule_words[0] != words[0]
     ):
         return False
-    if problem(rule_words, ""):
+    if _fits_nothing(tuple(rule_words)):
         return False
     if not all(fnmatchcase(word, want) for want, word in zip(rule_words, words, strict=False)):
         return False
     return not risky_option(words, rule_words)
+
+
+@lru_cache(maxsize=1_024)
+def _fits_nothing(rule_words: tuple[str, ...]) -> bool:
+    return bool(problem(rule_words, ""))
 
 
 def risky_option(words: Sequence[str], named: Sequence[str]) -> str:

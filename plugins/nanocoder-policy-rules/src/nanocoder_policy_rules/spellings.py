@@ -1,10 +1,10 @@
 """Other readings of a text by a shell or an interpreter: variables, aliases, escapes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from nanocoder_policy_rules.shell import compile_once
+from nanocoder_policy_rules.shell import compile_once, remember
 
 # Quantifiers are bounded or possessive, so that the time grows only with the length of the text.
 _ASSIGNMENTS = (
@@ -43,21 +43,24 @@ _MAX_NAME: Final = 64
 _MAX_WORD_CHARS: Final = 512
 
 
-def spellings(text: str, *, escapes: bool = True) -> list[str]:
-    """Return *text* and its other readings; without *escapes* those stay as they are."""
+@remember
+def spellings(text: str) -> tuple[str, ...]:
+    """Return *text* and its other readings."""
+    return _readings(text, (*_BEFORE_ESCAPES, _decode_escapes, _expand_braces))
+
+
+def spellings_without_escapes(text: str) -> tuple[str, ...]:
+    """Return *text* and its other readings, in which escapes stay as they are."""
+    if "\\" not in text:
+        return spellings(text)
+    return _readings(text, (*_BEFORE_ESCAPES, _expand_braces))
+
+
+def _readings(text: str, changes: Iterable[Callable[[str], str]]) -> tuple[str, ...]:
     readings = [text]
-    changes: tuple[Callable[[str], str], ...] = (
-        replace_variables,
-        _split_words,
-        replace_aliases,
-        _decode_escapes,
-        _expand_braces,
-    )
     for change in changes:
-        if change is _decode_escapes and not escapes:
-            continue
         readings.append(change(readings[-1]))
-    return list(dict.fromkeys(readings))
+    return tuple(dict.fromkeys(readings))
 
 
 def replace_variables(text: str) -> str:
@@ -92,7 +95,9 @@ def _folder_of_git(question: re.Match[str]) -> str:
 
 def _split_words(text: str) -> str:
     """Put spaces where the shell splits words by signs that *text* itself sets: `IFS=_`."""
-    signs = "".join(compile_once(_SEPARATORS).findall(text)) if "IFS=" in text else ""
+    if "IFS=" not in text:
+        return text
+    signs = "".join(compile_once(_SEPARATORS).findall(text))
     return text.translate(dict.fromkeys(map(ord, signs), " "))
 
 
@@ -179,3 +184,10 @@ def _expand_word(word: str) -> str:
         before, after = current[: inner.start()], current[inner.end() :]
         waiting[:0] = [before + each + after for each in inner[1].split(",")]
     return " ".join([*words, *waiting])
+
+
+_BEFORE_ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
+    replace_variables,
+    _split_words,
+    replace_aliases,
+)

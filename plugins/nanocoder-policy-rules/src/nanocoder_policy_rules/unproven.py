@@ -12,6 +12,7 @@ from nanocoder_policy_rules.shell import clip_line, compile_once
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.case import Case
+    from nanocoder_policy_rules.command_search import Text
 
 _RULE: Final = "paths"
 _DEFAULT: Final = "default"
@@ -92,18 +93,18 @@ def _computed(case: "Case") -> str:
         return ""
     if doubt := code_runners.unknown_names(case.started):
         return doubt
-    return _running_code(case) if has_rules else ""
+    return case.text.once(_running_code) if has_rules else ""
 
 
-def _running_code(case: "Case") -> str:
+def _running_code(text: "Text") -> str:
     """Say which program gets code or names that no rule can look into."""
-    if not _UNKNOWN_INPUT.isdisjoint(case.text.words):
+    if not _UNKNOWN_INPUT.isdisjoint(text.words):
         return "the files that it names are known only when it runs"
-    for segment in case.text.segments:
+    for segment in text.segments:
         names = [word.rpartition("/")[2] for word in segment.words]
         interpreter = next(filter(compile_once(_INTERPRETER).fullmatch, names), "")
-        if interpreter and (not _CODE_OPTIONS.isdisjoint(names) or "<<" in case.started):
+        if interpreter and (not _CODE_OPTIONS.isdisjoint(names) or "<<" in text.text):
             return f"a rule keeps files back, and it cannot look into the code for {interpreter}"
-    if name := code_runners.code_runner(case.started):
+    if name := code_runners.code_runner(text.text):
         return f"a rule keeps files back, and what {name} does with them is known only when it runs"
     return ""
