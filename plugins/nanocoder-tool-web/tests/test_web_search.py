@@ -113,3 +113,11 @@ def test_an_instance_cannot_redirect_to_another_server_of_this_machine(look, ser
 
 def test_searching_is_safe():
     assert web_search.risk == "safe"
+
+
+def test_nobody_is_asked_about_a_search_where_none_is_set_up(nanocoder):
+    turns = [{"calls": [{"name": "web_search", "arguments": {"query": "x"}}]}, {"text": "Done."}]
+    words = ["run", "--mode", "ask", "--model", nanocoder.script(*turns), "go"]
+    done = nanocoder(*words)
+    assert done.returncode == 0, "a call that nobody can approve ends with 3"
+    assert "set `instance` in [plugins.tool-web]" in done.stderr

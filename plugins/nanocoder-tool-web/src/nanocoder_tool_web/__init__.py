@@ -146,10 +146,7 @@ def web_search(
     count: Annotated[int, Param("How many.", ge=1, le=10)] = 5,
 ) -> ToolResult:
     """Search the web: addresses, snippets."""
-    settings: Settings = ctx.settings or Settings()
-    if not settings.instance:
-        raise ToolError(NO_SEARCH, error_class="not_configured")
-    hits = search(settings.instance, query, count, ctx.cancelled)
+    hits = search(_instance(ctx.settings), query, count, ctx.cancelled)
     lines = [
         f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")
         for number, hit in enumerate(hits, 1)
@@ -185,8 +182,11 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> str | None:
     """Show the requested host apart from the rest of the address.
 
-    Raises: ToolError for a forbidden address; this resolves no host name.
+    Raises: ToolError for a forbidden address, and for a search where none is set up: nobody is
+    asked about a call that cannot work. This resolves no host name.
     """
+    if call.name == web_search.name and result is None:
+        _instance(settings)
     if call.name != web_fetch.name or result is not None:
         return None
     target = _prefer_https(parse_url(str(call.arguments.get("url", ""))))
@@ -196,6 +196,13 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -
 
 def _open_rate_limit(_session: SessionInfo, settings: Any) -> RateLimit:
     return RateLimit((settings or Settings()).per_minute)
+
+
+def _instance(settings: Settings | None) -> str:
+    """Return the address of the SearXNG; raises ToolError where none is set up."""
+    if settings is None or not settings.instance:
+        raise ToolError(NO_SEARCH, error_class="not_configured")
+    return settings.instance
 
 
 def _guard(settings: Settings) -> Guard:
