@@ -1,7 +1,10 @@
 """Installing and removing packages."""
 
 import subprocess
+import sys
+from pathlib import Path
 
+import pexpect
 import pytest
 from nanocoder_command_setup import packages
 
@@ -39,6 +42,27 @@ def test_what_is_not_installed_cannot_be_removed(nanocoder, name, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert "Nothing was removed" in done.stderr
+
+
+def test_a_removal_asks_at_a_terminal_and_a_no_removes_nothing(nanocoder):
+    talk = pexpect.spawn(
+        str(Path(sys.executable).with_name("nanocoder")),
+        ["plugins", "remove", "command-setup"],
+        cwd=str(nanocoder.cwd),
+        env=nanocoder.environment,
+        encoding="utf-8",
+        timeout=40,
+    )
+    talk.expect_exact("Uninstall nanocoder-command-setup? [y/N]")
+    talk.sendline("n")
+    talk.expect_exact("Nothing was removed.")
+    talk.expect(pexpect.EOF)
+    assert "command-setup" in nanocoder("plugins", "list").stdout
+
+
+def test_a_removal_with_yes_does_not_ask(nanocoder):
+    done = nanocoder("plugins", "remove", "--yes", "xyz")
+    assert "no plugin 'xyz' is installed" in done.stderr
 
 
 def test_a_missing_network_is_called_that(nanocoder):

@@ -32,7 +32,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             "plugins remove",
             "uninstall with pip or uv",
             _lazy("packages", "remove"),
-            (attrs.evolve(NAMES, completes="plugins"),),
+            (attrs.evolve(NAMES, completes="plugins"), YES),
             outside_calls=True,
         ),
         *_listing_commands(),

@@ -154,7 +154,10 @@ def _refuse_others(before: Before, *, is_complete: bool) -> None:
 
 
 def remove(arguments: Namespace, host: Host) -> int:
-    """Uninstall the packages of plugins; returns the exit code."""
+    """Uninstall the packages of plugins; returns the exit code.
+
+    A person at a terminal is asked before.
+    """
     packages = installed_packages()
     gone = [name for name in arguments.names if _normal(name) not in packages]
     if gone:
@@ -163,7 +166,12 @@ def remove(arguments: Namespace, host: Host) -> int:
             f"no plugin {gone[0]!r} is installed{hint}"
             " `nanocoder plugins list` names them. Nothing was removed"
         )
-    ended = _pip("uninstall", *{packages[_normal(name)]: "" for name in arguments.names})
+    leaving = list(dict.fromkeys(packages[_normal(name)] for name in arguments.names))
+    is_asked = host.is_interactive and not arguments.yes
+    if is_asked and not host.agrees(f"Uninstall {', '.join(leaving)}?"):
+        host.print_line("Nothing was removed.")
+        return 1
+    ended = _pip("uninstall", *leaving)
     if ended.code:
         host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
     return 1 if ended.code else 0
