@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any, Self
 
 from nanocoder_console.streams import is_terminal
@@ -49,12 +48,7 @@ class Signals:
                 self._before[number] = signal.signal(number, self._note)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._depth -= 1
         if self._depth:
             return

@@ -45,29 +45,20 @@ OFFERS: dict[str, type] = {
 }
 
 
-class Manager(pluggy.PluginManager):
-    """Looks quickly at what can be no hook: a start registers modules with hundreds of names."""
-
-    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
-        """Return how a hook was marked; None for anything else."""
-        if isinstance(plugin, ModuleType):
-            member = vars(plugin).get(name)
-            # A marked function is a hook; a plain one, as most are, needs no look by pluggy.
-            is_other = isinstance(member, FunctionType) and not hasattr(member, MARK)
-            if is_other or not isinstance(member, HOOKABLE):
-                return None
-        return super().parse_hookimpl_opts(plugin, name)
-
-    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> Any:
-        """Return how a hook was declared; None for anything else."""
-        return super().parse_hookspec_opts(module_or_class, name) if name in STYLES else None
-
-
 def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows our hooks and no plugin."""
-    manager = Manager(PROJECT)
+    manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(specs)
     return manager
+
+
+def _marked(module: ModuleType) -> ModuleType:
+    """Return the hooks of *module* alone: pluggy looks slowly at each name, and it has hundreds."""
+    marked = ModuleType(module.__name__)
+    for name, member in vars(module).items():
+        if isinstance(member, HOOKABLE) and hasattr(member, MARK):
+            setattr(marked, name, member)
+    return marked
 
 
 def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[str, Any]:
@@ -79,6 +70,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     plugin without hooks.
     """
     hookimpls: dict[str, pluggy.HookImpl] = {}
+    plugin = _marked(plugin) if isinstance(plugin, ModuleType) else plugin
     try:
         manager.register(plugin, name)
         for caller in manager.get_hookcallers(plugin) or []:
