@@ -1,5 +1,6 @@
 """The embedded model through the whole product: built wheels, real files, temperature 0."""
 
+import ast
 import json
 import os
 import runpy
@@ -23,9 +24,16 @@ PROMPTS = [
 ]
 with nanocoder.open_session(sys.argv[1], mode="auto") as session:
     for prompt in PROMPTS:
-        returned = [e for e in session.run(prompt) if e.kind == "call.returned"]
-        calls = [[e.data["tool"], e.data["status"], e.data["output"]] for e in returned]
-        print(json.dumps({"prompt": prompt, "calls": calls, "stop": session.report.stop_reason}))
+        events = list(session.run(prompt))
+        returned = [e for e in events if e.kind == "call.returned"]
+        usage = [e.data["usage"] for e in events if e.kind == "request.finished"]
+        print(json.dumps({
+            "prompt": prompt,
+            "calls": [{key: e.data[key] for key in ("tool", "status", "output")} for e in returned],
+            "new_prompt_tokens": [each["input_tokens"] for each in usage],
+            "answer": session.report.text,
+            "stop": session.report.stop_reason,
+        }))
 """
 
 
@@ -66,14 +74,27 @@ def test_the_five_prompts_end_in_the_right_state_in_one_session(installed, tmp_p
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["stop"] for row in rows] == ["done"] * 5, rows
-    read, _, _, verified, ran = rows
-    assert any(tool == "read_file" and "python-dotenv" in text for tool, _, text in read["calls"])
-    assert (
-        '"""' in (tmp_path / "greet.py").read_text() or "'''" in (tmp_path / "greet.py").read_text()
-    )
-    greet = runpy.run_path(str(tmp_path / "greet.py"))["greet"]
-    assert any(tool == "read_file" and "def greet" in text for tool, _, text in verified["calls"])
+    read, written, edited, verified, ran = rows
+    assert tools(read) == tools(verified) == ["read_file"], rows
+    assert tools(written)[0] == "write_file", rows
+    assert tools(ran) == ["bash"], rows
+    assert "python-dotenv" in read["calls"][0]["output"]
+    assert "dotenv" in read["answer"]
+    assert "def greet" in verified["calls"][0]["output"]
+    [function] = ast.parse((tmp_path / "greet.py").read_text()).body
+    assert function.name == "greet"
+    assert ast.get_docstring(function)
+    assert edited["answer"]
     # The model is free to print the greeting or to return it; what is returned is not printed.
-    printed = [text for tool, status, text in ran["calls"] if (tool, status) == ("bash", "ok")]
-    assert printed, rows
-    assert "World" in printed[-1] or "World" in greet("World"), rows
+    greet = runpy.run_path(str(tmp_path / "greet.py"))["greet"]
+    [command] = ran["calls"]
+    assert command["status"] == "ok", rows
+    assert "World" in command["output"] or "World" in greet("World"), rows
+    assert ran["answer"]
+    # The beginning of the prompt is not evaluated again.
+    new_prompt_tokens = [tokens for row in rows for tokens in row["new_prompt_tokens"]]
+    assert max(new_prompt_tokens[1:]) < 200, rows
+
+
+def tools(row):
+    return [call["tool"] for call in row["calls"]]
