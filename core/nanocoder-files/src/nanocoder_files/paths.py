@@ -10,7 +10,6 @@ of it is read back: `unescape_path` is the inverse of `escape_path`.
 import errno
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 
 from nanocoder_schema import ToolError, is_hidden
@@ -20,7 +19,10 @@ MAX_PATH_BYTES = 4_096
 # `re` compiles them at their first use and keeps them; most starts use none.
 _REFUSED = "[\0\ud800-\udfff]"
 # A run of bytes above 0x7f is one match: together they may be UTF-8.
-_ESCAPED = r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}"
+_ESCAPED = (
+    r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)"
+    r"|\\u(?!d[89a-f])[0-9a-f]{4}|\\U00(?:0[0-9a-f]|10)[0-9a-f]{4}"
+)
 _UNTIDY = r"//|(?:^|/)\.{1,2}(?:/|$)|/$"
 MAX_NAMES_COMPARED = 2_000
 NEAREST = 3
@@ -147,22 +149,13 @@ def _is_byte(letter: str) -> bool:
 
 def _unescape_run(match: re.Match[str]) -> str:
     escape = match[0]
-    if escape[1] != "x":
-        code = int(f"0x{escape[2:]}", 0)
-        letter = chr(code) if code <= sys.maxunicode else ""
-        # A lone surrogate is in no name.
-        is_ours = letter.encode(errors="ignore") and _escape_letter(letter) == escape
-        return letter if is_ours else escape
-    data = bytes.fromhex(escape.replace("\\x", ""))
-    if data.isascii():
-        return data.decode()
-    # Bytes that are UTF-8 together were not written by `escape_path`.
-    letters = os.fsdecode(data)
-    return "".join(letter if _is_byte(letter) else _as_bytes(letter) for letter in letters)
-
-
-def _as_bytes(letter: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
+    if escape[1] == "x":
+        name = os.fsdecode(bytes.fromhex(escape.replace("\\x", "")))
+    else:
+        name = chr(int(f"0x{escape[2:]}", 0))
+    # What `escape_path` writes in another way, or not at all, is no escape.
+    is_ours = name == "\\" or "".join(map(_escape_letter, name)) == escape
+    return name if is_ours else escape
 
 
 def _invalid(message: str) -> WorkspaceError:

@@ -91,13 +91,10 @@ def write_private(path: Path, data: bytes, mode: int | None = None, *, sync: boo
     """Write *data* to a new file; raises FileExistsError where there is one, OSError."""
     descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with closing_file(descriptor):
             if mode is not None:
                 os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
-            if sync:
-                os.fsync(descriptor)
+            append_all(descriptor, data, 0, sync=sync)
     except OSError:
         path.unlink(missing_ok=True)
         raise
@@ -114,11 +111,13 @@ def _remove_leftovers(path: Path) -> None:
                 leftover.unlink()
 
 
-def append_all(descriptor: int, data: bytes | bytearray, size: int, *, sync: bool = False) -> int:
+def append_all(
+    descriptor: int, data: bytes | bytearray | memoryview, size: int, *, sync: bool = False
+) -> int:
     """Write *data* at the end of a file of *size* bytes, all of it or nothing; return the new size.
 
-    The file must be open for appending. With *sync* it is on the disk when this returns.
-    Raises: OSError.
+    The file must be open for appending, or be written for the first time. With *sync* it is on the
+    disk when this returns. Raises: OSError.
     """
     rest = memoryview(data)
     try:

@@ -138,7 +138,7 @@ class Workspace(Reading):
 
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
         other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
-        have now, "" when it must not exist; *expect* is that content itself, which costs less.
+        have now, "" when it must not exist; *expect* is that content itself.
         Without them the file must be as this session last read or wrote it, if it did. Without
         *mode* a new file gets what the umask leaves. Raises: stale_read, file_exists,
         is_a_directory, not_a_regular_file, permission_denied, protected_path, disk_full, too_large.
@@ -149,7 +149,7 @@ class Workspace(Reading):
         with self._place(raw, make_folders=create_parents) as place:
             self._refuse_names(place)
             # Read below the lock: nothing of ours comes between this and the renaming.
-            old = read_old(place, MAX_BYTES, expect)
+            old = read_old(place, MAX_BYTES)
             self._check(raw, place, old.status if old else None, old)
             if expect_digest == "" and old:
                 raise FileExistsError(errno.EEXIST, "")
@@ -157,21 +157,12 @@ class Workspace(Reading):
                 _check_same(place, old.digest if old else "", expect_digest)
             elif expect is not None:
                 _check_same(place, old.data if old else None, expect)
-            size = sum(map(len, pieces))
-
-            def log() -> str:
-                new = digest(*pieces)
-                after = FileState(FileKind.FILE, new, size)
-                self._log(Change(place.path, self._before(old), after), old, backup)
-                return new
-
+            size, new = sum(map(len, pieces)), digest(*pieces)
             backup = self._backup(place, old)
-            # A rollback logs the change before there is even a new file beside the old one.
-            early = log() if self._rollback is not None else None
+            after = FileState(FileKind.FILE, new, size)
+            self._log(Change(place.path, self._before(old), after), old, backup)
             with (self._rollback or self._write_note).file(place) as name:
-                new = writing.replace(
-                    place, name, pieces, old, mode, meanwhile=lambda: early or log()
-                )
+                writing.replace(place, name, pieces, old, mode)
             is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
             if not old or not is_part or place.path in self._known:

@@ -5,12 +5,11 @@ import errno
 import os
 import re
 import stat as mode_of
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from nanocoder_schema import value
 
@@ -23,16 +22,11 @@ from nanocoder_files.private_files import closing_file
 
 # A name has at most 255 bytes: this leaves room for what `temporary_name` adds.
 MAX_NAME_BYTES: Final = 200
-COMPARED_BYTES: Final = 65_536
 DIGEST_BYTES: Final = 50_000_000
 """Up to this size a file is known by its content, a larger one by its size alone."""
 _STRAY = re.compile(r"\.[^/]*\.nc-\d+-[0-9a-f]{8}")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-LARGE_BYTES = 1_000_000
-"""From here on starting a thread costs less than waiting for the disk."""
-
-T = TypeVar("T")
 # A content in pieces, which need not be copied together.
 Pieces = Sequence[bytes | memoryview]
 
@@ -75,11 +69,10 @@ class Old:
         return FileState.of_status(self.status, attributes=self.attributes, **content)
 
 
-def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | None:
+def read_old(place: Place, limit: int) -> Old | None:
     """Read the file that will be replaced; None where there is none.
 
-    Where it holds just *expected*, that is its content: comparing piece by piece spares the copy,
-    which costs more than the comparison. Raises: WorkspaceError, OSError.
+    Raises: WorkspaceError, OSError.
     """
     try:
         fd = os.open(place.name, READ | os.O_NOFOLLOW, dir_fd=place.fd)
@@ -88,8 +81,7 @@ def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | N
     with closing_file(fd):
         status = os.fstat(fd)
         check_regular(place.path, status)
-        is_small = status.st_size <= limit
-        data = content_of(fd, status.st_size, limit, expected) if is_small else None
+        data = read_up_to(fd, status.st_size, limit) if status.st_size <= limit else None
         if data is None:
             raise WorkspaceError(
                 f"{escape_path(place.path)!r} is larger than {limit:,} bytes",
@@ -101,19 +93,6 @@ def read_old(place: Place, limit: int, expected: bytes | None = None) -> Old | N
                 # Some file systems have none, and some attributes may not be read.
                 attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
         return Old(data, status, tuple(attributes))
-
-
-def content_of(fd: int, size: int, limit: int, expected: bytes | None) -> bytes | None:
-    """Read all of *fd*; None where there is more than *limit* by now."""
-    if expected is not None and len(expected) == size:
-        at = 0
-        while (piece := os.read(fd, COMPARED_BYTES)) and expected.startswith(piece, at):
-            at += len(piece)
-        if not piece and at == size:
-            return expected
-        # It differs: what was compared has to be read again.
-        os.lseek(fd, 0, os.SEEK_SET)
-    return read_up_to(fd, size, limit)
 
 
 def state_of(place: Place, digest_bytes: int = DIGEST_BYTES) -> FileState:
@@ -154,7 +133,7 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
     if state.kind in {FileKind.FILE, FileKind.LINK}:
         with replacing(place, temporary):
             if state.is_file:
-                write_new(place, temporary, [data], state, meanwhile=lambda: None)
+                write_new(place, temporary, [data], state)
             else:
                 os.symlink(state.target, temporary, dir_fd=place.fd)
         return
@@ -176,28 +155,19 @@ def _make_directory(place: Place, state: FileState) -> None:
 
 
 def replace(
-    place: Place,
-    temporary: str,
-    pieces: Pieces,
-    old: Old | None,
-    mode: int | None = None,
-    *,
-    meanwhile: Callable[[], T],
-) -> T:
+    place: Place, temporary: str, pieces: Pieces, old: Old | None, mode: int | None = None
+) -> None:
     """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
 
-    The new file is called *temporary* until then. *meanwhile* is called before the renaming, while
-    the disk works; its result is returned. The file gets *mode*, or that of *old*, or what umask
-    leaves. Hard links to the old one keep the old content. Raises: WorkspaceError (stale_read)
-    when the file changed since *old* was read, OSError, what *meanwhile* raises; either way nothing
-    has changed and no new file is left.
+    The new file is called *temporary* until then. The file gets *mode*, or that of *old*, or what
+    umask leaves. Hard links to the old one keep the old content. Raises: WorkspaceError
+    (stale_read) when the file changed since *old* was read, OSError; either way nothing has changed
+    and no new file is left.
     """
-    metadata = old.metadata if old else None
     with replacing(place, temporary):
-        result = write_new(place, temporary, pieces, metadata, mode, meanwhile=meanwhile)
+        write_new(place, temporary, pieces, old.metadata if old else None, mode)
         # At the last moment before the renaming: writing and flushing took time.
         check_unchanged(place, old)
-    return result
 
 
 @contextlib.contextmanager
@@ -253,14 +223,8 @@ def temporary_name(name: str) -> str:
 
 
 def write_new(
-    place: Place,
-    name: str,
-    pieces: Pieces,
-    metadata: FileState | None,
-    mode: int | None = None,
-    *,
-    meanwhile: Callable[[], T],
-) -> T:
+    place: Place, name: str, pieces: Pieces, metadata: FileState | None, mode: int | None = None
+) -> None:
     """Make a file called *name* beside *place*, flushed to the disk; see `replace`.
 
     It gets *metadata*, but *mode* where that is given; without both, what the umask leaves.
@@ -268,42 +232,14 @@ def write_new(
     # A file that gets its permissions from another starts out private.
     private = 0o600 if metadata else 0o666
     with closing_file(os.open(name, _NEW_FILE, private, dir_fd=place.fd)) as fd:
+        size = 0
         for piece in pieces:
-            view = memoryview(piece)
-            # A full disk, or a signal, may end a write in the middle.
-            while view:
-                view = view[os.write(fd, view) :]
+            size = private_files.append_all(fd, piece, size)
         if metadata:
             metadata.apply(fd)
         if mode is not None:
             os.fchmod(fd, mode & 0o777)
-        return _flush(fd, sum(map(len, pieces)), meanwhile)
-
-
-def _flush(fd: int, size: int, meanwhile: Callable[[], T]) -> T:
-    """Flush *fd* to the disk and do *meanwhile*, for large files at the same time."""
-    if size < LARGE_BYTES:
-        result = meanwhile()
         os.fsync(fd)
-        return result
-    errors: list[OSError] = []
-
-    def flush() -> None:
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            errors.append(error)
-
-    flushing = threading.Thread(target=flush, name="nanocoder-flush")
-    # fsync releases the interpreter lock, so the digest is taken at the same time.
-    flushing.start()
-    try:
-        result = meanwhile()
-    finally:
-        flushing.join()
-    if errors:
-        raise errors[0]
-    return result
 
 
 def version_of(status: os.stat_result) -> tuple[int, ...]:
