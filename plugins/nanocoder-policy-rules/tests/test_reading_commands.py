@@ -46,6 +46,8 @@ EVERYDAY = {
         "md5sum README.md",
         "sha256sum README.md",
         "seq 1 10",
+        "jq . README.md",
+        "jq -r '.a.b[0] | .c' README.md",
         "whoami",
         "realpath src/a.py",
         "column -t -s, data.csv",
@@ -106,6 +108,19 @@ def test_everyday_commands(command, expected, judge):
 )
 def test_no_option_follows_links_out_of_the_workspace(command, tmp_path, judge):
     (tmp_path / "out").symlink_to("/")
+    assert str(judge("bash", {"command": command}).decision) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "jq env README.md",
+        "jq . /etc/passwd",
+        "jq -f README.md",
+        "jq 'import \"x\" as $x; .' README.md",
+    ],
+)
+def test_jq_may_only_name_places_in_files_that_may_be_read(command, judge):
     assert str(judge("bash", {"command": command}).decision) == "ask"
 
 
@@ -223,6 +238,8 @@ def test_words_that_are_no_paths_are_not_taken_for_some(command, tmp_path, judge
         ("ls && git stash | head", "`git stash` is not known to be read-only"),
         ("python3 -c 'print(1, 2)'", "`python3 -c 'print(1, 2)'` is not known to be read-only"),
         ("echo $HOME", "`$` in `echo $HOME` is not known"),
+        ("cat ~/notes", "`~` in `cat ~/notes` stands for a home directory, so mode ask needs"),
+        ("ls /", "`ls /` reads a path that is not certainly one of the workspace"),
         ("X=1 ls", "`X` in `X=1 ls` is not known"),
         ("cat <<'EOF' > y.py\nx\nEOF", "`>` in `cat <<'EOF' > y.py` is not known"),
         ("cat <<'>' 2>/dev/null\nx\n>", "`<` in `cat <<'>' 2>/dev/null` is not known"),
@@ -230,3 +247,36 @@ def test_words_that_are_no_paths_are_not_taken_for_some(command, tmp_path, judge
 )
 def test_the_reason_says_which_part_is_not_known(command, reason, judge):
     assert judge("bash", {"command": command}).reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "command", ["read x; ls /", "ls / && read x", "mapfile names; ls /", "true; ls /; read x"]
+)
+def test_what_reads_no_listing_opens_nothing_of_it(command, judge):
+    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls / | while read x; do cat $x; done",
+        "read x < <(ls /)",
+        "eval 'ls / | read x'",
+        "eval $'ls / \\x7c read x'",
+        "coproc ls /; read -u 3 x",
+        "ls / > names; xargs cat",
+        "ls /; xargs -a names cat",
+    ],
+)
+def test_what_may_open_the_files_of_a_listing_asks(command, tmp_path, judge, monkeypatch):
+    home = tmp_path.parent / f"{tmp_path.name}-home"
+    (home / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    verdict = judge("bash", {"command": command}, "auto")
+    assert str(verdict.decision) == "ask"
+    assert "may be opened" in verdict.reason
+
+
+def test_the_reason_for_a_protected_file_says_that_reading_is_not_proven(judge):
+    reason = judge("bash", {"command": "cat ~/.bashrc"}, "auto").reason
+    assert "and `cat ~/.bashrc` is not known to leave it unchanged; only a person can" in reason

@@ -10,7 +10,7 @@ from nanocoder_policy_rules import rules, shell, unproven
 from nanocoder_policy_rules.blocklist import describe_damage
 from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.reach import HERE
+from nanocoder_policy_rules.reach import HERE, Anywhere
 from nanocoder_policy_rules.reading_commands import (
     after_cd,
     is_safe,
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
+_PROBLEMS: Final = {
+    "$": "is not known before it runs",
+    "~": "stands for a home directory",
+}
+"""What is wrong with characters that are not recognised, where it is more than that."""
 _TAKES_NAMES: Final = frozenset(("xargs", "parallel"))
 # Deeds that others see at once, or that no undo reverts, by the words that a rule would allow.
 _LASTING: Final = {
@@ -114,23 +119,26 @@ def unknown_part(case: "Case") -> str:
         return ""
     if case.own_program:
         return f"{case.own_program} is in the workspace and may do anything"
-    directory = HERE
+    directory, problem = HERE, "is not known to be read-only"
     if case.simples is None:
         part, command = shell.unknown_part(case.command)
         part_text = f"`{part}` in `{command}`" if part and part != command else f"`{command}`"
+        problem = _PROBLEMS.get(part, problem)
     else:
         directory, rest = after_cd(case.simples, case.reach)
         first = next((each for each in rest if not _is_read(each, case, directory)), None)
         import shlex  # only a command that is refused or asked about needs it
 
         part_text = f"`{shell.clip_line(shlex.join(first.words) if first else case.command)}`"
+        if first and first.words[0] != "git" and is_safe(with_input(first), Anywhere(), directory):
+            problem = "reads a path that is not certainly one of the workspace that may be read"
     settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
     if setting := next(filter(None, settings), ""):
         return f"{part_text} can start a program: {setting}"
     data = (_data_of_git(simple, case, directory) for simple in case.simples or ())
     if place := next(filter(None, data), ""):
         return f"{part_text} would use the data of a repository in {place!r}, outside"
-    return unproven.in_git(case) or f"{part_text} is not known to be read-only"
+    return unproven.in_git(case) or f"{part_text} {problem}"
 
 
 def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:

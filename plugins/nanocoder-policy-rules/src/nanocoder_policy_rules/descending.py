@@ -8,6 +8,7 @@ from nanocoder_policy_rules import git_words, reading_commands
 from nanocoder_policy_rules.command_search import Segment, Text, program
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.removal import is_recursive
+from nanocoder_policy_rules.shell import compile_once
 
 _SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
 # With one of these letters a program goes through folders; with "" it always does.
@@ -30,23 +31,30 @@ _LETTERS: Final = {
 _PAIR: Final = 2
 _WITH_TARGET: Final = frozenset(("cp", "scp", "rsync", "mv", "ln"))
 _USES_FOUND: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir", "-files0-from"))
-_READS_NAMES: Final = frozenset(("xargs", "parallel", "cpio", "read", "mapfile", "readarray"))
+_BUILTINS: Final = frozenset(("read", "mapfile", "readarray"))
+_READS_NAMES: Final = _BUILTINS | {"xargs", "parallel", "cpio"}
+# No pipe, no redirection, and nothing that could stand for one: what a command prints goes nowhere.
+_UNCONNECTED: Final = r"[A-Za-z0-9_\s;&./,:=+~@%-]*"
 PROGRAMS: Final = _SEARCHES | {"find", "ls"} | _LETTERS.keys()
 
 
 class Descent(NamedTuple):
-    """A *program* that goes through *folders*, words of its command, and dot files if *hidden*."""
+    """A *program* that goes through *folders*, words of its command, and dot files if *hidden*.
+
+    With *lists* it puts out names alone, and another command opens what they name.
+    """
 
     program: str
     folders: Sequence[str]
     hidden: bool = True
+    lists: bool = False
 
 
 def descents(text: Text) -> Iterator[Descent]:
     """Yield what the commands of *text* go through, as far as their words show it."""
     if PROGRAMS.isdisjoint(text.words):
         return
-    uses_names = not _READS_NAMES.isdisjoint(text.words)
+    uses_names = _uses_names(text)
     # Another command of the text may show the files that git keeps.
     shows = "git" in text.words and any(
         git_words.shows_content(each.words) for each in text.segments
@@ -61,6 +69,14 @@ def descents(text: Text) -> Iterator[Descent]:
             descent = descent or _descent(name, words, uses_names=uses_names, shows=shows)
             if descent is not None:
                 yield descent
+
+
+def _uses_names(text: Text) -> bool:
+    """Tell whether a command of *text* may open the files whose names another one puts out."""
+    readers = _READS_NAMES & text.words.keys()
+    # `read` has its input from the text itself: without a pipe, `read x; ls /` reads no listing.
+    is_apart = readers <= _BUILTINS and "coproc" not in text.words
+    return bool(readers) and not (is_apart and compile_once(_UNCONNECTED).fullmatch(text.text))
 
 
 def _programs(segment: Segment) -> Iterator[tuple[int, str]]:
@@ -99,12 +115,11 @@ def _of_listing(name: str, words: Sequence[str]) -> Descent | None:
     operands = [word for word in words[1:] if word[:1] != "-"]
     if name == "git":
         is_listing = "ls-files" in operands and _has_option(words, "o", "--others")
-        return Descent("git ls-files", [HERE]) if is_listing else None
+        return Descent("git ls-files", [HERE], lists=True) if is_listing else None
     if name != "ls":
         return None
-    return Descent(
-        name, operands or [HERE], hidden=_has_option(words, "aAf", "--all", "--almost-all")
-    )
+    hidden = _has_option(words, "aAf", "--all", "--almost-all")
+    return Descent(name, operands or [HERE], hidden, lists=True)
 
 
 def _of_git(words: Sequence[str], *, shows: bool) -> Descent | None:

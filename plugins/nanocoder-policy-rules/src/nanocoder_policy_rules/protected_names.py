@@ -59,7 +59,9 @@ def _protected_word(case: "Case") -> Verdict | None:
             text = shell.clip_line(case.started)
             return _ask_person(case, repr(text), "it names too many files to check each")
         if not case.reach.is_output(path) and (why := paths.protection_of_word(word, path)):
-            return _ask_person(case, repr(word), why)
+            # A command that is known to read no more than it may has passed before.
+            unproven = f"and `{shell.clip_line(case.started)}` is not known to leave it unchanged"
+            return _ask_person(case, repr(word), f"{why}, {unproven}")
     return None
 
 

@@ -50,6 +50,7 @@ PROGRAMS: Final = {
     ),
     "head": Program("qvz", "nc", ("--lines=", "--bytes="), number=True),
     "id": Program("ugnGr", operands="none"),
+    "jq": Program("acCejMrsS", operands="jq"),
     "ls": Program(
         "1aAbBcCdfFghiklmnNopqQrRsStuUvxX", long=("--all", "--color", "--group-directories-first")
     ),
@@ -100,6 +101,9 @@ _FIND_VALUED = frozenset(
     )
 )
 _SED_PRINT = r"(?:[0-9]+|\$)(?:,(?:[0-9]+|\$))?p"
+# Places in the data alone: a filter can also print the environment, and read files as modules.
+_JQ_PLACE = r"(?:\.|(?:\.[A-Za-z_][A-Za-z0-9_]*|\.?\[[0-9]{0,6}\])+)"
+_JQ_FILTER = rf"{_JQ_PLACE}(?: ?\| ?{_JQ_PLACE})*"
 _NUMBER = r"[0-9]{1,6}"
 # With these options a search goes through folders, and follows the links in them.
 _DESCENDING: Final = ("--recursive", "--dereference-recursive", "--directories=")
@@ -244,6 +248,9 @@ def _may_take(
                 "-n" in words and operands and compile_once(_SED_PRINT).fullmatch(operands[0])
             )
             paths = operands[1:] if is_print else None
+        case "jq":
+            is_place = operands and compile_once(_JQ_FILTER).fullmatch(operands[0])
+            paths = operands[1:] if is_place else None
         case "pattern" if (
             "".join(words[1:2]) != "--files"
         ):  # at another place it could be the pattern

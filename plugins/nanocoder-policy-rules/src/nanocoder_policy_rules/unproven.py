@@ -43,6 +43,9 @@ def _going_through(case: "Case") -> str:
             if case.is_masked(folder):
                 continue
             if reason := case.reach.hidden_below(folder, hidden=descent.hidden):
+                if descent.lists:
+                    opened = f"what {descent.program} lists in {folder!r} may be opened"
+                    return f"{opened}, and {reason}"
                 return f"{descent.program} goes through {folder!r}, and {reason}"
     return ""
 
