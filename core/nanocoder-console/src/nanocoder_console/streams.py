@@ -175,15 +175,7 @@ def _piped_text(*, wait: bool) -> str:
     if is_pipe and not wait and not select.select([descriptor], [], [], FIRST_BYTE_S)[0]:
         complain(LEFT_OUT)
         return ""
-    return _read_all(descriptor).decode("utf-8", "replace")
-
-
-def _read_all(descriptor: int) -> bytes:
-    pieces, size = [], 0
-    with suppress(OSError):  # a socket whose other end broke off
-        while piece := os.read(descriptor, 65_536):
-            pieces.append(piece)
-            size += len(piece)
-            if size > MAX_BYTES:
-                raise UsageError(TOO_LONG)
-    return b"".join(pieces)
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise UsageError(TOO_LONG)
+    return content.decode("utf-8", "replace")

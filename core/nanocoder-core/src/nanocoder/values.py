@@ -12,6 +12,7 @@ from attrs import field, fields
 from nanocoder_schema import value
 
 EMPTY: Mapping[str, Any] = {}
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 IN_MANIFEST: Final[Mapping[str, bool]] = {"in_manifest": True}
 """The metadata of a field that is known before its plugin is imported."""
 
@@ -200,13 +201,8 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         """Add two usages; an unknown price stays out of the sum."""
         costs = [usage.cost for usage in (self, other) if usage.cost is not None]
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            sum(costs) if costs else None,
-        )
+        tokens = {name: getattr(self, name) + getattr(other, name) for name in TOKENS}
+        return Usage(**tokens, cost=sum(costs) if costs else None)
 
 
 @value

@@ -115,13 +115,12 @@ def _fill_closed_streams() -> bool:
     Returns whether standard output was closed.
     """
     closed = []
-    for descriptor in (0, 1, 2):
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
             closed.append(descriptor)
-    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)

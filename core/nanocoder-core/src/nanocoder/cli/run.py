@@ -25,7 +25,6 @@ from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
 from nanocoder.tools.outcome import verdict_data
-from nanocoder.tools.session_info import SessionInfo
 from nanocoder.values import Event, ToolCall
 from nanocoder.version import VERSION
 
@@ -57,7 +56,9 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
                 dry_run=arguments.dry_run,
             ) as session:
                 events = _events(host, session, arguments.schema, prompt, typed)
-                display = _open_display(host, screen, session.info)
+                display = AnswerOnly()
+                if screen is not None:
+                    display = screen[1].open(session.info, host.plugins.settings(screen[0]))
                 _show(session, events, display, host.signals)
     except Exception as error:
         if display is None:  # else it has shown the report
@@ -127,15 +128,6 @@ def _screen(host: Host, form: str) -> tuple[str, Any] | None:
         return find_offer(host.plugins, "screens", "output format", form)
     names = ("text", "plain") if host.is_interactive else ("plain",)
     return next(filter(None, (host.plugins.offered("screens", name) for name in names)), None)
-
-
-def _open_display(host: Host, screen: tuple[str, Any] | None, info: SessionInfo) -> Display:
-    """Return what shows the session: a plugin's screen, or else the answer alone."""
-    if screen is None:
-        return AnswerOnly()
-    plugin, spec = screen
-    display: Display = spec.open(info, host.plugins.settings(plugin))
-    return display
 
 
 class AnswerOnly:

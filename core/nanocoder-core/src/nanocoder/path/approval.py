@@ -310,7 +310,10 @@ class Approvals:
         """Return the session's own callback, guarded like a plugin, or else the plugins."""
         if callback is None:
             return self._plugins.implementations(hook)
-        own = partial(_call_back, callback, argument)
+
+        def own(**named: Any) -> Any:
+            return callback(named[argument])
+
         return [styles.Implementation("session", hook, own, (argument,))]
 
     def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
@@ -337,10 +340,6 @@ class Approvals:
             grants=verdict.grants,
             approved_by=tuple(flight.actors),
         )
-
-
-def _call_back(callback: Callable[[Any], Any], argument: str, **named: Any) -> Any:
-    return callback(named[argument])
 
 
 def _answer_early(group: Sequence[tuple[InFlight, ApprovalRequest]], answer: Any) -> None:

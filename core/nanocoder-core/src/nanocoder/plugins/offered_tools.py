@@ -120,16 +120,12 @@ def unsound(steps: Steps) -> dict[str, str]:
 
 def _way_back(start: str, steps: Steps) -> list[str]:
     """Return the names from *start* to *start*, or nothing; each tool is looked at once."""
-    ways = {start: [start]}
-    visited: set[str] = set()
-    while ways:
-        visited |= ways.keys() - {start}
-        ways = {
-            step: [*way, step]
-            for name, way in ways.items()
-            for step in steps.get(name, ())
-            if step not in visited
-        }
-        if start in ways:
-            return ways[start]
+    ways, visited = [[start]], set[str]()
+    for way in ways:  # it grows: the shortest ways come first
+        for step in steps.get(way[-1], ()):
+            if step == start:
+                return [*way, start]
+            if step not in visited:
+                visited.add(step)
+                ways.append([*way, step])
     return []

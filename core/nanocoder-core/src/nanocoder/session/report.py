@@ -9,7 +9,7 @@ from nanocoder_schema import mutable
 from nanocoder.errors import NanocoderError, ProviderError
 from nanocoder.tools.outcome import status_of
 from nanocoder.tools.tool import Tool
-from nanocoder.values import Effect, StopReason, ToolCall, ToolResult, Usage
+from nanocoder.values import TOKENS, Effect, StopReason, ToolCall, ToolResult, Usage
 
 CONTEXT_FULL = (
     "; this conversation no longer fits into the context of the model, and every further prompt"
@@ -140,5 +140,4 @@ def _is_tracked(effects: frozenset[Effect]) -> bool:
 
 def usage_data(usage: Usage) -> dict[str, int]:
     """Return the tokens of *usage* by the names that they have everywhere."""
-    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    return {name: getattr(usage, name) for name in names}
+    return {name: getattr(usage, name) for name in TOKENS}

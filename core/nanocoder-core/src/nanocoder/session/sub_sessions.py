@@ -7,7 +7,7 @@ its own.
 
 import itertools
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -42,7 +42,6 @@ class SubSessions:
         """Hold the children of the session that works with *runtime*."""
         self._runtime = runtime
         self._open: dict[str, ChildSession | None] = {}
-        self._stop_listening: dict[str, Callable[[], None]] = {}
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._is_closed = False
@@ -65,7 +64,7 @@ class SubSessions:
             # The session may have begun to close after the child got its place.
             child.interrupt(ENDED)
         if not options.get("background"):
-            self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
+            cancel.on_set(lambda: child.interrupt(cancel.reason))
         return child
 
     def tighten(self, mode: Mode) -> None:
@@ -90,7 +89,6 @@ class SubSessions:
 
     def _release(self, child_id: str) -> None:
         """Forget a child that was closed."""
-        self._stop_listening.pop(child_id, lambda: None)()
         with self._changed:
             self._open.pop(child_id, None)
             self._changed.notify_all()
@@ -165,19 +163,16 @@ class SubSessions:
                     f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish",
                     error_class="too_many_sessions",
                 )
-            journal = self._create_journal(info)
+            store, place = self._runtime.sessions, (info.cwd, info.model, str(info.mode))
+            ids = {"parent": info.parent, "parent_call": info.parent_call, "agent": info.agent}
+            ours = self._runtime.journal
+            journal = store.start(*place, origin=ids, parent=ours) if store is not None else None
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
             # Takes the place while the child is made: two threads must not both get the last one.
             self._open[name] = None
         if journal is None:
             return evolve(info, id=name, folder=None, outputs=None), None
         return kept_in(journal, info), journal
-
-    def _create_journal(self, info: SessionInfo) -> Journal | None:
-        store, journal = self._runtime.sessions, self._runtime.journal
-        origin = {"parent": info.parent, "parent_call": info.parent_call, "agent": info.agent}
-        place = info.cwd, info.model, str(info.mode)
-        return store.start(*place, origin=origin, parent=journal) if store is not None else None
 
 
 def stricter(mode: Mode, other: Mode) -> Mode:
