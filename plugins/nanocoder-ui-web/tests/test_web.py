@@ -98,6 +98,30 @@ def test_edited_arguments_run_and_unreadable_ones_leave_the_question_open(web, n
     assert (nanocoder.cwd / "a.txt").read_text() == "two\n"
 
 
+def test_always_is_no_wider_than_the_rules_that_are_offered(web):
+    other = {"name": "write_file", "arguments": {"path": "b.txt", "content": "two\n"}}
+    server = web({"calls": [WRITE]}, {"calls": [other]}, {"text": "Done."})
+    server.login()
+    server.post("prompt", text="Write two files")
+    question = question_of(server)
+    assert (question["always"], question["grants"]) == ("", ["write_file(a.txt)"])
+    answer = {"question": question["question"], "digest": question["digest"]}
+    server.post("answer", **answer, approved=True, always=True)
+    assert question_of(server, question["number"])["tool"] == "write_file"
+
+
+def test_an_edited_call_is_approved_once_whatever_else_was_chosen(web, nanocoder):
+    edited = '{"path": "a.txt", "content": "three\\n"}'
+    server = web({"calls": [WRITE]}, {"calls": [WRITE]}, {"text": "Done."})
+    server.login()
+    server.post("prompt", text="Write it twice")
+    question = question_of(server)
+    answer = {"question": question["question"], "digest": question["digest"]}
+    server.post("answer", **answer, approved=True, scope="session", edited=edited)
+    question_of(server, question["number"])
+    assert (nanocoder.cwd / "a.txt").read_text() == "three\n"
+
+
 def test_a_question_of_a_tool_is_answered_in_the_persons_words(web):
     ask = {"name": "ask_user", "arguments": {"question": "Which?", "choices": ["a", "b"]}}
     server = web({"calls": [ask]}, {"text": "Done."})

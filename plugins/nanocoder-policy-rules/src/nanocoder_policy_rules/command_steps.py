@@ -28,7 +28,7 @@ _PROBLEMS: Final = {
     "$": "is not known before it runs",
     "~": "stands for a home directory",
 }
-"""What is wrong with characters that are not recognised, where it is more than that."""
+"""Characters that are not recognised, with a problem that says more than that."""
 _TAKES_NAMES: Final = frozenset(("xargs", "parallel"))
 # Deeds that others see at once, or that no undo reverts, by the words that a rule would allow.
 _LASTING: Final = {

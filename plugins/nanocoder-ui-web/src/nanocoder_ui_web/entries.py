@@ -281,7 +281,8 @@ def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[st
         "arguments": text,
         "reason": for_terminal(redactor.redact(request.reason)),
         "facts": [for_terminal(fact) for fact in _facts(request, session)],
-        "always": for_terminal(request.always),
+        # Rules for what is seen here are narrower.
+        "always": "" if request.grants else for_terminal(request.always),
         "grants": [for_terminal(rule) for rule in request.grants],
     }
 

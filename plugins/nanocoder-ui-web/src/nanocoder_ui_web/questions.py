@@ -65,14 +65,17 @@ class Questions:
         if answer is None:
             return None
         self._approvers[call] = before | {answer[BROWSER]}
+        arguments = answer.get("arguments")
+        is_as_seen = arguments is None
         return ApprovalAnswer(
             id=request.id,
             digest=str(answer.get("digest", "")),
             approved=answer.get("approved") is True,
             reason=str(answer.get("reason") or ""),
-            arguments=answer.get("arguments"),
-            always=answer.get("always") is True,
-            scope=str(answer.get("scope") or ""),
+            arguments=arguments,
+            # As in the terminal: never wider than the rules that were offered, or what was seen.
+            always=is_as_seen and answer.get("always") is True and not request.grants,
+            scope=str(answer.get("scope") or "") if is_as_seen else "",
             actor=str(answer.get("actor") or ""),
         )
 

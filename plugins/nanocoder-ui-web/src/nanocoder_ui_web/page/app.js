@@ -168,7 +168,13 @@ function approvalCard(entry) {
       edited: draft.hidden || draft.value === entry.arguments ? null : draft.value,
     });
   };
-  const edit = element("button", { type: "button", onclick: () => { draft.hidden = !draft.hidden; if (!draft.hidden) draft.focus(); } }, "Edit");
+  const toggleDraft = () => {
+    draft.hidden = !draft.hidden;
+    scope.disabled = !draft.hidden; // an edited call is approved once
+    scope.value = "once";
+    if (!draft.hidden) draft.focus();
+  };
+  const edit = element("button", { type: "button", onclick: toggleDraft }, "Edit");
   card.append(
     element("h2", { tabindex: "-1" }, `Approve ${entry.tool}?`),
     element("p", { class: "facts" }, [entry.reason, ...entry.facts].filter(Boolean).join(" · ")),
