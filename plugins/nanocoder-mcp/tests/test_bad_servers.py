@@ -8,6 +8,7 @@ import pytest
 from nanocoder import Cancel, Risk, ToolError
 from nanocoder_mcp import records
 from nanocoder_mcp.accepting import ask_server
+from nanocoder_mcp.server import server_of
 from nanocoder_testing.playing import called
 
 pytestmark = pytest.mark.timeout(60)
@@ -229,3 +230,114 @@ def test_a_server_gets_no_secret_of_ours_but_what_it_is_given(place, monkeypatch
     assert "ACME_TOKEN" not in output
     assert '"OWN": "1"' in output
     assert '"OTHER_TOKEN"' in output
+
+
+@pytest.mark.parametrize("kind", ["doubling", "trees"])
+def test_a_schema_that_doubles_the_work_at_each_step_is_not_judged(place, kind):
+    place.add(kind)
+    tree = 1
+    for _ in range(30):
+        tree = {"a": tree}
+    with place.session() as session:
+        result, _ = called(session, f"mcp_{kind}_echo", {"text": tree})
+        assert result.error_class == "invalid_arguments"
+        assert "takes too many steps" in result.output
+
+
+def test_a_recursive_schema_of_the_usual_kind_is_judged(place):
+    place.add("trees")
+    with place.session() as session:
+        result, _ = called(session, "mcp_trees_echo", {"text": {"a": {"b": {}, "c": {}}}})
+        assert not result.is_error
+        result, _ = called(session, "mcp_trees_echo", {"text": {"a": {"b": 1}}})
+        assert result.error_class == "invalid_arguments"
+
+
+def test_true_and_false_are_schemas(place):
+    place.add("boolean")
+    with place.session() as session:
+        assert not called(session, "mcp_boolean_echo", {"text": [1]})[0].is_error
+        assert called(session, "mcp_boolean_echo", {"no": 1})[0].is_error
+
+
+def test_pictures_that_no_model_sees_do_not_reach_one_and_many_are_too_many(place):
+    place.add("drawings")
+    place.add("gallery")
+    with place.session() as session:
+        result, _ = called(session, "mcp_drawings_echo", SAY)
+        assert result.attachments == ()
+        assert "image not shown: image/svg+xml" in result.output
+        result, _ = called(session, "mcp_gallery_echo", SAY)
+    assert len(result.attachments) == 20
+    assert "(image left out: a result has at most 20 of them)" in result.output
+
+
+def test_data_that_is_nested_too_deep_is_text_alone(place):
+    place.add("nested")
+    with place.session() as session:
+        result, _ = called(session, "mcp_nested_echo", SAY)
+    assert (result.is_error, result.data) == (False, None)
+    assert '{"deep":[[[' in result.output
+
+
+def test_a_server_with_thousands_of_tools_ends_in_a_line(place):
+    server = place.add("crowd", accepted=False)
+    with pytest.raises(ToolError, match="'crowd' lists more than 5,000 tools"):
+        place.listing(server)
+
+
+class _Floods(http.server.BaseHTTPRequestHandler):
+    """Answers by an endless message, a packed one, or an address of another server."""
+
+    protocol_version = "HTTP/1.1"
+    kind = ""
+    seen: list[str]
+
+    def do_POST(self):
+        self.close_connection = True
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append(self.path)
+        self.send_response(307 if self.kind == "moves" else 200)
+        is_events = self.kind in {"line", "event"}
+        self.send_header("Content-Type", "text/event-stream" if is_events else "application/json")
+        if self.kind == "packed":
+            self.send_header("Content-Encoding", "gzip")
+        if self.kind == "moves":
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/internal")
+        self.end_headers()
+        piece = {"event": b"data: aaaaaaa\n" * 5_000}.get(self.kind, b"a" * 65_536)
+        if self.kind in {"packed", "moves"}:
+            return
+        try:
+            for _ in range(5_000):  # 300 MB
+                self.wfile.write(piece)
+        except OSError:
+            self.seen.append("cut")
+
+    def log_message(self, *words):
+        """Write nothing."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ("body", "sent a message of more than 8,000,000 bytes"),
+        ("line", "closed the connection"),
+        ("event", "closed the connection"),
+        ("packed", "sent a packed answer, which was not asked for"),
+        ("moves", ""),
+    ],
+)
+def test_a_server_at_an_address_has_the_limits_of_a_process(place, kind, problem):
+    seen = []
+    handler = type("Handler", (_Floods,), {"kind": kind, "seen": seen})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as web:
+        thread = threading.Thread(target=web.serve_forever)
+        thread.start()
+        place.tables["web"] = {"url": f"http://127.0.0.1:{web.server_port}/mcp"}
+        with pytest.raises(ToolError, match=f"the MCP server 'web' {problem}"):
+            place.listing(server_of("web", place.tables["web"]))
+        web.shutdown()
+        thread.join()
+    assert "/internal" not in seen, "an address of another server is not followed"
+    assert ("cut" in seen) == (kind in {"body", "line", "event"})

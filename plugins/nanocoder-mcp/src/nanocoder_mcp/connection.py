@@ -11,7 +11,7 @@ from typing import Any, Final
 import mcp_types
 from anyio import BrokenResourceError, ClosedResourceError
 from mcp import Client, MCPError
-from nanocoder import ToolError, __version__
+from nanocoder import ToolError, __version__, one_line
 
 from nanocoder_mcp.http import Endpoint, why_unreachable
 from nanocoder_mcp.process import UNREADABLE, ServerProcess
@@ -19,6 +19,8 @@ from nanocoder_mcp.requests import ServerRequests
 from nanocoder_mcp.server import Server
 
 MAX_PAGES: Final = 50
+MAX_ITEMS: Final = 5_000
+PROGRESS_CHARS: Final = 300
 CLOSE_S: Final = 8.0
 UNREADABLE_TEXTS: Final = (UNREADABLE, "Failed to parse JSON", "Failed to parse SSE")
 """How errors begin that stand for such an answer: ours, and the SDK's over HTTP."""
@@ -121,7 +123,7 @@ class Connection:
             progress: float, total: float | None = None, message: str | None = None
         ) -> None:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
-            show(f"{share} {message or ''}".strip())
+            show(f"{share} {one_line(message or '', PROGRESS_CHARS)}".strip())
 
         if self._process is not None:
             self._process.messages = 0
@@ -162,6 +164,8 @@ class Connection:
                 raise self.failure(problem, "server_failed") from None
             items += [as_json(item) for item in getattr(page, what)]
             cursor = page.next_cursor
+            if len(items) > MAX_ITEMS:
+                raise self.failure(f"lists more than {MAX_ITEMS:,} {what}", "protocol")
             if not cursor:
                 return items
         raise self.failure(f"lists its {what} on more than {MAX_PAGES} pages", "protocol")

@@ -75,7 +75,11 @@ def tool_name(server: str, name: str) -> str:
 
 def digest_of(raw: Mapping[str, Any]) -> str:
     """Return the digest of a definition as it came; any change of it changes the digest."""
-    return hashlib.sha256(canonical_json(dict(raw)).encode()).hexdigest()
+    try:
+        text = canonical_json(dict(raw))
+    except ValueError:  # a number that JSON has not, such as 1e999
+        text = repr(raw)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +123,11 @@ def _schema(raw: object) -> dict[str, Any]:
         raise ToolError("its arguments are not described by a JSON Schema of an object")
     if _depth(raw) > MAX_DEPTH:
         raise ToolError(f"its schema is nested deeper than {MAX_DEPTH} levels")
-    if len(canonical_json(dict(raw))) > MAX_SCHEMA_CHARS:
+    try:
+        size = len(canonical_json(dict(raw)))
+    except ValueError as error:
+        raise ToolError(f"its schema is no JSON: {error}") from error
+    if size > MAX_SCHEMA_CHARS:
         raise ToolError(f"its schema has more than {MAX_SCHEMA_CHARS:,} characters")
     schema: dict[str, Any] = {"type": "object", "properties": {}, **_cleaned(raw)}
     if not is_known_dialect(schema.get(DIALECT)):
@@ -136,10 +144,25 @@ def _cleaned(value: Any) -> Any:
             return clean_text(value, MAX_TEXT_CHARS)
         return value if value.isprintable() else clean_text(value, MAX_TEXT_CHARS)
     if isinstance(value, Mapping):
-        return {_key(key): _cleaned(inner) for key, inner in value.items()}
+        return {_key(key): _cleaned(_as_objects(key, inner)) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_cleaned(inner) for inner in value]
     return value
+
+
+def _as_objects(key: object, parts: Any) -> Any:
+    """Return schemas below *key* with an object in place of true or false, as all readers take."""
+    if key in {"properties", "$defs"} and isinstance(parts, Mapping):
+        return {name: _as_object(part) for name, part in parts.items()}
+    if key in {"anyOf", "prefixItems"} and isinstance(parts, list):
+        return [_as_object(part) for part in parts]
+    return parts
+
+
+def _as_object(schema: Any) -> Any:
+    if isinstance(schema, bool):
+        return {} if schema else {"not": {}}
+    return schema
 
 
 def _key(key: object) -> str:

@@ -4,16 +4,19 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from nanocoder import ToolError
 
 from nanocoder_mcp.oauth import SessionAuth
 from nanocoder_mcp.server import Server
 
 FIRST_ERROR: Final = 400
+MAX_MESSAGE_BYTES: Final = 8_000_000
+EVENTS: Final = "text/event-stream"
 REASON_CHARS: Final = 200
 
 
@@ -41,7 +44,8 @@ class Endpoint:
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Any]:
         """Provide the streams of its messages."""
-        headers = dict(self._server.headers)
+        # A small answer that unpacks to gigabytes would pass every limit.
+        headers = {"Accept-Encoding": "identity", **self._server.headers}
         async with create_mcp_http_client(headers=headers, auth=self._login) as client:
             client.event_hooks = {"response": [self._note]}
             async with streamable_http_client(self._server.url, http_client=client) as streams:
@@ -51,6 +55,29 @@ class Endpoint:
         # The stream for messages between calls is optional, so a refusal of it says nothing.
         if response.request.method == "POST" and str(response.request.url) == self._server.url:
             self._status = response.status_code if response.status_code >= FIRST_ERROR else 0
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise ToolError("sent a packed answer, which was not asked for", error_class="protocol")
+        if not response.headers.get("Content-Type", "").startswith(EVENTS):
+            response.stream = _Limited(cast("httpx2.AsyncByteStream", response.stream))
+
+
+class _Limited(httpx2.AsyncByteStream):
+    """A body that breaks off where it has too many bytes; the SDK limits those of events."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if size > MAX_MESSAGE_BYTES:
+                problem = f"sent a message of more than {MAX_MESSAGE_BYTES:,} bytes"
+                raise ToolError(problem, error_class="protocol")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 _STATUSES: Final = frozenset(HTTPStatus)

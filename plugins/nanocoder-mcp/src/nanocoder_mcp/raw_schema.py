@@ -11,8 +11,11 @@ from typing import Any, Final, NoReturn
 from nanocoder import BadArguments, ToolError, for_terminal
 from nanocoder_schema import Signature
 
+from nanocoder_mcp.costs import is_cheap
+
 MAX_PROBLEMS: Final = 8
 MAX_PROBLEM_CHARS: Final = 300
+TOO_MUCH: Final = "the schema of this tool takes too many steps to judge them; give fewer values"
 BACKTRACKS: Final = 100_000
 DIALECT: Final = "$schema"
 """The key that names the draft of JSON Schema: it decides what the other keys mean."""
@@ -33,6 +36,8 @@ class RawSignature(Signature):
     def check(self, arguments: Any) -> dict[str, Any]:
         """Return the arguments as the handler takes them, as one value; raises BadArguments."""
         problems = [] if isinstance(arguments, Mapping) else ["expected an object"]
+        if not problems and not is_cheap(self._schema, arguments):
+            problems = [TOO_MUCH]
         if not problems:
             problems = _problems(self._validator, dict(arguments))
         if problems:

@@ -5,6 +5,7 @@ allows it to ask, and the person agrees.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,12 @@ SKIP: Final = "leave it empty"
 MESSAGE_CHARS: Final = 1_000
 LABEL_CHARS: Final = 200
 MAX_FIELDS: Final = 20
+MAX_QUESTIONS: Final = 20
+"""So many requests of a server reach the person in one call, one after the other."""
+ADDRESS_CHARS: Final = 2_000
+NO_CALL: Final = "no call runs that could ask for it, or it asked too often"
+ADDRESS: Final = re.compile(r"https?://[^\s/?#@\\]+(?:[/?#]\S*)?")
+"""No name before the host: `https://bank.example@other.example` is an address of the other."""
 REFUSED: Final = -1
 """The code of the protocol for what a person refused."""
 Ask = Callable[[Question], str | None]
@@ -34,11 +41,14 @@ class ServerRequests:
         self._server = server
         self._folder = folder
         self._contexts: list[ToolContext] = []
+        self._asked = 0
+        self._turn = asyncio.Lock()
 
     @contextmanager
     def during(self, ctx: ToolContext) -> Iterator[None]:
         """Let the server ask about the call of *ctx* for as long as it runs."""
         self._contexts.append(ctx)
+        self._asked = 0
         try:
             yield
         finally:
@@ -53,19 +63,19 @@ class ServerRequests:
     async def elicit(self, context: Any, params: Any) -> mcp_types.ElicitResult:
         """Put the server's question to the person."""
         del context
-        if not self._contexts:
-            return mcp_types.ElicitResult(action="cancel")
-        ask = self._contexts[-1].ask
-        if params.mode == "url":
-            return await asyncio.to_thread(self._open_address, ask, params)
-        return await asyncio.to_thread(self._fill_form, ask, params)
+        async with self._turn:
+            if not self._may_ask():
+                return mcp_types.ElicitResult(action="cancel")
+            put = self._open_address if params.mode == "url" else self._fill_form
+            return await asyncio.to_thread(put, self._contexts[-1].ask, params)
 
     async def sample(self, context: Any, params: Any) -> Any:
         """Return an answer of the model, if the person agrees."""
         del context
-        if not self._contexts:
-            return mcp_types.ErrorData(code=REFUSED, message="no call runs that could ask for it")
-        result = await asyncio.to_thread(sampled, self._contexts[-1], self._server, params)
+        async with self._turn:
+            if not self._may_ask():
+                return mcp_types.ErrorData(code=REFUSED, message=NO_CALL)
+            result = await asyncio.to_thread(sampled, self._contexts[-1], self._server, params)
         if result.is_error:
             return mcp_types.ErrorData(code=REFUSED, message=result.output)
         return mcp_types.CreateMessageResult(
@@ -75,7 +85,14 @@ class ServerRequests:
             stop_reason="endTurn",
         )
 
+    def _may_ask(self) -> bool:
+        """Tell whether a call runs that has not asked too often."""
+        self._asked += 1
+        return bool(self._contexts) and self._asked <= MAX_QUESTIONS
+
     def _open_address(self, ask: Ask, params: Any) -> mcp_types.ElicitResult:
+        if not ADDRESS.fullmatch(params.url) or len(params.url) > ADDRESS_CHARS:
+            return mcp_types.ElicitResult(action="cancel")
         text = (
             f"{self._intro(params.message)}\nOpen this address yourself: {for_terminal(params.url)}"
         )

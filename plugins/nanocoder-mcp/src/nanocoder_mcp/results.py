@@ -5,11 +5,20 @@ import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from nanocoder import Attachment, ToolResult, for_model
+from nanocoder import Attachment, BadArguments, ToolResult, for_model
 
 MAX_ATTACHMENT_BYTES: Final = 5_000_000
+MAX_ATTACHMENTS: Final = 20
 MAX_DATA_CHARS: Final = 200_000
 BINARY: Final = ("image", "audio")
+PICTURES: Final = {
+    "image/gif": b"GIF8",
+    "image/jpeg": b"\xff\xd8\xff",
+    "image/png": b"\x89PNG",
+    "image/webp": b"RIFF",
+}
+"""What models can see, and how its data begins: a service refuses a request with anything else in
+it, and each later one of the session, too."""
 
 
 def result_of(server: str, tool: str, answer: Mapping[str, Any]) -> ToolResult:
@@ -102,13 +111,19 @@ def _attached(data: object, media_type: object, kind: str, attachments: list[Att
         return f"(an {kind} that is not base64)"
     if len(content) > MAX_ATTACHMENT_BYTES:
         return f"({kind} of {len(content):,} bytes left out: the limit is {MAX_ATTACHMENT_BYTES:,})"
-    if str(media_type).startswith("image/"):
+    if content.startswith(PICTURES.get(str(media_type), b"\0no picture")):
+        if len(attachments) >= MAX_ATTACHMENTS:
+            return f"({kind} left out: a result has at most {MAX_ATTACHMENTS} of them)"
         attachments.append(Attachment(str(media_type), content))
-        return f"({kind} attached: {str(media_type)[:60]}, {len(content):,} bytes)"
+        return f"({kind} attached: {media_type}, {len(content):,} bytes)"
     return f"({kind} not shown: {str(media_type)[:60]}, {len(content):,} bytes)"
 
 
 def _is_small(value: Any) -> bool:
-    from nanocoder_schema import canonical_json
+    from nanocoder_schema import canonical_json, parse_json
 
-    return value is not None and len(canonical_json(value)) <= MAX_DATA_CHARS
+    text = "" if value is None else canonical_json(value)
+    try:
+        return 0 < len(text) <= MAX_DATA_CHARS and parse_json(text) is not None
+    except BadArguments:  # nested too deep, or a number that no program reads alike
+        return False

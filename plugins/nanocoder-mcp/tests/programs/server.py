@@ -13,6 +13,22 @@ PAIR = {
     "type": "object",
     "properties": {"pair": {"type": "array", "items": [{"type": "number"}, {"type": "string"}]}},
 }
+STEPS = [*range(20)]
+DOUBLING = {  # each step judges the same value twice by the next one
+    "type": "object",
+    "$defs": {
+        "20": {"type": "integer"},
+        **{str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in STEPS},
+    },
+    "properties": {"text": {"$ref": "#/$defs/0"}},
+}
+TREE = {  # of trees: each of its levels is judged twice
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}},
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}, "required": ["z"]},
+    ]
+}
+PIXEL = "iVBORw0KGgo="
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 FORM = {
     "type": "object",
@@ -24,11 +40,28 @@ FORM = {
     },
     "required": ["name"],
 }
-CONTENTS = {"huge": [{"type": "text", "text": "x" * 10_000_000}], "odd": [5, None, "text"]}
+CONTENTS = {
+    "huge": [{"type": "text", "text": "x" * 10_000_000}],
+    "odd": [5, None, "text"],
+    "gallery": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}] * 100,
+    "drawings": [
+        {"type": "image", "data": PIXEL, "mimeType": "image/svg+xml"},
+        {"type": "image", "data": "PHN2Zz4=", "mimeType": "image/png"},
+    ],
+}
 QUESTIONS = {
     "asks": {
         "method": "elicitation/create",
         "params": {"message": "Who travels?", "requestedSchema": FORM},
+    },
+    "lures": {
+        "method": "elicitation/create",
+        "params": {
+            "mode": "url",
+            "message": "Log in again.",
+            "url": sys.argv[-1],
+            "elicitationId": "1",
+        },
     },
     "roots": {"method": "roots/list"},
     "samples": {
@@ -78,6 +111,21 @@ def tools():
         ],
         "old_draft": [{**echo, "inputSchema": {**PAIR, "$schema": DRAFT_7}}],
         "own_draft": [{**echo, "inputSchema": {**TEXT, "$schema": "https://example.org/mine"}}],
+        "doubling": [{**echo, "inputSchema": DOUBLING}],
+        "trees": [
+            {
+                **echo,
+                "inputSchema": {
+                    "type": "object",
+                    "$defs": {"tree": TREE},
+                    "properties": {"text": {"$ref": "#/$defs/tree"}},
+                },
+            }
+        ],
+        "boolean": [
+            {**echo, "inputSchema": {"type": "object", "properties": {"text": True, "no": False}}}
+        ],
+        "crowd": [{**echo, "name": f"tool_{number}"} for number in range(6_000)],
         "many": [{**echo, "name": f"tool_{number}"} for number in range(5)],
     }
     if version == "2":
@@ -94,6 +142,28 @@ def garble(request):
     }
     sys.stdout.write(lines[KIND] + "\n")
     sys.stdout.flush()
+
+
+def nag():
+    """Ask a hundred times at once; return how often somebody declined."""
+    for number in range(100):
+        send({"id": f"question {number}", **QUESTIONS["asks"]})
+    actions = [json.loads(sys.stdin.readline())["result"]["action"] for _ in range(100)]
+    return {"content": [{"type": "text", "text": str(actions.count("decline"))}]}
+
+
+def nest():
+    """Return data that is nested deep."""
+    deep = json.loads("[" * 70 + "]" * 70)
+    return {"content": [], "structuredContent": {"deep": deep}}
+
+
+def tell_environment():
+    """Return the variables that we got."""
+    return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
+
+
+SPECIAL = {"environment": tell_environment, "nags": nag, "nested": nest}
 
 
 def call(request):
@@ -120,14 +190,14 @@ def call(request):
             if line.get("method") == "notifications/cancelled" or not line:
                 STATE.write_text(line.get("method", "the end"))
                 break
+    if KIND in SPECIAL:
+        return SPECIAL[KIND]()
     if KIND in QUESTIONS:
         send({"id": "question", **QUESTIONS[KIND]})
         while (reply := json.loads(sys.stdin.readline())).get("id") != "question":
             pass
         text = json.dumps(reply.get("result", reply.get("error")), sort_keys=True)
         return {"content": [{"type": "text", "text": text}]}
-    if KIND == "environment":
-        return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
     text = request["params"]["arguments"].get("text", "")
     return {"content": [{"type": "text", "text": f"{text} by {os.getpid()}"}]}
 
