@@ -60,6 +60,8 @@ def identity(status):
 @example([("a/b", "d", ""), ("c", "l", "a/b"), ("a/a", "f", "")], "c/../a", "")
 @example([("c", "l", "missing/deep")], "c/../a", "")
 @example([("a", "l", "b"), ("b", "l", "c")], "a/../b", "")
+@example([("a", "l", "a")], "a/../..", "")
+@example([("a/b", "d", ""), ("c", "l", "a/b")], "c/../..", "")
 def test_the_place_that_is_judged_is_the_place_that_is_opened(made, path, prefix):
     with tree(made) as (ws, _), Workspace(ws) as workspace:
         session = SessionInfo("s", ws)

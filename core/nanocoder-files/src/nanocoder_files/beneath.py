@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from typing import Self
 
-from nanocoder_files.paths import WorkspaceError, escape_path, read_back, tidy_path
+from nanocoder_files.paths import WorkspaceError, escape_path, tidy_path, unescape_path
 from nanocoder_files.protected import git_refused, is_git_name
 
 MAX_HOPS = 40
@@ -102,16 +102,7 @@ class Beneath:
         Raises: WorkspaceError for an absolute path that is not below the root.
         """
         path = tidy_path(self.inside(path) if path.startswith("/") else path)
-        return path if literal else read_back(path, self.holds)
-
-    def holds(self, path: str) -> bool:
-        """Tell whether something is at *path*; a link counts, wherever it leads."""
-        try:
-            with self.locate(path, follow=False) as place:
-                place.stat()
-        except (OSError, ValueError, WorkspaceError):
-            return False
-        return True
+        return path if literal else unescape_path(path)
 
     def inside(self, absolute: str) -> str:
         """Return *absolute* relative to the root.

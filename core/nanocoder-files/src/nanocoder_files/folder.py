@@ -9,7 +9,7 @@ from nanocoder_schema import value
 from nanocoder_files.beneath import LISTING
 from nanocoder_files.paths import escape_path, unescape_path
 from nanocoder_files.readable import Readable
-from nanocoder_files.root import Root
+from nanocoder_files.root import Errors, Root
 
 Kind = Literal["file", "dir", "link", "other"]
 
@@ -75,20 +75,9 @@ class Folder:
             fd = os.open(unescape_path(name), LISTING | os.O_NOFOLLOW, dir_fd=self.fd)
         return Folder(self._root, fd, path, self._readable, asks=self._asks)
 
-    def names(self) -> tuple[list[str], list[str]]:
-        """Return the names of its regular files and of its directories, each sorted."""
-        names: list[str] = []
-        folders: list[str] = []
-        with self._root.errors(unescape_path(self.path)), os.scandir(self.fd) as items:
-            for item in items:
-                try:  # a call of `_kind` for each would be noticed
-                    if item.is_file(follow_symlinks=False):
-                        names.append(item.name)
-                    elif item.is_dir(follow_symlinks=False):
-                        folders.append(item.name)
-                except OSError:  # neither, as far as can be known
-                    continue
-        return sorted(_escaped(names)), sorted(_escaped(folders))
+    def errors(self) -> Errors:
+        """Translate what the system says of it into WorkspaceError; use this in a `with`."""
+        return self._root.errors(unescape_path(self.path))
 
     def entries(self, *, details: bool = True, called: str = "") -> list[Entry]:
         """Return all that is in it, sorted by name; without *details* no sizes and times.
@@ -96,7 +85,7 @@ class Folder:
         Their paths are below *called*, where that is how somebody named the directory.
         """
         prefix = "" if (called or self.path) == "." else f"{called or self.path}/"
-        with self._root.errors(unescape_path(self.path)), os.scandir(self.fd) as items:
+        with self.errors(), os.scandir(self.fd) as items:
             entries = [_entry(item, prefix, details=details) for item in items]
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -126,10 +115,3 @@ def _kind(item: "os.DirEntry[str]") -> Kind:
         return "link" if item.is_symlink() else "other"
     except OSError:  # none of these, as far as can be known
         return "other"
-
-
-def _escaped(names: list[str]) -> list[str]:
-    joined = "".join(names)
-    if "\\" not in joined and joined.isprintable():
-        return names
-    return [escape_path(name) for name in names]

@@ -10,7 +10,7 @@ of it is read back: `unescape_path` is the inverse of `escape_path`.
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from nanocoder_schema import ToolError, is_hidden
 
@@ -96,6 +96,16 @@ def tidy_path(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in {"", "."}) or "."
 
 
+def climbs(raw: str) -> bool:
+    """Tell whether the ".." in *raw* lead above the root, even if every name were a directory."""
+    depth = 0
+    for part in raw.split("/"):
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return False
+
+
 def escape_path(raw: str) -> str:
     r"""Return *raw* with escapes for bytes that are not UTF-8, and for what a terminal hides.
 
@@ -116,19 +126,6 @@ def unescape_path(path: str) -> str:
     place, such as `\xc3\xa9`.
     """
     return re.sub(_ESCAPED, _unescape_run, path) if "\\" in path else path
-
-
-def read_back(path: str, exists: Callable[[str], bool]) -> str:
-    r"""Return *path* with its escapes read, but for a name that only *exists* as it is written."""
-    if "\\" not in path or not re.search(_ESCAPED, path):
-        return path
-    way = ""
-    for part in path.split("/"):
-        name = unescape_path(part)
-        if name != part and exists(way + part) and not exists(way + name):
-            name = part
-        way += f"{name}/"
-    return way[:-1]
 
 
 def _escape_letter(letter: str) -> str:
@@ -153,7 +150,7 @@ def _unescape_run(match: re.Match[str]) -> str:
         name = os.fsdecode(bytes.fromhex(escape.replace("\\x", "")))
     else:
         name = chr(int(f"0x{escape[2:]}", 0))
-    # What `escape_path` writes in another way, or not at all, is no escape.
+    # Anything that `escape_path` would not write is left as it is.
     is_ours = name == "\\" or "".join(map(_escape_letter, name)) == escape
     return name if is_ours else escape
 

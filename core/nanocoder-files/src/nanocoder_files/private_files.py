@@ -8,14 +8,12 @@ belong to another process by now, or to one of another container.
 import errno
 import os
 import stat
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 TRIES: Final = 20
-_REPLACING = threading.Lock()
 
 
 def open_private(
@@ -70,20 +68,18 @@ def replace_file(path: Path, content: bytes) -> None:
     The new file keeps the permissions of the old one. Raises: OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # The random part is for the threads of one process.
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}")
     mode = None
     with suppress(FileNotFoundError):
         # A person may have opened the file to a group; a new one is private.
         mode = stat.S_IMODE(path.stat().st_mode)
-    # Threads of one process share the name of the file beside it.
-    with _REPLACING:
+    write_private(beside, content, mode, sync=True)
+    try:
+        beside.replace(path)
+    except OSError:
         beside.unlink(missing_ok=True)
-        write_private(beside, content, mode, sync=True)
-        try:
-            beside.replace(path)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
+        raise
     _remove_leftovers(path)
 
 

@@ -9,7 +9,7 @@ from nanocoder_schema import value
 
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, Beneath, Walk
-from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError
+from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError, climbs
 from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, Protection, protection_of
 
@@ -144,10 +144,12 @@ class Resolver:
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
         """Return where *path* leads in a workspace that is open already."""
         try:
-            trace = Trace(beneath, beneath.relative(path, literal=literal))
+            raw = beneath.relative(path, literal=literal)
         except WorkspaceError:
             return self._outside(path, literal=literal)
-        if not trace.run():
+        trace = Trace(beneath, raw)
+        # A tool may not open such a path, wherever a link in it leads.
+        if (not literal and ".." in raw and climbs(raw)) or not trace.run():
             return self._outside(path, literal=literal)
         names = trace.names
         places = [_joined(self.root, name) for name in names]

@@ -13,6 +13,7 @@ from nanocoder_files.paths import (
     MAX_NAMES_COMPARED,
     WorkspaceError,
     check_path,
+    climbs,
     escape_path,
     problem,
 )
@@ -46,7 +47,7 @@ class Root(Beneath):
             raise WorkspaceError("the workspace is closed", error_class="io_error")
         check_path(path)
         raw = self.relative(path)
-        if ".." in raw and _climbs(raw):
+        if ".." in raw and climbs(raw):
             raise outside(path, self.root)
         return raw
 
@@ -187,13 +188,3 @@ class Errors:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, OSError):
             raise self._root.problem(error, self._raw) from error
-
-
-def _climbs(raw: str) -> bool:
-    """Tell whether the ".." in *raw* lead above the root, even if every name were a directory."""
-    depth = 0
-    for part in raw.split("/"):
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return True
-    return False

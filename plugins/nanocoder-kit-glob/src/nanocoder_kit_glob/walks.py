@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
-from nanocoder import WorkspaceError, unescape_path
+from nanocoder import WorkspaceError, escape_path, unescape_path
 from nanocoder_files import is_git_name
 
 from nanocoder_kit_glob.left_out import LeftOut
@@ -137,7 +137,7 @@ def walk_files(workspace: "Workspace", path: str, sieve: Sieve) -> Iterator[File
     In its order and without sizes. Raises: as there.
     """
     folder = workspace.open_folder(path)
-    for level, item, error in _descend(folder, lambda each: each.folder.names(), sieve):
+    for level, item, error in _descend(folder, _list_names, sieve):
         if isinstance(item, Files):
             yield item
         elif error and error.error_class != "file_not_found":
@@ -184,6 +184,29 @@ def _descend(
     finally:
         for level in levels:
             level.folder.close()
+
+
+def _list_names(level: _Level) -> tuple[list[str], list[str]]:
+    """Return the names of its regular files and of its directories, each sorted."""
+    names: list[str] = []
+    folders: list[str] = []
+    with level.folder.errors(), os.scandir(level.folder.fd) as items:
+        for item in items:
+            try:
+                if item.is_file(follow_symlinks=False):
+                    names.append(item.name)
+                elif item.is_dir(follow_symlinks=False):
+                    folders.append(item.name)
+            except OSError:  # neither, as far as can be known
+                continue
+    return sorted(_escaped(names)), sorted(_escaped(folders))
+
+
+def _escaped(names: list[str]) -> list[str]:
+    joined = "".join(names)
+    if "\\" not in joined and joined.isprintable():
+        return names
+    return [escape_path(name) for name in names]
 
 
 def _runs(opened: "Folder", names: list[str], folders: list[str]) -> Iterator[Files | str]:
