@@ -368,6 +368,9 @@ def test_a_rule_denies_in_a_batch_what_it_denies_elsewhere(fleet):
     fleet.tasks({"id": "a"})
     fleet.run()
     assert (fleet.results[0]["denials"], fleet.results[0]["files_changed"]) == (1, [])
+    (refused,) = fleet.results[0]["denied"]
+    assert refused["tool"] == "write_file"
+    assert "the rule 'write_file' forbids it" in refused["reason"]
 
 
 def test_a_budget_ends_a_task(fleet):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from check_outputs import check_outputs  # noqa: F401
 from nanocoder_command_eval.comparison import compared, flipped
-from nanocoder_command_eval.figures import pass_at
+from nanocoder_command_eval.figures import Figures, pass_at
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -195,6 +195,7 @@ def test_a_difference_that_chance_does_not_explain_is_named():
     ("words", "message"),
     [
         (["nope", "--results", "r"], "there is no suite or folder 'nope'"),
+        (["nope"], "there is no suite or folder 'nope'"),
         (["suite"], "--results DIR"),
         (["suite", "--results", "r", "--runs", "0"], "--runs"),
         (["suite", "--results", "r", "--only", "zero"], "has no such task"),
@@ -344,3 +345,15 @@ def test_criteria_that_are_nested_too_deeply_are_refused(nanocoder, suite):
     (nanocoder.cwd / "criteria.toml").write_text("a = " + "[" * 9000)
     done = evaluate(nanocoder, "r", "--criteria", "criteria.toml")
     assert (done.returncode, "nested too deeply" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_one_task_has_an_interval_that_says_how_little_it_shows(runs):
+    done = {"stop_reason": "done", "checked": True, "cost": None, "error": None, "model": "m"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    results = [{"id": f"a#{number}", "usage": usage, **done} for number in range(1, runs + 1)]
+    figures = Figures.of("s", results, {})
+    assert (figures.pass_at_1, figures.high) == (1.0, pytest.approx(1.0))
+    assert figures.low == pytest.approx(0.2065, abs=1e-4)
+    comparison = compared(results, results)
+    assert (comparison.low, comparison.high) == (-1.0, 1.0)

@@ -1,5 +1,6 @@
 """What batches and evaluations share: figures, charts, the store, limits, workspaces."""
 
+import io
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from nanocoder_kit_batch.charts import Interval, bars, histogram, intervals
 from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.page import table
 from nanocoder_kit_batch.processes import LEASE_S, Gate, ProcessSettings, cancelled_when
+from nanocoder_kit_batch.progress import Bar, JsonEvents
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
 from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
@@ -34,6 +36,16 @@ def result(name, **more):
         "model": "m/x",
         **more,
     }
+
+
+def test_a_task_that_lacked_an_approval_names_the_calls():
+    refused = [{"tool": "bash", "reason": "approval needed: bash was not run"}]
+    stopped = result("a", stop_reason="approval_needed", denied=refused, files_changed=[])
+    bar, events = io.StringIO(), io.StringIO()
+    Bar(bar, 100, "r").finished(stopped, Tally())
+    assert "failed: a: approval_needed approval needed: bash was not run" in bar.getvalue()
+    JsonEvents(events).finished(stopped, Tally())
+    assert json.loads(events.getvalue())["denied"] == refused
 
 
 def test_what_costs_nothing_is_free():

@@ -36,6 +36,8 @@ def run(arguments: Namespace, host: Host) -> int:
     tasks = [task for task in find_suite(arguments.suite, host) if arguments.only in task.name]
     if not tasks:
         raise UsageError(f"the suite {arguments.suite!r} has no such task")
+    if not arguments.results:
+        raise UsageError("name a directory for the results: --results DIR")
     if Path(arguments.suite).is_dir():  # a suite of a plugin is installed, as its code is
         checks = {task.name: task.check for task in tasks}
         refuse_unread_checks(host, Path(arguments.suite), checks, is_agreed=arguments.yes)
@@ -68,8 +70,6 @@ def _refuse_wrong(arguments: Namespace) -> None:
         raise UsageError(f"unknown argument {arguments.others[0]!r}; one suite at a time, please")
     if arguments.page or arguments.fail_if_worse:
         raise UsageError("--page and --fail-if-worse belong to: nanocoder eval compare A B")
-    if not arguments.results:
-        raise UsageError("name a directory for the results: --results DIR")
     if arguments.runs is not None and arguments.runs < 1:
         raise UsageError(f"--runs: expected a number of at least 1, got {arguments.runs}")
     if arguments.budget is not None and not 0 < arguments.budget < math.inf:

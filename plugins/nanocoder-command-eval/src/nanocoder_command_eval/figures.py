@@ -45,7 +45,8 @@ class Figures:
     """The outcome of an evaluation.
 
     *low* and *high* are the ends of the 95 % interval of *pass_at_1*. They are Wilson's with one
-    run a task, and else from a bootstrap over the tasks. *pass_at* has, for each k up to the number
+    run a task, and else from a bootstrap over the tasks; where all tasks have the same share, which
+    a bootstrap cannot vary, Wilson's with each task as one run. *pass_at* has, for each k up to the number
     of runs, the chance that at least one of k runs solves a task. Costs are in US dollars, None
     where they are unknown. *plugins* has the versions of those that were in use.
     """
@@ -74,10 +75,9 @@ class Figures:
         """Return the figures of *results*; *kinds* says of which kind each task is."""
         by_task = shares(results)
         solved = [result for result in results if not failure_of(result)]
-        is_single = len(results) == len(by_task)
-        low, high = (
-            wilson(len(solved), len(results)) if is_single else bootstrap([*by_task.values()])
-        )
+        low, high = bootstrap([*by_task.values()])
+        if len(results) == len(by_task) or low == high:
+            low, high = wilson(sum(by_task.values()), len(by_task))
         costs = [result["cost"] for result in results if result["cost"] is not None]
         cost = sum(costs) if costs else None
         seconds = [result.get("seconds", 0.0) for result in results]

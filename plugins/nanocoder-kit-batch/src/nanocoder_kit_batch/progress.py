@@ -38,7 +38,8 @@ class JsonEvents:
         names = ("id", "stop_reason", "checked", "cost", "seconds", "files_changed", "error")
         row = {name: result[name] for name in names}
         counts = {"done": tally.total, "failed": tally.failed}
-        self._write("task.finished", {**row, "failure": failure_of(result), **counts})
+        row |= {"denied": result.get("denied", []), "failure": failure_of(result)}
+        self._write("task.finished", {**row, **counts})
 
     def ended(self, tally: Tally, seconds: float, *, interrupted: bool) -> None:
         """Write the figures of all tasks."""
@@ -75,6 +76,7 @@ class Bar:
         """Paint the bar again; a failure gets a line of its own above it."""
         if failure := failure_of(result):
             message = (result["error"] or {}).get("message", "")
+            message = message or "; ".join(row["reason"] for row in result.get("denied", ()))
             line = one_line(f"failed: {result['id']}: {failure} {message}", self.columns - 1)
             self.out.write(f"{CLEAR}{for_terminal(line)}\n")
             self._painted = 0.0

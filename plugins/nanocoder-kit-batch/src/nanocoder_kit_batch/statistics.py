@@ -10,7 +10,7 @@ DRAWS: Final = 2_000
 SEED: Final = 20_250_101
 
 
-def wilson(solved: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(solved: float, total: int, z: float = Z_95) -> tuple[float, float]:
     """Return Wilson's interval for a share, 95 % by default; (0, 1) for no tasks."""
     if not total:
         return 0.0, 1.0

@@ -25,6 +25,9 @@ from nanocoder_kit_batch.workspaces import TaskWorkspace, workspace_of
 Admit = Callable[[str], AbstractContextManager[object]]
 
 CHECK_S: Final = 600
+MAX_DENIED: Final = 20
+"""So many refused calls of a task are named in its result."""
+REASON_CHARS: Final = 500
 MAX_ANSWER_CHARS: Final = 200_000
 CHECKED_CHARS: Final = 16_000
 """So much of the answer the check gets; a program's arguments have a limit."""
@@ -103,7 +106,13 @@ def _outcome(
         "files_changed": paths,
         "tool_calls": len(report["tool_calls"]),
         "denials": len(report["denials"]),
+        "denied": [_denied(row) for row in report["denials"][:MAX_DENIED]],
     }
+
+
+def _denied(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return which call was refused and why, without secrets."""
+    return {"tool": row["tool"], "reason": Redactor().redact(row["reason"])[:REASON_CHARS]}
 
 
 def _run(
