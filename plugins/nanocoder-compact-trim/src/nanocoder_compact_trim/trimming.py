@@ -111,6 +111,8 @@ class Trimming:
             if message is None:
                 continue
             changed = change(message)
+            if changed is message:
+                continue
             tokens = message_tokens(changed)
             if tokens < self._tokens[place]:
                 self._total -= self._tokens[place] - tokens
@@ -123,6 +125,8 @@ class Trimming:
 
 
 def _without_outputs(message: Message) -> Message:
+    if not message.results:
+        return message
     return evolve(message, results=tuple(map(_without_output, message.results)))
 
 

@@ -40,7 +40,7 @@ def instructions(session: SessionInfo, names: Names, most_chars: int) -> list[st
 def project_folders(cwd: Path) -> list[Path]:
     """Return the folders from the repository's root to *cwd*; only *cwd* without a repository."""
     for number, folder in enumerate((cwd, *cwd.parents)):
-        if (folder / ".git").exists():
+        if os.path.exists(f"{folder}/.git"):
             return [*reversed(cwd.parents[:number]), cwd]
         if number == MAX_FOLDERS:
             break

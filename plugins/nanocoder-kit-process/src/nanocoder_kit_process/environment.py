@@ -1,5 +1,6 @@
 """The environment of a child, built for each: known names, minus what looks secret."""
 
+import os
 import re
 import sys
 from collections.abc import Collection, Mapping
@@ -85,7 +86,8 @@ def _clean_path(path: str, hidden: Path | None) -> str:
     """Drop relative and empty entries, which are in the workspace, and the programs of *hidden*."""
     entries = [entry for entry in path.split(":") if entry.startswith("/")]
     if hidden is not None:
-        entries = [entry for entry in entries if not _is_same(entry, hidden / "bin")]
+        programs = os.path.realpath(hidden / "bin")
+        entries = [entry for entry in entries if os.path.realpath(entry) != programs]
     return ":".join(entries)
 
 
@@ -109,4 +111,4 @@ def _own_environment(ours: Mapping[str, str], workspace: Path) -> Path | None:
 
 
 def _is_same(entry: str, folder: Path) -> bool:
-    return bool(entry) and Path(entry).resolve() == folder.resolve()
+    return bool(entry) and os.path.realpath(entry) == os.path.realpath(folder)

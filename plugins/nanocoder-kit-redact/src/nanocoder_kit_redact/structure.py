@@ -28,45 +28,45 @@ def redact_value(value: Any, redactor: Redactor, *, keep: Collection[str] = PLAC
 
     Names of keys stay, and so does what is under a key in *keep*, but not in arguments of calls.
     """
+    return _redact(value, redactor, redactor.clean_texts, keep)
+
+
+def _redact(value: Any, redactor: Redactor, clean: Collection[str], keep: Collection[str]) -> Any:
     if isinstance(value, str):
         redacted = redactor.redact(value)
         return value if redacted == value else redacted
     # A tuple of types asks dict first, which nearly all are.
     if isinstance(value, (dict, Mapping)):
-        return _redact_mapping(value, redactor, keep)
+        return _redact_mapping(value, redactor, clean, keep)
     if isinstance(value, list | tuple):
-        clean = redactor.clean_texts
-        items = [
-            item if _is_clean(item, clean) else redact_value(item, redactor, keep=keep)
-            for item in value
-        ]
+        items = [_redact(item, redactor, clean, keep) for item in value]
         return value if all(map(is_, items, value)) else type(value)(items)
     return value
 
 
 def _redact_mapping(
-    value: Mapping[str, Any], redactor: Redactor, keep: Collection[str]
+    value: Mapping[str, Any], redactor: Redactor, clean: Collection[str], keep: Collection[str]
 ) -> Mapping[str, Any]:
-    changes, clean = {}, redactor.clean_texts
+    changes = {}
     for key, item in value.items():
-        if _is_clean(item, clean) or key in keep:
+        # A call's records have hundreds of items: those that were seen before take no call here.
+        if type(item) is str:
+            if len(item) < SHORTEST or item in clean or key in keep:
+                continue
+        elif type(item) in _NO_TEXTS or key in keep:
             continue
-        redacted = _redact_item(key, item, redactor, keep)
+        redacted = _redact_item(key, item, redactor, clean, keep)
         if redacted is not item:
             changes[key] = redacted
     return {**value, **changes} if changes else value
 
 
-def _is_clean(item: Any, clean: Collection[str]) -> bool:
-    """Tell whether *item* needs no look: a call's records have hundreds, and most were seen."""
-    kind = type(item)
-    return (len(item) < SHORTEST or item in clean) if kind is str else kind in _NO_TEXTS
-
-
-def _redact_item(key: str, item: Any, redactor: Redactor, keep: Collection[str]) -> Any:
+def _redact_item(
+    key: str, item: Any, redactor: Redactor, clean: Collection[str], keep: Collection[str]
+) -> Any:
     if key == ARGUMENTS:
-        return redact_value(item, redactor, keep=())
-    redacted = redact_value(item, redactor, keep=keep)
+        return _redact(item, redactor, clean, ())
+    redacted = _redact(item, redactor, clean, keep)
     if key in NAMES and isinstance(item, str) and redacted is not item:
         return re.sub(_NO_LETTERS, "_", redacted).strip("_")
     return redacted

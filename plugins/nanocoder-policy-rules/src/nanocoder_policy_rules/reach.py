@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from nanocoder import Readable, SessionInfo, ToolError
@@ -287,7 +289,7 @@ class Reach:
     def is_output(self, path: "ResolvedPath") -> bool:
         """Tell whether *path* is the whole output of an earlier call, which may be read."""
         outputs = self._session.outputs
-        return outputs is not None and os.path.dirname(path.path) == os.path.realpath(outputs)
+        return outputs is not None and os.path.dirname(path.path) == _real_folder(outputs)
 
     def _ways(self, path: str, directory: str) -> "list[ResolvedPath]":
         joined = os.path.join(directory, path) if directory != HERE else path
@@ -336,6 +338,12 @@ class Reach:
             if left_out or folder in private or count > MAX_SEARCHED:
                 return False
         return True
+
+
+@lru_cache(maxsize=16)
+def _real_folder(folder: Path) -> str:
+    """Return where *folder* is; a link that takes its place later leads to no output."""
+    return os.path.realpath(folder)
 
 
 def _could_lead(word: str, folder: str) -> bool:

@@ -23,6 +23,8 @@ class SessionTools:
         self._revealed: dict[str, None] = {}
         self._count = 0
         self._last: Message | None = None
+        self._offered: tuple[Sequence[ToolDefinition], Collection[str]] = ((), ())
+        self._deferrable: Definitions = {}
         self._key: tuple[Any, ...] = ()
         self._tools: tuple[ToolDefinition, ...] = ()
 
@@ -32,11 +34,14 @@ class SessionTools:
         Its tools are the same object until one is revealed or the session offers others.
         """
         self._follow(request.messages)
-        deferred = {
-            definition.name: definition
-            for definition in request.tools
-            if not _is_listed(definition, always)
-        }
+        if self._offered[0] is not request.tools or self._offered[1] is not always:
+            self._offered = request.tools, always
+            self._deferrable = {
+                definition.name: definition
+                for definition in request.tools
+                if not _is_listed(definition, always)
+            }
+        deferred = self._deferrable
         revealed = [name for name in self._revealed if name in deferred]
         self.deferred = frozenset(deferred.keys() - self._revealed.keys())
         key = (request.tools, *revealed)

@@ -261,7 +261,9 @@ def _without_secrets(plugins: Plugins, text: str) -> str:
     """Return *text* as the redactor leaves it that a plugin offers; loaded at the first text."""
     with suppress(NanocoderError):  # it is reported where plugins are
         if offer := plugins.offered("resources", "redactor"):
-            return str(offer[1].open(None, plugins.settings(offer[0])).redact(text))
+            # The next text need not seek it.
+            clean_errors_by(redact := offer[1].open(None, plugins.settings(offer[0])).redact)
+            return str(redact(text))
     return text
 
 

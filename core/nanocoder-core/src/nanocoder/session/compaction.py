@@ -89,10 +89,9 @@ class Compaction:
 
     def _ask_model(self, system: str, messages: Sequence[Message]) -> str:
         """Ask the model beside the conversation, at the expense of the latest run."""
-        runtime = self._runtime
-        reply, info = Reply(runtime.info.model), runtime.info
+        runtime, reply = self._runtime, Reply(self._runtime.info.model)
         # Without tools: a summary must not begin to work.
-        request = Request(runtime.chosen.model, system, messages, session_id=info.id)
+        request = Request(runtime.chosen.model, system, messages, session_id=runtime.info.id)
         for _ in reply.events(runtime.open_provider(), request, self.cancel):
             pass
         runtime.add_usage(reply.finished.usage)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, get_args
 
-from attrs import AttrsInstance, evolve, fields, has
+from attrs import AttrsInstance, fields, has
 from nanocoder_schema import count_tokens
 
 from nanocoder.values import Attachment, Event, Message, ToolCall, ToolResult
@@ -34,10 +34,10 @@ class Conversation:
 
         The event leaves out those whose IDs are in *recorded*: `call.returned` had them.
         """
-        event = self.add(Message("tool", results=tuple(results)))
+        self.messages.append(Message("tool", results=tuple(results)))
         new = [item for item in results if item.call_id not in recorded or item.attachments]
         data = encode_message(Message("tool", results=tuple(new)))
-        return evolve(event, data={**data, "call_ids": [item.call_id for item in results]})
+        return Event("message", {**data, "call_ids": [item.call_id for item in results]})
 
     def replace(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Put *messages* in place of all; return them ready for JSON."""
@@ -46,7 +46,12 @@ class Conversation:
 
 
 def message_tokens(message: Message) -> int:
-    """Return about how many tokens a message takes."""
+    """Return about how many tokens a message takes; each is counted once."""
+    counts: dict[str, int] = vars(message)
+    return counts.get("_tokens") or counts.setdefault("_tokens", _count(message))
+
+
+def _count(message: Message) -> int:
     texts = [message.text, *(result.output for result in message.results)]
     texts += [f"{call.name}{dict(call.arguments)}" for call in message.calls]
     attachments = [message.attachments, *(result.attachments for result in message.results)]
@@ -56,28 +61,25 @@ def message_tokens(message: Message) -> int:
 def encode_message(message: Message) -> dict[str, Any]:
     """Return *message* ready for JSON, its attachments as base64."""
     # What was typed comes before the text: lists of sessions read no further.
-    encoded = {"role": message.role, "typed": message.typed, **encode(message)}
-    if message.typed is None or message.typed == message.text:
-        del encoded["typed"]
-    return encoded
+    typed = {} if message.typed in (None, message.text) else {"typed": message.typed}
+    return {"role": message.role, **typed, **encode(message)}
 
 
 def encode(value: AttrsInstance) -> dict[str, Any]:
     """Return the fields of *value* that say something, ready for JSON."""
     if isinstance(value, Attachment):
         return _encode_attachment(value)
-    encoded = {}
-    for field in fields(type(value)):
-        item = getattr(value, field.name)
-        if item or (field.type is Any and item is not None):
-            encoded[field.name] = [*map(encode, item)] if _holds_values(field.type) else item
-    return encoded
+    return {
+        name: [*map(encode, item)] if holds_values else item
+        for name, is_any, holds_values in _fields(type(value))
+        if (item := getattr(value, name)) or (is_any and item is not None)
+    }
 
 
 @cache
-def _holds_values(kind: Any) -> bool:
-    """Tell whether a type is that of a tuple of values."""
-    return any(map(has, get_args(kind)))
+def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
+    """Return the name of each field, whether it takes anything, or a tuple of values."""
+    return [(f.name, f.type is Any, any(map(has, get_args(f.type)))) for f in fields(kind)]
 
 
 def _encode_attachment(attachment: Attachment) -> dict[str, Any]:
