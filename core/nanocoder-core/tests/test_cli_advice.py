@@ -134,6 +134,7 @@ def test_where_says_what_of_the_folder_s_file_does_not_count(nanocoder):
     done = nanocoder("config", "where", "mode")
     assert done.stdout == 'mode = "ask" (default)\n'
     assert "config.toml:1: mode: this folder is not trusted" in done.stderr
+    assert "nanocoder config trust" in done.stderr
     assert "max_turns" not in done.stderr
 
 

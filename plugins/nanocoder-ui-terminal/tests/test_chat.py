@@ -599,6 +599,7 @@ def test_a_file_that_makes_no_command_is_reported_and_not_sent(chat, workspace):
     commands = workspace / ".nanocoder/commands"
     commands.mkdir(parents=True)
     texts = {"broken": "---\ndescription: x\nSend me.\n", "nothing": "---\na: b\n---\n \n"}
+    texts |= {"odd": "---\n# note\ndescription broken\n---\nSend me.\n"}
     texts |= {"two words": "Hi.\n", "help": "Mine.\n", "init": "Mine.\n", "usage": "Mine.\n"}
     for name, text in texts.items():
         (commands / f"{name}.md").write_text(text)
@@ -607,6 +608,7 @@ def test_a_file_that_makes_no_command_is_reported_and_not_sent(chat, workspace):
     for problem in (
         "broken.md:3: no line --- ends the head",
         "nothing.md:4: there is no text to send",
+        "odd.md:3: 'description broken' is no `key: value`",
         "'two words' is no name of a command",
         "/help is built in",
         "/init is built in",

@@ -29,6 +29,21 @@ def test_a_number_a_choice_or_own_words_answer(run, state, typed, answer):
     assert f'"answer":"{answer}"' in read_answer(state).replace('": ', '":')
 
 
+def test_a_number_beside_the_choices_is_asked_for_again_before_it_counts(run, state):
+    talk = run(question(), DONE).see("Answer?").type("7")
+    talk.see("there is no choice 7; type 7 again if that is your answer")
+    talk.see("Answer?", times=2).type("2").see("All done.")
+    assert talk.end() == 0
+    assert '"answer":"PostgreSQL"' in read_answer(state).replace('": ', '":')
+
+
+def test_a_number_that_is_meant_is_typed_twice(run, state):
+    talk = run(question(), DONE).see("Answer?").type("7").see("Answer?", times=2).type("7")
+    talk.see("All done.")
+    assert talk.end() == 0
+    assert '"answer":"7"' in read_answer(state).replace('": ', '":')
+
+
 def test_where_only_choices_count_another_answer_is_asked_again(run):
     talk = run(question(custom=False), DONE).see("Answer? [1-2]").type("3")
     talk.see("Answer?", times=2).type("1").see("All done.")

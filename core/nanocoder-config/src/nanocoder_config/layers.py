@@ -193,7 +193,7 @@ def _refusal(
     if not layer.trusted:
         reason = _loosens(metadata, current, proposed, "its file may only tighten what you set")
         if reason:
-            return f"this folder is not trusted, so {reason}"
+            return f"this folder is not trusted (`nanocoder config trust`), so {reason}"
     return loosens_managed(metadata, managed, proposed)
 
 

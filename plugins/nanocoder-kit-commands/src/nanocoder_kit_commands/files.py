@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve, frozen
-from nanocoder import Event, Session, ToolError, Workspace
+from nanocoder import Event, Session, ToolError, Workspace, one_line
 from nanocoder_kit_text import read_text_file
 
 SHELL_TOOL: Final = "bash"
@@ -19,6 +19,9 @@ MAX_BYTES: Final = 100_000
 MEANING_CHARS: Final = 60
 _PLACE: Final = re.compile(r"\$(ARGUMENTS|[1-9])")
 _SHELL: Final = re.compile(r"!`([^`\n]{1,4000})`")
+_HEAD_LINE: Final = re.compile(r"\s|\Z|[#-]|[^\s:]+\s*:")
+"""A line of a head: a key with its value, or a comment, or what belongs to the key above."""
+SHOWN_COLUMNS: Final = 40
 DIVIDER: Final = "---"
 INIT: Final = """Write a first AGENTS.md for the project in this directory, for coding agents that
 work here. Look at the files first: what the project is, how it is built, tested and checked, how
@@ -124,6 +127,8 @@ def _parsed(path: Path, name: str, text: str) -> FileCommand:
         problem = f"{path}: {name!r} is no name of a command: use a-z, 0-9, - and _"
     elif end == 0:
         problem = f"{path}:{len(lines)}: no line {DIVIDER} ends the head"
+    elif odd := next((at for at in range(1, end) if not _HEAD_LINE.match(lines[at])), 0):
+        problem = f"{path}:{odd + 1}: {one_line(lines[odd], SHOWN_COLUMNS)!r} is no `key: value`"
     elif not any(line.strip() for line in body):
         problem = f"{path}:{max(1, len(lines))}: there is no text to send"
     head = [line.partition(":") for line in lines[1 : max(end, 1)]]

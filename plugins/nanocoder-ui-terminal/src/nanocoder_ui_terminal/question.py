@@ -11,6 +11,8 @@ from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 from nanocoder_ui_terminal.text_lines import message_lines
 
 MAX_TRIES: Final = 100
+MAX_DIGITS: Final = 9
+SLIP: Final = "there is no choice {0}; type {0} again if that is your answer"
 USUAL_LIMIT_S: Final = Question("").timeout_s
 
 
@@ -24,11 +26,15 @@ def ask_question(question: Question, cancelled: Cancel) -> str | None:
     try:
         with line_mode():
             _show(question, terminal)
+            before = ""
             for _ in range(MAX_TRIES):
-                typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline)
-                answer = _interpret(typed.strip(), question)
-                if answer:
+                typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline).strip()
+                answer = _interpret(typed, question)
+                if answer and (answer == before or not _is_slip(typed, question)):
                     return answer
+                if answer:
+                    terminal.write(f"{terminal.paint(SLIP.format(typed), 'yellow')}\n")
+                before = answer
     except (StoppedError, EOFError, TimeoutError):
         terminal.write("\n")
     return None
@@ -56,9 +62,21 @@ def _limit_s(question: Question) -> float:
     return 0.0 if question.timeout_s == USUAL_LIMIT_S else question.timeout_s
 
 
+def _is_slip(typed: str, question: Question) -> bool:
+    """Tell whether *typed* is a number beside those of the choices: it may be meant as it is."""
+    is_word = any(choice.casefold() == typed.casefold() for choice in question.choices)
+    return (
+        bool(question.choices)
+        and typed.isdecimal()
+        and not is_word
+        and (not 1 <= int(typed[:MAX_DIGITS]) <= len(question.choices))
+    )
+
+
 def _interpret(typed: str, question: Question) -> str:
     """Return the choice that *typed* names, else *typed* if that is allowed, else ""."""
-    if typed.isdecimal() and 1 <= int(typed) <= len(question.choices):
+    is_short = len(typed) <= MAX_DIGITS  # Python refuses to read numbers of thousands of digits
+    if is_short and typed.isdecimal() and 1 <= int(typed) <= len(question.choices):
         return question.choices[int(typed) - 1]
     for choice in question.choices:
         if choice.casefold() == typed.casefold():

@@ -70,7 +70,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "run:run",
         Argument("prompt", 'what to do; "-" reads it from standard input', count="?"),
         *SESSION,
-        Argument("--output", "text, json or jsonl", default="text", metavar="FORMAT"),
+        Argument("--output", "text, plain, json or jsonl", default="text", metavar="FORMAT"),
         Argument("--schema", "answer with JSON that fits this JSON Schema", metavar="S"),
         Argument("--max-turns", "stop after N turns", kind="integer", metavar="N"),
         Argument("--max-tokens", "stop after N tokens, in and out", kind="integer", metavar="N"),
