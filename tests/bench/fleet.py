@@ -120,7 +120,7 @@ def _watched(folder: Path, tasks: int, workers: int, kills: int) -> dict[str, An
 @contextmanager
 def _driver(folder: Path, workers: int) -> Iterator[subprocess.Popen[bytes]]:
     """Start the batch; its events go to a file."""
-    words = ["batch", "tasks.jsonl", "--results", "results", "--runner", "dask"]
+    words = ["batch", "tasks.jsonl", "--results", "results", "--yes", "--runner", "dask"]
     with (
         (folder / "events").open("wb") as events,
         subprocess.Popen(

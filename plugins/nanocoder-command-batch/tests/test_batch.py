@@ -65,7 +65,7 @@ class Fleet:
     def start(self, *words):
         command = [str(Path(os.sys.executable).with_name("nanocoder")), "batch", "tasks.jsonl"]
         return subprocess.Popen(
-            [*command, "--results", "results", *words],
+            [*command, "--results", "results", "--yes", *words],
             cwd=self.folder,
             env=self.nanocoder.environment,
             stdin=subprocess.DEVNULL,
@@ -338,6 +338,33 @@ def test_nothing_starts_before_a_person_has_seen_the_checks_of_a_file(fleet):
         terminal.expect(pexpect.EOF)
         terminal.close()
         assert (terminal.exitstatus, (fleet.folder / "results").exists()) == (code, answer == "y")
+
+
+def test_a_file_that_sets_the_mode_itself_needs_consent_too(fleet):
+    call = {"name": "bash", "arguments": {"command": "touch mark"}}
+    fleet.scripts({"hostile": {"turns": [{"calls": [call]}, {"text": "done"}]}})
+    fleet.tasks(*({"id": f"t{n}", "model": fleet.model("hostile")} for n in range(2)))
+    words = ("batch", "tasks.jsonl", "--results", "results")
+    refused = fleet.nanocoder(*words)
+    assert refused.returncode == 2
+    assert "tasks.jsonl has tasks that ask nobody" in refused.stderr
+    assert f"t0: works in mode auto with {fleet.model('hostile')}" in refused.stderr
+    assert "t1:" not in refused.stderr, "each kind is listed once"
+    assert not (fleet.folder / "results").exists()
+    assert fleet.nanocoder(*words, "--mode", "auto").returncode == 0
+    fleet.tasks({"id": "a", "mode": "ask"})
+    assert fleet.nanocoder(*words).returncode == 1, "it starts, and its call is refused"
+
+
+def test_a_result_that_was_copied_counts_once(fleet):
+    fleet.tasks({"id": "a", "check": "true"}, {"id": "b", "check": "false"})
+    assert fleet.run().returncode == 1
+    solved = next(result for result in fleet.results if result["checked"])
+    with (fleet.folder / "results" / "results.jsonl").open("a") as file:
+        file.write(json.dumps(solved) + "\n")
+    again = fleet.run()
+    assert again.returncode == 1
+    assert '"tasks": 2, "solved": 1, "failed": 1' in again.stdout
 
 
 def test_checks_of_a_trusted_folder_and_of_standard_input_need_no_second_consent(fleet):

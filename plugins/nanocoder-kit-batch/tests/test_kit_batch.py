@@ -14,6 +14,7 @@ from nanocoder_kit_batch import Defaults, Rate, Results, Tally, failure_of, quan
 from nanocoder_kit_batch.charts import Interval, bars, histogram, intervals
 from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.page import table
+from nanocoder_kit_batch.patches import diff_of
 from nanocoder_kit_batch.processes import LEASE_S, Gate, ProcessSettings, cancelled_when
 from nanocoder_kit_batch.progress import Bar, JsonEvents
 from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
@@ -379,6 +380,17 @@ def deepen(folder, name, levels):
     os.write(file, b"x\n")
     os.close(file)
     os.close(here)
+
+
+def test_a_name_with_line_breaks_holds_no_patch_of_another_file(tmp_path):
+    name = "a\n--- b\n+++ b.bashrc\n@@ -0,0 +1 @@\n+touch owned"
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    (new / name).write_text("text\n")
+    patch = diff_of(old, new, name)
+    assert patch.count("\n") == 1
+    assert patch.startswith("# a name with control characters has no patch: a ")
 
 
 def test_a_tree_of_any_depth_is_compared_shown_and_removed(tmp_path):

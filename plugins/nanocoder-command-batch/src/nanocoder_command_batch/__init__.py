@@ -5,7 +5,7 @@ from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
 
-TEXT: Final = "run the checks in the file, which are commands, without a question"
+TEXT: Final = "run the checks in the file, which are commands, and its modes without a question"
 
 
 @hookimpl

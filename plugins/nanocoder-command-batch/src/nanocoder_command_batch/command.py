@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Cancel, Host, UsageError
-from nanocoder_kit_batch import Batch, Defaults, read_tasks
+from nanocoder_kit_batch import Batch, Defaults, Task, read_tasks
 from nanocoder_kit_batch.consent import refuse_unread_checks
 from nanocoder_kit_batch.incident import read_note
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.progress import watcher_of
 from nanocoder_kit_batch.summary import write_summary
 
+MODES: Final = ("plan", "ask", "edits", "auto")
+"""Each asks about less than the one before."""
+ASKS: Final = "ask"
 SUMMARY: Final = "summary.html"
 NO_RESULTS: Final = "name a directory for the results: --results DIR"
 
@@ -26,7 +29,9 @@ def run(arguments: Namespace, host: Host) -> int:
     if arguments.tasks != "-":
         checks = {task.id: task.check for task in tasks}
         place = Path(arguments.tasks)
-        refuse_unread_checks(host, place, checks, is_agreed=arguments.yes)
+        chosen = arguments.mode or str(host.config.core.mode)
+        modes = {task.id: _unasked(task, chosen) for task in tasks}
+        refuse_unread_checks(host, place, checks, modes, is_agreed=arguments.yes)
     batch = Batch(
         host=host,
         tasks=tasks,
@@ -44,6 +49,16 @@ def run(arguments: Namespace, host: Host) -> int:
     if signals.number:
         return signals.exit_code
     return 0 if tally.solved == len(tasks) else 1
+
+
+def _unasked(task: Task, chosen: str) -> str:
+    """Return in which mode *task* asks about less than in the one that the person has *chosen*.
+
+    The model belongs to it: one that follows a script does what a stranger wrote.
+    """
+    if not task.mode or MODES.index(task.mode) <= max(MODES.index(chosen), MODES.index(ASKS)):
+        return ""
+    return f"works in mode {task.mode} with {task.model or 'your model'}"
 
 
 def _missing_tasks(tasks: str) -> str:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
+from nanocoder import one_line
 from nanocoder_files import open_private
 from nanocoder_kit_diff import unified
 
 MAX_FILE_BYTES: Final = 1_000_000
+NAME_CHARS: Final = 200
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LINK: Final = "120000"
 """The mode of a link in the diffs of git."""
@@ -30,6 +32,8 @@ class TooLargeError(ValueError):
 
 def diff_of(old: Path, new: Path, path: str) -> str:
     """Return the diff of *path* below *old* and *new*; a comment where there can be none."""
+    if any(sign < " " for sign in path):  # a name with line breaks could hold a diff of its own
+        return f"# a name with control characters has no patch: {one_line(path, NAME_CHARS)}\n"
     try:
         before, after = _side(old, path), _side(new, path)
     except TooLargeError:

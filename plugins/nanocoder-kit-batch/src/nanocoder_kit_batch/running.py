@@ -1,7 +1,7 @@
 """A batch from its tasks to its results: what is there is skipped, the rest goes to a runner."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -92,12 +92,21 @@ class Batch:
         notices = [f"{len(stale):,} tasks have changed since, and run again"] if stale else []
         return [task for task in self.tasks if task.key not in finished], notices
 
-    def _tally(self, results: Results) -> Tally:
-        keys = {task.key for task in self.tasks}
-        tally = Tally()
+    def results_of_tasks(self, results: Results) -> Iterator[dict[str, Any]]:
+        """Yield the result of each task that has one; of two, as no batch leaves them, the first.
+
+        Otherwise a line that somebody copied would count in place of a task that failed.
+        """
+        waiting = {task.key for task in self.tasks}
         for result in results:
-            if result["key"] in keys:
-                tally.add(result)
+            if result["key"] in waiting:
+                waiting.remove(result["key"])
+                yield result
+
+    def _tally(self, results: Results) -> Tally:
+        tally = Tally()
+        for result in self.results_of_tasks(results):
+            tally.add(result)
         return tally
 
     def _refuse_checks_without_shell(self) -> None:

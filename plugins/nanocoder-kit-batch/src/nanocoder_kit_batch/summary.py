@@ -96,7 +96,6 @@ def _failures(failed: Iterable[Mapping[str, Any]]) -> str:
 
 def write_summary(path: Path, title: str, batch: Batch, note: IncidentNote | None = None) -> None:
     """Write the page about the results of a batch to *path*."""
-    keys = {task.key for task in batch.tasks}
-    results = (result for result in Results(batch.folder) if result["key"] in keys)
-    text = summary_page(title, results, len(keys), note)
+    results = batch.results_of_tasks(Results(batch.folder))
+    text = summary_page(title, results, len({task.key for task in batch.tasks}), note)
     write_own(path.parent, path.name, [text.encode()])
