@@ -144,11 +144,11 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(ground):
 def test_the_caller_can_say_what_it_expects(ground):
     workspace, ws = ground
     (ws / "f").write_bytes(b"one")
-    assert refusal(workspace.write_text, "f", "x", expect_digest=sha256(b"two")) == "stale_read"
-    assert refusal(workspace.write_text, "f", "x", expect_digest="") == "file_exists"
-    assert refusal(workspace.write_text, "g", "x", expect_digest=sha256(b"")) == "stale_read"
-    workspace.write_text("f", "two", expect_digest=workspace.digest_of("f"))
-    workspace.write_text("g", "new", expect_digest="")
+    assert refusal(workspace.write_text, "f", "x", expect=sha256(b"two")) == "stale_read"
+    assert refusal(workspace.write_text, "f", "x", expect="") == "file_exists"
+    assert refusal(workspace.write_text, "g", "x", expect=sha256(b"")) == "stale_read"
+    workspace.write_text("f", "two", expect=workspace.digest_of("f"))
+    workspace.write_text("g", "new", expect="")
     workspace.note_read("g", sha256(b"something else"))
     assert refusal(workspace.write_text, "g", "x") == "stale_read"
     assert names(ws) == ["f", "g"]
@@ -188,7 +188,7 @@ def test_of_many_threads_that_edit_one_file_none_loses_an_edit(ground):
         data = workspace.read_bytes("f")
         try:
             expected = hashlib.sha256(data).hexdigest()
-            workspace.write_text("f", str(int(data) + 1), expect_digest=expected)
+            workspace.write_text("f", str(int(data) + 1), expect=expected)
         except WorkspaceError as error:
             return error.error_class
         return ""

@@ -129,19 +129,18 @@ class Workspace(Reading):
         path: str,
         data: bytes | Pieces,
         *,
-        expect_digest: str | None = None,
-        expect: bytes | None = None,
+        expect: bytes | str | None = None,
         create_parents: bool = True,
         mode: int | None = None,
     ) -> Written:
         """Replace or create a file; at no moment is it half written. *data* may be in pieces.
 
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
-        other hard links keep the old content. *expect_digest* is the SHA-256 that the file must
-        have now, "" when it must not exist; *expect* is that content itself.
-        Without them the file must be as this session last read or wrote it, if it did. Without
-        *mode* a new file gets what the umask leaves. Raises: stale_read, file_exists,
-        is_a_directory, not_a_regular_file, permission_denied, protected_path, disk_full, too_large.
+        other hard links keep the old content. *expect* is the content that the file must have now,
+        or its SHA-256, "" when it must not exist; without it the file must be as this session last
+        read or wrote it, if it did. Without *mode* a new file gets what the umask leaves. Raises:
+        stale_read, file_exists, is_a_directory, not_a_regular_file, permission_denied,
+        protected_path, disk_full, too_large.
         """
         raw = self._root.raw(path)
         pieces = [data] if isinstance(data, bytes) else data
@@ -151,27 +150,22 @@ class Workspace(Reading):
             # Read below the lock: nothing of ours comes between this and the renaming.
             old = read_old(place, MAX_BYTES)
             self._check(raw, place, old.status if old else None, old)
-            if expect_digest == "" and old:
-                raise FileExistsError(errno.EEXIST, "")
-            if expect_digest is not None and expect is None:
-                _check_same(place, old.digest if old else "", expect_digest)
-            elif expect is not None:
-                _check_same(place, old.data if old else None, expect)
+            if expect is not None:
+                _check_expected(place, old, expect)
             size, new = sum(map(len, pieces)), digest(*pieces)
             backup = self._backup(place, old)
             after = FileState(FileKind.FILE, new, size)
             self._log(Change(place.path, self._before(old), after), old, backup)
             with (self._rollback or self._write_note).file(place) as name:
                 writing.replace(place, name, pieces, old, mode)
-            is_part = expect is not None or expect_digest
             # After a change of one part, the rest of a file that was never read is still unknown.
-            if not old or not is_part or place.path in self._known:
+            if not old or expect is None or place.path in self._known:
                 self._known[place.path] = new
             self._expect_nothing_of(raw, place.path)
         before = old.data if old else None
         return Written(escape_path(place.path), old is None, size, new, backup, before)
 
-    def write_text(self, path: str, text: str, *, expect_digest: str | None = None) -> Written:
+    def write_text(self, path: str, text: str, *, expect: str | None = None) -> Written:
         """Write *text* in UTF-8; see `write_bytes`.
 
         Raises: invalid_arguments for half of a surrogate pair.
@@ -181,7 +175,7 @@ class Workspace(Reading):
         except UnicodeEncodeError as error:
             problem = f"a UTF-8 file cannot hold {error.object[error.start]!a}"
             raise WorkspaceError(problem, error_class="invalid_arguments") from None
-        return self.write_bytes(path, data, expect_digest=expect_digest)
+        return self.write_bytes(path, data, expect=expect)
 
     def delete(self, path: str) -> Path | None:
         """Delete a file, or a link and not what it leads to; return where its backup is.
@@ -360,6 +354,9 @@ def _refuse_git(path: str) -> None:
         raise git_refused(escape_path(path))
 
 
-def _check_same(place: Place, now: str | bytes | None, expected: str | bytes) -> None:
+def _check_expected(place: Place, old: Old | None, expected: bytes | str) -> None:
+    now = "" if old is None else old.data if isinstance(expected, bytes) else old.digest
     if now != expected:
+        if expected == "":
+            raise FileExistsError(errno.EEXIST, "")
         raise writing.stale(escape_path(place.path))

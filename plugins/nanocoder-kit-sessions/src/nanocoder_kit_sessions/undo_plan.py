@@ -148,7 +148,7 @@ def _carry_out_step(plan: UndoPlan, workspace: Workspace, step: Step) -> None:
     match step.action:
         case "write":
             data, expected = plan.contents[step.state], step.expected
-            workspace.write_bytes(step.path, data, expect_digest=expected, mode=step.mode or None)
+            workspace.write_bytes(step.path, data, expect=expected, mode=step.mode or None)
             # The model knows the content that is gone: it has to read again before it writes.
             workspace.note_read(step.path, expected)
         case "remove":

@@ -66,12 +66,9 @@ def edit_file(
     is_small = is_for_small_model(ctx.session)
     search = Search(settings.tolerant, partial(ctx.offers, "edit_file"), is_small)
     plan = plan_edit(ctx.workspace, request, search)
-    # The file may have been changed by another program since it was read.
-    outcome = (
-        ctx.workspace.write_bytes(path, plan.data, expect=plan.file.data)
-        if plan.file
-        else ctx.workspace.write_bytes(path, plan.data, expect_digest="")
-    )
+    # The file may have been changed, or made, by another program since it was read.
+    expected = plan.file.data if plan.file else ""
+    outcome = ctx.workspace.write_bytes(path, plan.data, expect=expected)
     others = others_with_old_name(ctx.workspace, request, plan.path) if is_small else ""
     return answer(plan, request, outcome, others)
 

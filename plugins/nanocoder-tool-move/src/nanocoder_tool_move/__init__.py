@@ -84,7 +84,7 @@ def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool)
     mode = stat.S_IMODE(workspace.stat(source).st_mode) if is_new else None
     # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
     expect = None if replace else ""
-    return workspace.write_bytes(destination, data, expect_digest=expect, mode=mode)
+    return workspace.write_bytes(destination, data, expect=expect, mode=mode)
 
 
 def _respell(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:

@@ -19,11 +19,11 @@ def perform(workspace: Workspace, changes: Sequence[Change], cancel: Cancel) -> 
 
 def _create(workspace: Workspace, change: Change) -> None:
     # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
-    workspace.write_bytes(change.path, change.data, expect_digest="")
+    workspace.write_bytes(change.path, change.data, expect="")
 
 
 def _modify(workspace: Workspace, change: Change) -> None:
-    workspace.write_bytes(change.path, change.data, expect_digest=change.digest)
+    workspace.write_bytes(change.path, change.data, expect=change.digest)
 
 
 def _rename(workspace: Workspace, change: Change) -> None:
