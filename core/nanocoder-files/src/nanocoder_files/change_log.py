@@ -17,7 +17,7 @@ import os
 import stat as mode_of
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -199,17 +199,24 @@ def take_over_logs(folder: Path) -> Iterator[ChangeLog]:
         yield log
 
 
-def discard_files(folder: Path, is_over: Callable[[str], bool]) -> None:
-    """Remove what dead processes have left in *folder* where *is_over* of the root of the files.
+def discard_orphaned_logs(base: Path, own_folders: Iterable[Path]) -> None:
+    """Discard what dead processes have left below *base* about files that are gone.
 
-    Raises: OSError.
+    Only those below *own_folders*, which we make and remove ourselves: another directory may be on
+    a disk that is not mounted. Calls of processes that live are left alone. Raises: OSError.
     """
-    for path, fd in lock_ownerless(folder, ""):
-        with closing_file(fd):
-            line = os.pread(fd, MAX_LINE, 0).partition(b"\n")[0]
-            with contextlib.suppress(*DAMAGED):
-                if not line or is_over(str(json.loads(line)["root"])):
-                    path.unlink(missing_ok=True)
+    ours = tuple(f"{os.path.realpath(each)}/" for each in own_folders if each.is_dir())
+    with os.scandir(base) as entries:
+        folders = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):  # its owner has ended meanwhile
+            for path, fd in lock_ownerless(folder, ""):
+                with closing_file(fd), contextlib.suppress(*DAMAGED):
+                    line = os.pread(fd, MAX_LINE, 0).partition(b"\n")[0]
+                    root = str(json.loads(line)["root"]) if line else ""
+                    if not root or (root.startswith(ours) and not os.path.lexists(root)):
+                        path.unlink(missing_ok=True)
+            remove_if_empty(folder)
 
 
 def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:

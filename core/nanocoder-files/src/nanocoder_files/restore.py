@@ -21,7 +21,7 @@ from nanocoder_files.change import Change, FileState
 from nanocoder_files.change_log import (
     ChangeLog,
     LoggedChange,
-    discard_files,
+    discard_orphaned_logs,
     remove_noted_files,
     take_over_logs,
 )
@@ -267,30 +267,10 @@ def recover_all(base: Path, root: Path, own_folders: Iterable[Path]) -> list[str
     try:
         lines = recover(base, root)
         if base.is_dir():
-            _discard_orphaned_logs(base, own_folders)
+            discard_orphaned_logs(base, own_folders)
     except (OSError, ToolError) as error:
         return [f"{base}: unfinished changes of an earlier session could not be checked: {error}"]
     return lines
-
-
-def _discard_orphaned_logs(base: Path, folders: Iterable[Path]) -> None:
-    """Discard the logs of killed processes whose files are gone.
-
-    Only those below *folders*, which we make and remove ourselves: another directory may be on a
-    disk that is not mounted. Calls of processes that live are left alone. Raises OSError.
-    """
-    places = [os.path.realpath(folder) for folder in folders if folder.is_dir()]
-
-    def is_over(root: str) -> bool:
-        is_ours = any(root.startswith(f"{place}/") for place in places)
-        return is_ours and not os.path.lexists(root)
-
-    with os.scandir(base) as entries:
-        roots = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for folder in roots:
-        with suppress(FileNotFoundError):  # its owner has ended meanwhile
-            discard_files(folder, is_over)
-            remove_if_empty(folder)
 
 
 def _take_back(logs: list[ChangeLog], restore: LogRestore) -> list[str]:

@@ -130,7 +130,6 @@ class Workspace(Reading):
         data: bytes | Pieces,
         *,
         expect: bytes | str | None = None,
-        create_parents: bool = True,
         mode: int | None = None,
     ) -> Written:
         """Replace or create a file; at no moment is it half written. *data* may be in pieces.
@@ -145,7 +144,7 @@ class Workspace(Reading):
         raw = self._root.raw(path)
         pieces = [data] if isinstance(data, bytes) else data
         _refuse_git(raw)
-        with self._place(raw, make_folders=create_parents) as place:
+        with self._place(raw, make_folders=True) as place:
             self._refuse_names(place)
             # Read below the lock: nothing of ours comes between this and the renaming.
             old = read_old(place, MAX_BYTES)
