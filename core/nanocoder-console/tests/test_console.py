@@ -1,11 +1,14 @@
 """The package alone: a program with commands of its own."""
 
+import fcntl
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from contextlib import contextmanager
 
 import pytest
@@ -104,6 +107,39 @@ def test_the_width_is_that_of_a_terminal_only():
             check=False,
         )
     assert done.returncode == 20  # no table is drawn narrower
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(30, 4), (0, 1)])
+def test_a_message_ends_its_lines_at_spaces_on_a_terminal(columns, lines):
+    words = "a message of many words about /a/path/that/is/longer/than/one/line and more"
+    code = f"from nanocoder_console import complain; complain({words!r})"
+    first, second = pty.openpty()
+    fcntl.ioctl(second, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    subprocess.run([sys.executable, "-c", code], stderr=second, check=True)
+    written = os.read(first, 4_096).decode().splitlines()
+    os.close(first)
+    os.close(second)
+    assert " ".join(written) == f"nanocoder: {words}"
+    assert len(written) == lines
+    assert run(code).stderr == f"nanocoder: {words}\n"
+
+
+def test_a_secret_with_a_space_is_taken_out_before_lines_end():
+    code = """
+import sys
+from nanocoder_console import CleanedStream, complain
+sys.stderr = CleanedStream(sys.stderr.buffer, line_buffering=True)
+sys.stderr.clean = lambda text: text.replace("top secret", "[hidden]")
+complain("it is said to be top secret")
+"""
+    first, second = pty.openpty()
+    fcntl.ioctl(second, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 31, 0, 0))
+    subprocess.run([sys.executable, "-c", code], stderr=second, check=True)
+    written = os.read(first, 4_096).decode()
+    os.close(first)
+    os.close(second)
+    assert "secret" not in written
+    assert "[hidden]" in written
 
 
 def test_it_needs_nothing_of_the_agent():

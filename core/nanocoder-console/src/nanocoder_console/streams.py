@@ -85,11 +85,14 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
-def _folded(text: str, width: int, indent: int) -> str:
-    """Return *text* in lines of *width* columns, all but the first behind *indent* spaces."""
+def _folded(text: str, width: int, indent: int = 0) -> str:
+    """Return *text* in lines of *width* columns, all but the first behind *indent* spaces.
+
+    A longer word is cut in a table alone: elsewhere a person may copy it.
+    """
     import textwrap  # only a narrow terminal needs it
 
-    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=indent > 0)
     return f"\n{' ' * indent}".join(lines)
 
 
@@ -121,12 +124,17 @@ def is_agreed(question: str) -> bool:
 
 
 def complain(message: str) -> None:
-    """Write a message for a person to stderr, made safe for a terminal.
+    """Write a message for a person to stderr, made safe for a terminal and wrapped at its spaces.
 
     A closed stderr is no error.
     """
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"nanocoder: {for_terminal(message)}\n")
+        # Before lines end elsewhere: a secret may have a space.
+        text = getattr(sys.stderr, "clean", str)(f"nanocoder: {for_terminal(message)}")
+        with suppress(OSError):  # no terminal
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or len(text)
+            text = "\n".join(_folded(line, columns) for line in text.split("\n"))
+        sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
 
@@ -142,8 +150,7 @@ def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str |
         text, typed = sys.stdin.buffer.read().decode("utf-8", "replace"), None
     else:
         piped = "" if wait is False else _piped_text(wait=bool(wait))
-        typed = (word or "") if piped else None
-        text = _joined_prompt(word or "", piped)
+        text, typed = _joined_prompt(word or "", piped), word if piped else None
     if not text.strip():
         raise UsageError(EMPTY)
     return text, typed or None

@@ -17,7 +17,6 @@ from nanocoder.version import VERSION
 BROKEN = 1
 NO_OUTPUT = 2
 INTERRUPTED = 130
-MACHINE_FORMS = ("json", "jsonl")
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
 HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json")
 NEW_OBJECTS = 5_000
@@ -52,7 +51,7 @@ def _run(words: Sequence[str]) -> int:
     if list(words) in (["--help"], ["-h"]):
         return print_help()
     from nanocoder.cli.dispatch import command_of
-    from nanocoder.cli.host import clean_early, clean_errors_by
+    from nanocoder.cli.host import MACHINE_FORMS, clean_early, clean_errors_by
 
     clean_errors_by(clean_early)
     command = command_of(words)

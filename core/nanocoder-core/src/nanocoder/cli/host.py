@@ -32,6 +32,7 @@ LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that go before every other configuration."""
 SET: Final = "nanocoder-set-"
+MACHINE_FORMS: Final = ("json", "jsonl")
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""

@@ -18,7 +18,7 @@ from nanocoder_console import (
 )
 from nanocoder_schema import for_terminal, parse_json
 
-from nanocoder.cli.host import Host, stop
+from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.installed import find_offer, why_not_offered
@@ -28,7 +28,6 @@ from nanocoder.tools.outcome import verdict_data
 from nanocoder.values import Event, ToolCall
 from nanocoder.version import VERSION
 
-MACHINE_FORMS = ("json", "jsonl")
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
 """By error class; whatever else goes wrong is 1."""

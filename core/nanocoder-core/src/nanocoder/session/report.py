@@ -79,7 +79,7 @@ class Report:
             tool = tools.get(call.name)
             if tool is None:
                 continue
-            self.untracked |= not _is_tracked(tool.effects)
+            self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
             if Effect.WRITE in tool.effects and not result.is_error:
                 metadata = result.metadata
                 self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
@@ -130,12 +130,6 @@ class Report:
             "cost": self.usage.cost,
             "signal": self.signal or None,
         }
-
-
-def _is_tracked(effects: frozenset[Effect]) -> bool:
-    """Tell whether all that a call with *effects* changes is known; none declared may be any."""
-    reads = bool(effects) and effects.isdisjoint((Effect.WRITE, Effect.EXECUTE))
-    return reads or Effect.REVERSIBLE in effects
 
 
 def usage_data(usage: Usage) -> dict[str, int]:
