@@ -28,24 +28,18 @@ def choose_owner(
     *owner* is the one that [tools.owner] names. Without it the plugin that came first keeps the
     tool: a newcomer neither gets it nor takes it away.
     """
-    if not owner and len(offers) == 1:
-        return offers[0], {}
+    names = list(dict.fromkeys(entry.name for entry, _ in offers))
     first = owner or min(offers, key=lambda offer: (offer[0].since, offer[0].name))[0].name
     chosen = [offer for offer in offers if offer[0].name == first]
-    names = list(dict.fromkeys(entry.name for entry, _ in offers))
     problem = f"tool {name!r} is offered by {' and '.join(names)}"
+    setting = f"[tools.owner] {name} ="
     if len(chosen) == 1:
-        others = [] if owner else [other for other in names if other != first]
-        why = f"{first} came first and keeps it"
-        choice = 'set [tools.owner] {} = "{}" to change that'
-        return chosen[0], {
-            other: f"{problem}; {why}; {choice.format(name, other)}" for other in others
-        }
+        why = f"{problem}; {first} came first and keeps it; set {setting}"
+        others = () if owner else {*names} - {first}
+        return chosen[0], {other: f'{why} "{other}" to change that' for other in others}
     if owner and not chosen:
         problem += f" and not by {owner}, its [tools.owner]"
-    return None, {
-        offers[-1][0].name: f'{problem}; set [tools.owner] {name} = "PLUGIN", or disable one'
-    }
+    return None, {offers[-1][0].name: f'{problem}; set {setting} "PLUGIN", or disable one'}
 
 
 def stub(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 120.0
 ANY_TOOL = "*"
@@ -44,15 +43,29 @@ class ToolInfo:
     risk: Risk = Risk.MEDIUM
 
 
+def _lacking(lack: str) -> Callable[..., Any]:
+    """Return what stands for a service that a context does not have."""
+
+    def refuse(*_: object, **_options: object) -> Any:
+        raise RuntimeError(f"this context {lack}")
+
+    return refuse
+
+
 @mutable
 class ToolContext:
     """What a handler gets besides its arguments: its session, and its ways to touch the world.
 
     *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
-    of one composed operation. `call` reaches declared sub-tools only; `resource` opens what the
-    plugin offers in `nanocoder_resources`; `wrap` puts an argument vector into the session's
-    sandbox; `progress` shows a line while the tool runs; `ask` asks the person; `child` opens a
-    session inside this one.
+    of one composed operation.
+
+    * `call(name, arguments)` takes a declared sub-tool down the whole path; a failure is a result
+      with is_error
+    * `resource(name)` returns what the plugin offers in `nanocoder_resources`, opened at first use,
+      closed with the session
+    * `artifact(name, data)` keeps a full output beside the journal and returns where it is, or ""
+    * `ask(question)` puts a question to the person; None when no person is there, or none answers
+      in time. Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
     """
 
     session_id: str
@@ -64,14 +77,14 @@ class ToolContext:
     session: SessionInfo | None = None
     state: dict[str, Any] = field(factory=dict)
     timeout_s: float = DEFAULT_TIMEOUT_S
-    _call: Callable[[str, Mapping[str, Any]], ToolResult] | None = None
-    _resource: Callable[[str], Any] | None = None
+    call: Callable[[str, Mapping[str, Any]], ToolResult] = _lacking("reaches no other tools")
+    resource: Callable[[str], Any] = _lacking("has no resources")
+    artifact: Callable[[str, bytes], str] = lambda _name, _data: ""
+    ask: Callable[[Question], str | None] = lambda _question: None
     _progress: Callable[..., None] | None = None
-    _make_tmp: Callable[[], Path] | None = None
+    _make_tmp: Callable[[], Path] = _lacking("has no temporary directory")
     _wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
-    _artifact: Callable[[str, bytes], str] | None = None
-    _ask: Callable[[Question], str | None] | None = None
-    _child: Callable[..., ChildSession] | None = None
+    _child: Callable[..., ChildSession] = _lacking("opens no sessions")
     _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
 
     @property
@@ -87,15 +100,7 @@ class ToolContext:
     @property
     def tmp_dir(self) -> Path:
         """A private directory of this call, made at first use and removed afterwards."""
-        return _present(self._make_tmp, "has no temporary directory")()
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Call a declared sub-tool through the whole path; a failure is a result with is_error."""
-        return _present(self._call, "reaches no other tools")(name, arguments)
-
-    def resource(self, name: str) -> Any:
-        """Return this plugin's resource *name*, opened at first use, closed with the session."""
-        return _present(self._resource, "has no resources")(name)
+        return self._make_tmp()
 
     def progress(self, text: str, *, is_output: bool = False) -> None:
         """Show one line while the call runs; with *is_output* a piece of what a program prints.
@@ -112,17 +117,6 @@ class ToolContext:
         """
         return argv if self._wrap is None else self._wrap(argv, ports)
 
-    def artifact(self, name: str, data: bytes) -> str:
-        """Keep *data* (a full output) beside the session's journal and return where it is."""
-        return "" if self._artifact is None else self._artifact(name, data)
-
-    def ask(self, question: Question) -> str | None:
-        """Put a question to the person; None when no person is there, or none answers in time.
-
-        Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
-        """
-        return None if self._ask is None else self._ask(question)
-
     def child(
         self, cwd: str | Path | None = None, **options: "Unpack[ChildOptions]"
     ) -> ChildSession:
@@ -132,13 +126,7 @@ class ToolContext:
         its directory (none: this one's). Only a tool with `composed_of=("*",)` opens sessions.
         Raises: ToolError (nested_session, too_many_sessions, undeclared_subtool), UsageError.
         """
-        return _present(self._child, "opens no sessions")(cwd=cwd, **options)
-
-
-def _present(service: T | None, lack: str) -> T:
-    if service is None:
-        raise RuntimeError(f"this context {lack}")
-    return service
+        return self._child(cwd=cwd, **options)
 
 
 class ChildOptions(TypedDict, total=False):
