@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from nanocoder import NanocoderError, UsageError, one_line
+from nanocoder import UsageError, one_line
 
 from nanocoder_kit_chat.choices import age
-from nanocoder_kit_chat.undo import QUESTION
-from nanocoder_kit_chat.wording import use_chat_commands
+from nanocoder_kit_chat.undo import if_agreed
 
 if TYPE_CHECKING:
     from nanocoder_kit_sessions.file_history import History
@@ -53,18 +52,10 @@ def _go_back(conversation: "Conversation", prompt: "Prompt", request: "RewindReq
     from nanocoder_kit_sessions.rewinding import FORKED
     from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 
-    display = conversation.display
-    try:
-        rewound = rewind_session(
-            conversation.host,
-            conversation.session,
-            request,
-            display.show_change,
-            lambda: display.is_agreed(QUESTION, conversation.leaving),
-        )
-    except NanocoderError as error:
-        display.warn(use_chat_commands(str(error)))
+    rewound = if_agreed(conversation, rewind_session, request)
+    if rewound is None:
         return
+    display = conversation.display
     if rewound.files is None:
         display.say(STAY)
         return

@@ -1,6 +1,7 @@
 """`/undo` and `/redo`: ask the person first, and show the outcome."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from nanocoder import NanocoderError, counted
 
@@ -9,6 +10,7 @@ from nanocoder_kit_chat.wording import use_chat_commands
 if TYPE_CHECKING:
     from nanocoder_kit_chat.conversation import Conversation
 
+ChangedT = TypeVar("ChangedT")
 QUESTION: Final = "Restore these files?"
 
 
@@ -16,10 +18,28 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
     """Undo the last run of the session, or redo what was undone, if the person agrees."""
     from nanocoder_kit_sessions.undo import UndoRequest, undo  # few conversations undo anything
 
+    undone = if_agreed(conversation, undo, UndoRequest(redo=redo, force=force))
+    if undone is None:
+        return
+    display = conversation.display
+    if not undone.files:
+        display.say("Nothing was changed.")
+        return
+    number, others = counted(len(undone.files), "file"), counted(len(undone.skipped), "file")
+    outcome = f"Restored {number}, left {others} as above." if undone.skipped else "Done."
+    display.say(f"{outcome} /{'undo' if redo else 'redo'} reverts this.")
+
+
+def if_agreed(
+    conversation: "Conversation", change: Callable[..., ChangedT], request: object
+) -> ChangedT | None:
+    """Return what *change* made of the session as *request* says; it asks the person before.
+
+    None where it failed: then the person has read why.
+    """
     display = conversation.display
     try:
-        request = UndoRequest(redo=redo, force=force)
-        undone = undo(
+        return change(
             conversation.host,
             conversation.session,
             request,
@@ -28,10 +48,4 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
         )
     except NanocoderError as error:
         display.warn(use_chat_commands(str(error)))
-        return
-    if not undone.files:
-        display.say("Nothing was changed.")
-        return
-    number, others = counted(len(undone.files), "file"), counted(len(undone.skipped), "file")
-    outcome = f"Restored {number}, left {others} as above." if undone.skipped else "Done."
-    display.say(f"{outcome} /{'undo' if redo else 'redo'} reverts this.")
+        return None
