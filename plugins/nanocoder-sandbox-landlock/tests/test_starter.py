@@ -70,11 +70,37 @@ def test_a_command_starts_without_that_process(inside, without_starter):  # noqa
 
 
 def starter_of(argv):
-    """Return the three processes that wait for the request of the client *argv*."""
+    """Return the four processes that wait for the request of the client *argv*."""
     # A folder for these programs, and that of the session, are the only words behind the program.
     words = f"starter.main()\0{os.path.dirname(launch.__file__)}\0{argv[3]}"
-    await_that(lambda: len(processes_with(words)) == 3)
+    await_that(lambda: len(processes_with(words)) == 4)
     return processes_with(words)
+
+
+def test_a_command_is_run_by_processes_that_were_ready(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", "echo $PPID $$"], ())
+    _, _, *ready = sorted(starter_of(argv))
+    assert [int(number) for number in inside.start(argv).stdout.split()] == ready
+
+
+@pytest.mark.parametrize("which", [2, 3])
+def test_a_command_runs_once_though_a_process_that_was_ready_is_gone(inside, which):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", f"echo x >>ran; {WHAT_RUNS}; exit 5"], ())
+    os.kill(sorted(starter_of(argv))[which], signal.SIGKILL)
+    done = inside.start(argv)
+    assert "import starter" in done.stdout
+    assert done.returncode == 5
+    assert (inside.workspace / "ran").read_text() == "x\n"
+
+
+def test_a_folder_in_place_of_the_workspace_can_be_changed(inside):  # noqa: F811
+    box = inside.open()
+    argv = box.wrap(["/bin/sh", "-c", "echo x >>ran; echo y >new; cat ran new"], ())
+    starter_of(argv)
+    inside.workspace.rename(inside.workspace.with_name("earlier"))
+    inside.workspace.mkdir()
+    argv = box.wrap(["/bin/sh", "-c", "echo x >>ran; echo y >new; cat ran new"], ())
+    assert inside.start(argv).stdout == "x\ny\n"
 
 
 def test_a_command_whose_starter_was_killed_starts_without_it(inside):  # noqa: F811

@@ -149,6 +149,11 @@ def adopt_orphans() -> None:
     control(_SUBREAPER, 1)
 
 
+def fork() -> int:
+    """Fork this process, whose environment was made for a command, or is empty."""
+    return os.fork()
+
+
 def end_with_parent(signal: int) -> None:
     """Have *signal* sent to this process when the one that started it ends."""
     control(_DEATH_SIGNAL, signal)

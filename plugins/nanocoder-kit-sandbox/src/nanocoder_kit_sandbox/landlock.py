@@ -21,6 +21,7 @@ from nanocoder_kit_sandbox.landlock_filter import landlock_filter
 from nanocoder_kit_sandbox.landlock_rules import (
     DEVICES,
     Protected,
+    Rule,
     mixed_folders,
     rules_of_system,
     rules_of_workspace,
@@ -76,18 +77,31 @@ class Landlocked:
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._starting = threading.Lock()
+        self._expected: dict[str, Any] = {}
+        self._expect(self._outer(), landlock_filter(network=settings.network, reads=False))
         self._starter = Starter(self._program(starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
-        rules = marshal.dumps(self._described())
+        described = self._described()
+        rules = marshal.dumps(described)
         file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
         with self._starting:
             if not file.exists():
                 beside = file.with_suffix(".new")
                 beside.write_bytes(rules)
                 beside.replace(file)
+            self._expect(described["outer"], described["filter"])
         return self._starter.through(file.name, [*self._program(launch), str(file), "--", *argv])
+
+    def _expect(self, outer: list[Rule], program: bytes) -> None:
+        """Have what is ready for the next command made with these rules and filter of calls."""
+        expected = {"version": kernel.landlock_version(), "outer": outer, "filter": program}
+        if expected != self._expected:
+            self._expected = expected
+            beside = self._rules / f"{starter.EXPECTED}.new"
+            beside.write_bytes(marshal.dumps(expected))
+            beside.replace(self._rules / starter.EXPECTED)
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
@@ -107,6 +121,7 @@ class Landlocked:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
         settings, tmp = self._settings, str(self._inside.place.tmp)
         protected = self._protected_paths()
+        outer = self._outer()
         writable = [tmp, *self._writable()]
         workspace = list(rules_of_workspace(self._root, protected))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
@@ -122,8 +137,7 @@ class Landlocked:
             "variables": self._variables(tmp),
             "filter": landlock_filter(network=settings.network, reads=reads),
             "calls": asked_calls(),
-            "outer": [(path, kernel.CHANGE) for path in (self._root, *writable)]
-            + [(f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES],
+            "outer": outer,
             "inner": [
                 *rules_of_system(hidden, (*KEPT_IN_RUN, *environments)),
                 *workspace,
@@ -133,6 +147,12 @@ class Landlocked:
             "mixed": mixed_folders(self._root, protected),
             "granted": [*changed, *writable],
         }
+
+    def _outer(self) -> list[Rule]:
+        """Return what commands, and the processes beside them, may change at most."""
+        folders = (self._root, str(self._inside.place.tmp), *self._writable())
+        devices = [(f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES]
+        return [*((folder, kernel.CHANGE) for folder in folders), *devices]
 
     def _protected_paths(self) -> Protected:
         names = self._inside.names()

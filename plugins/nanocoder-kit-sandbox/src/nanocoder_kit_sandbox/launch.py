@@ -11,11 +11,10 @@ from __future__ import annotations
 import fcntl
 import marshal
 import os
-import resource
 import select
 import sys
 
-from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox import command, kernel
 from nanocoder_kit_sandbox.broker import Broker
 
 TYPE_CHECKING = False
@@ -28,10 +27,7 @@ else:
 
 REAP_MS: Final = 1_000
 NOTE: Final = "left running in the background, and ended with the call"
-_NOT_FOUND: Final = 127
 _BY_SIGNAL: Final = 128
-_NOT_IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
-"""An interpreter ignores them, which a command must not inherit."""
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -50,46 +46,50 @@ def start(
     argv: list[str],
     environment: dict[str, str],
     watched: tuple[int, ...] = (),
-    begin: Callable[[], None] = lambda: None,
 ) -> int:
     """Run *argv* by *rules*, and return the code with which it ended.
 
-    It ends when one of the processes ends whose handles are *watched*. *begin* is called as soon as
-    it runs.
+    It ends when one of the processes ends whose handles are *watched*.
     """
     lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
     fcntl.lockf(lock, fcntl.LOCK_SH)
     kernel.give_up_rights()
     kernel.adopt_orphans()
     # Both are made here: after a fork each page of memory that is touched is copied.
-    outer, inner = _rulesets(rules)
+    outer, inner = outer_ruleset(rules), inner_ruleset(rules)
     kernel.restrict(outer)
     broker = Broker(rules)
     broker_reads, inside_writes = os.pipe()
     inside_reads, broker_writes = os.pipe()
-    process = os.fork()
+    process = kernel.fork()
     if not process:
         try:
             _run(rules, argv, environment, inner, (inside_writes, inside_reads))
         except OSError as error:
-            os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
-        os._exit(_NOT_FOUND)
+            command.say_failed(argv, error)
+        os._exit(command.NOT_FOUND)
     os.close(inside_writes)
     os.close(inside_reads)
     os.close(inner)
-    status = _stand_by(process, broker, (broker_reads, broker_writes), watched, begin)
+    status = _stand_by(process, broker, (broker_reads, broker_writes), watched, lambda: None)
     os.close(lock)
+    return _code_of(status)
+
+
+def _code_of(status: int) -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
 
 
-def _rulesets(rules: dict[str, Any]) -> tuple[int, int]:
-    """Return handles of what this process, and what the command, may do with which path."""
-    version = rules["version"]
-    change = kernel.CHANGE | kernel.MAKE_DEVICE
-    outer = kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
-    network = rules["network"]
-    inner = kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
-    return outer, inner
+def outer_ruleset(rules: dict[str, Any]) -> int:
+    """Return a handle of what this process, and the command, may change where."""
+    change, version = kernel.CHANGE | kernel.MAKE_DEVICE, rules["version"]
+    return kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
+
+
+def inner_ruleset(rules: dict[str, Any]) -> int:
+    """Return a handle of what the command may do with which path."""
+    network, version = rules["network"], rules["version"]
+    return kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
 
 
 def _run(
@@ -100,46 +100,25 @@ def _run(
     pipes: tuple[int, int],
 ) -> None:
     """Give up all that the rules do not leave, and become the command; raises OSError."""
-    kernel.end_with_parent(signal.SIGKILL)
-    os.setsid()
-    for kind, limit in rules["limits"].items():
-        resource.setrlimit(kind, (limit, limit))
-    kernel.restrict(inner)
-    path = _readable_path(environment.get("PATH", os.defpath))
-    variables = {**environment, "PATH": path, **rules["variables"]}
-    environment = {name: value for name, value in variables.items() if value is not None}
-    program = _find(argv[0], path)
+    command.stay_with_parent()
+    command.restrict(rules["limits"], inner)
+    resolved = command.resolve(rules["variables"], argv, environment)
     listener = kernel.listen_to_calls(rules["filter"])
     writes, reads = pipes
     os.write(writes, str(listener).encode())
     os.read(reads, 1)
-    for number in _NOT_IGNORED:
-        signal.signal(number, signal.SIG_DFL)
-    os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
+    command.run(*resolved)
 
 
-def _readable_path(path: str) -> str:
-    """Return *path* without virtual environments that the rules hide.
-
-    The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
-    """
-    return ":".join(folder for folder in path.split(":") if not _is_hidden_environment(folder))
+def attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...]) -> int:
+    """Answer the calls of *process*, a command with a *handle*, and return its code."""
+    _end_upon_signals()
+    return _code_of(_attend(process, handle, broker, watched))
 
 
-def _is_hidden_environment(folder: str) -> bool:
-    try:
-        os.close(os.open(f"{os.path.dirname(folder.rstrip('/'))}/pyvenv.cfg", os.O_RDONLY))
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _find(name: str, path: str) -> str:
-    folders = [""] if "/" in name else path.split(":")
-    paths = [os.path.join(folder, name) for folder in folders]
-    return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
+def _end_upon_signals() -> None:
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: _end(number))
 
 
 def _stand_by(
@@ -149,20 +128,23 @@ def _stand_by(
     watched: tuple[int, ...],
     begin: Callable[[], None],
 ) -> int:
-    """Answer calls until *process* ends, then end the rest; return how it ended."""
+    """Answer the calls of *process*, which says where it listens; return how it ended."""
     reads, writes = pipes
-    for number in _ENDING:
-        signal.signal(number, lambda number, _: _end(number))
+    _end_upon_signals()
     handle = os.pidfd_open(process)
     words = os.read(reads, 20)
     if not words:  # it failed, and said why
         return os.waitpid(process, 0)[1]
-    listener = kernel.handle_of(handle, int(words))
-    broker.listener = listener
+    broker.listener = kernel.handle_of(handle, int(words))
     os.umask(0)
     os.write(writes, b"x")
     begin()
-    poll = select.poll()
+    return _attend(process, handle, broker, watched)
+
+
+def _attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...]) -> int:
+    """Answer calls until *process* ends, then end the rest; return how it ended."""
+    listener, poll = broker.listener, select.poll()
     poll.register(listener, select.POLLIN)
     for each in (handle, *watched):
         poll.register(each, select.POLLIN)

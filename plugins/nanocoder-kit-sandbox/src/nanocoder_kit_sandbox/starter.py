@@ -19,12 +19,15 @@ import stat
 import sys
 
 from nanocoder_kit_sandbox import kernel, launch
+from nanocoder_kit_sandbox.ahead import Ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final, NoReturn
 
 ASK: Final = "ask"
+EXPECTED: Final = "expected"
+"""The file with those of the rules of the next command that are put into force ahead."""
 CLAIM: Final = ".claim"
 """The end of the name of a file by which a client says that it is the only one with its request."""
 REQUEST_BYTES: Final = 64
@@ -36,6 +39,9 @@ _STREAMS: Final = 3
 _LIMITS: Final = 16
 _ENDED: Final = 3
 """The code of a process that ends because nanocoder has ended."""
+_VARIABLES: Final = 100
+"""So many variables an environment has, about."""
+_LOOK_S: Final = 0.000_2
 _BLOCK_BYTES: Final = 1 << 16
 
 
@@ -53,32 +59,23 @@ def main() -> NoReturn:
 
 def _have_one_ready(folder: str, ask: int) -> bool:
     """Fork a process for the next command; tell, once it has one, that another is needed."""
-    reads, writes = os.pipe()
-    between = os.fork()
-    if between:
-        os.close(reads)
-        os.close(writes)
-        return os.waitpid(between, 0)[1] == 0
-    # This process ends as soon as the other runs a command. So nanocoder becomes its parent, which
-    # looks after all that comes from a command below itself.
-    ready = os.fork()
+    ready = kernel.fork()
     if not ready:
-        os.close(reads)
-        _serve(folder, ask, writes)
-    os.close(writes)
-    if os.read(reads, 1):
-        os._exit(0)
-    status = os.waitpid(ready, 0)[1]
+        _serve(folder, ask)
     # One that was killed may have had a request, which is answered once no process is left here.
-    is_lost = os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == _ENDED
-    os._exit(_ENDED if is_lost else 0)
+    return os.waitpid(ready, 0)[1] == 0
 
 
-def _serve(folder: str, ask: int, busy: int) -> NoReturn:
-    """Run one command, or end with nanocoder."""
+def _serve(folder: str, ask: int) -> NoReturn:
+    """Have one command run, and end with nanocoder.
+
+    This process ends as soon as another runs the command. So nanocoder becomes the parent of that,
+    which looks after all that comes from a command below itself.
+    """
     kernel.gain_no_rights()
-    limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
     alive = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 0)
+    ahead = _make_ahead(folder, (ask, alive))
+    limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
     poll = select.poll()
     poll.register(ask, select.POLLIN)
     poll.register(0, 0)
@@ -95,14 +92,39 @@ def _serve(folder: str, ask: int, busy: int) -> NoReturn:
         described: dict[str, Any] = marshal.loads(read(f"{folder}/{rules}"))  # noqa: S302 - nanocoder wrote it
     except (OSError, ValueError):
         client.answer(REFUSAL)
-    client.open_answer()
-    os.close(alive)
+    answer = client.open_answer()
+    if ahead is None or client.has_own_limits or not ahead.fits(described):
+        ahead = None
+    if ahead is None or not ahead.run(described, argv, client.environment, client.watched, answer):
+        if kernel.fork():
+            os._exit(0)
+        os.close(alive)
+        client.answer(str(launch.start(described, argv, client.environment, client.watched)))
+    os._exit(0)
 
-    def begin() -> None:
-        os.write(busy, b"x")
-        os.close(busy)
 
-    client.answer(str(launch.start(described, argv, client.environment, client.watched, begin)))
+def _make_ahead(folder: str, others: tuple[int, ...]) -> Ahead | None:
+    """Fork the processes of the next command for the rules that it will probably have."""
+    try:
+        expected = marshal.loads(read(f"{folder}/{EXPECTED}"))  # noqa: S302 - nanocoder wrote it
+        ahead = Ahead(expected, others)
+    except OSError:
+        return None
+    _rehearse(expected)
+    return ahead
+
+
+def _rehearse(expected: dict[str, Any]) -> None:
+    """Do what only reads: after a fork, a page of memory is copied when it is first touched."""
+    process = os.getpid()
+    status = [read(f"/proc/{process}/{name}") for name in ("cmdline", "environ", "status")][-1]
+    _environment(b"".join(b"%d=%d\0" % (number, number) for number in range(_VARIABLES)))
+    int(_fact(status, b"Umask"), 8)
+    for kind in range(_LIMITS):
+        resource.prlimit(process, kind)
+    marshal.loads(marshal.dumps(expected))  # noqa: S302
+    for handle in (os.pidfd_open(process), launch.outer_ruleset(expected)):
+        os.close(handle)
 
 
 class Client:
@@ -118,6 +140,7 @@ class Client:
         if [*map(os.fsencode, (folder, name))] != self._words[3:5]:
             raise ProcessLookupError  # another process, by now
         self._answer, self._opened = f"{folder}/{name}", -1
+        self.has_own_limits = False
 
     def take_over(self, limits: list[tuple[int, int]]) -> list[str]:
         """Be where the client is, with what it has, and return the words of its command.
@@ -131,8 +154,8 @@ class Client:
             its = resource.prlimit(self._process, kind)
             if its != own:
                 resource.setrlimit(kind, its)
-        entries = os.fsdecode(self._file("environ")).split("\0")
-        self.environment = dict(entry.split("=", 1) for entry in entries if entry.find("=") > 0)
+                self.has_own_limits = True
+        self.environment = _environment(self._file("environ"))
         os.chdir(f"/proc/{self._process}/cwd")
         os.umask(int(_fact(status, b"Umask"), 8))
         self.watched = (self._handle, os.pidfd_open(int(_fact(status, b"PPid"))))
@@ -141,20 +164,19 @@ class Client:
             os.close(stream)
         return [*map(os.fsdecode, self._words[self._words.index(b"--") + 1 :])]
 
-    def open_answer(self) -> None:
+    def open_answer(self) -> int:
         """Open the way to answer, which the rules of a command would forbid; raises OSError."""
-        poll = select.poll()
-        poll.register(self._handle, select.POLLIN)
         while True:
             try:
                 self._opened = os.open(self._answer, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError:  # it does not read yet
-                if poll.poll(1):
+                if select.select([self._handle], [], [], _LOOK_S)[0]:
                     raise
             else:
                 break
         for path in (self._answer, f"{self._answer}{CLAIM}"):
             os.unlink(path)
+        return self._opened
 
     def answer(self, code: str) -> NoReturn:
         """Answer, and end: the client also waits for that."""
@@ -197,6 +219,11 @@ def read(path: str) -> bytes:
         return text
     finally:
         os.close(file)
+
+
+def _environment(text: bytes) -> dict[str, str]:
+    entries = os.fsdecode(text).split("\0")
+    return dict(entry.split("=", 1) for entry in entries if entry.find("=") > 0)
 
 
 def _fact(status: bytes, name: bytes) -> bytes:
