@@ -146,10 +146,6 @@ class Plugins:
         """
         for name, entry in self.entries.items():
             if entry.is_policy:
-                if name in self.set_aside:
-                    hint = "fix it, uninstall it, or list it in plugins.disable"
-                    problem = f"nanocoder does not start without this policy: {hint}"
-                    raise PluginError(name, f"{self.set_aside[name]}; {problem}")
                 self._load(name)
                 # A rule that cannot be read must stop the start, not the first call.
                 self.settings(name)
@@ -359,12 +355,13 @@ class Plugins:
 
     def _load(self, name: str) -> Mapping[str, Any]:
         with self._loading:
-            if name in self._loaded:
+            entry, is_usable = self.entries[name], name not in self.set_aside
+            if is_usable and name in self._loaded:
                 return self._loaded[name]
-            entry = self.entries[name]
             try:
-                __import__(entry.module)
-                return self._register(name, sys.modules[entry.module])
+                if is_usable:
+                    __import__(entry.module)
+                    return self._register(name, sys.modules[entry.module])
             except PluginError as error:
                 self.put_aside(name, error.problem)
             except KeyboardInterrupt:
@@ -372,9 +369,9 @@ class Plugins:
             except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
                 self.put_aside(name, f"import failed: {problem_of(error, entry.module)}")
         if entry.is_policy:
-            raise PluginError(
-                name, f"{self.set_aside[name]}; nanocoder does not start without this policy"
-            )
+            hint = "fix it, uninstall it, or list it in plugins.disable"
+            problem = f"nanocoder does not start without this policy: {hint}"
+            raise PluginError(name, f"{self.set_aside[name]}; {problem}")
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
