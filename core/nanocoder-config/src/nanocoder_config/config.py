@@ -6,7 +6,6 @@ Each plugin's table is checked when it is first asked for.
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -184,8 +183,15 @@ class LayeredConfig:
         tables = dict(self.values)
         for plugin, cls in sorted(plugin_classes.items()):
             tables["plugins", plugin] = self.settings(plugin, cls)
-        rows = (_rows(path, table, self._origins[path]) for path, table in tables.items())
-        return list(chain.from_iterable(rows))
+        return [
+            (
+                ".".join((*path, key)),
+                _masked(attribute, getattr(table, attribute.name)),
+                self._origins[path].get(key, Origin("default")),
+            )
+            for path, table in tables.items()
+            for key, attribute in keys_of(type(table)).items()
+        ]
 
     @property
     def plugins_with_settings(self) -> frozenset[str]:
@@ -346,19 +352,6 @@ def _plugin_tables(layer: Layer) -> dict[str, Any]:
     return {
         name: table for name, table in layer.table(("plugins",)).items() if isinstance(table, dict)
     }
-
-
-def _rows(
-    path: tuple[str, ...], settings: Any, origins: Mapping[str, Origin]
-) -> list[tuple[str, Any, Origin]]:
-    return [
-        (
-            ".".join((*path, key)),
-            _masked(attribute, getattr(settings, attribute.name)),
-            origins.get(key, Origin("default")),
-        )
-        for key, attribute in keys_of(type(settings)).items()
-    ]
 
 
 def _masked(attribute: "Attribute[Any]", value: Any) -> Any:
