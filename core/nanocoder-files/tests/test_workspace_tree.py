@@ -74,7 +74,7 @@ def test_what_decides_what_runs_is_protected_even_where_it_does_not_exist(ground
     workspace, ws = ground
     (ws / "innocent").symlink_to(".git")
     (ws / "readme.txt").symlink_to(".envrc")
-    assert workspace.is_protected(path)
+    assert workspace.protection(path)
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_what_decides_what_runs_is_protected_even_where_it_does_not_exist(ground
 )  # fmt: skip
 def test_everything_else_is_not(ground, path):
     workspace, _ = ground
-    assert workspace.is_protected(path) == ""
+    assert workspace.protection(path) is None
 
 
 def test_further_paths_can_be_protected(tmp_path):
     home = tmp_path / "Config"
     with Workspace(tmp_path, extra_protected=[str(home / "nanocoder")]) as workspace:
-        assert workspace.is_protected("Config/nanocoder/x.toml")
-        assert workspace.is_protected("config/NANOCODER")
-        assert workspace.is_protected("Config")
-        assert not workspace.is_protected("Config/other")
+        assert workspace.protection("Config/nanocoder/x.toml")
+        assert workspace.protection("config/NANOCODER")
+        assert workspace.protection("Config")
+        assert not workspace.protection("Config/other")
         (tmp_path / "alias").symlink_to("Config/nanocoder")
         home.mkdir()
-        assert workspace.is_protected("alias/x.toml")
+        assert workspace.protection("alias/x.toml")

@@ -124,11 +124,6 @@ class Change:
         """The path whose earlier state is *before*."""
         return self.target or self.path
 
-    @property
-    def is_new_folder(self) -> bool:
-        """Whether a directory is made."""
-        return not self.before.exists and self.after.is_directory and not self.target
-
     def conflicts_with(self, other: "Change") -> bool:
         """Tell whether the order matters in which both are taken back.
 

@@ -84,16 +84,11 @@ class Reading:
                 self._snapshot.check(str(self.root), raw, resolved, status)
         return self.root / resolved
 
-    def is_protected(self, path: str) -> str:
-        """Say why *path* must not be changed without asking a person; "" when it may be.
+    def protection(self, path: str) -> Protection | None:
+        """Return why *path* must not be changed without asking a person; None when it may be.
 
         Both its names and those where its links lead count, in any case; nothing needs to exist.
         """
-        why = self.protection(path)
-        return "" if why is None else why.reason
-
-    def protection(self, path: str) -> Protection | None:
-        """Return the same with its kind; None when *path* may be changed."""
         return self._root.protection(self._root.raw(path))
 
     # Reading

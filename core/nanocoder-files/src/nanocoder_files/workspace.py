@@ -57,7 +57,7 @@ class Workspace(Reading):
 
         *backups* is a directory outside the workspace for the old content of changed files, the
         first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
-        absolute paths of our own: `is_protected` reports them beside the names it knows, and no
+        absolute paths of our own: `protection` reports them beside the names it knows, and no
         change is made in them (protected_path). *listener* is called with each change before it
         is made, as the journal's `file.changed`. *change_logs* is a directory outside the workspace
         for what a killed process has to leave behind: the log of `recording`, and the name of the

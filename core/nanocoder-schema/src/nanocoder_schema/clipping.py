@@ -65,24 +65,20 @@ def clip_output(
     limit: OutputLimit,
     *,
     where: str = "",
-    end: str | None = None,
     unseen: tuple[int, int] = (0, 0),
 ) -> str:
     """Keep the head and the tail of an output; one line between them says what is left out.
 
-    Whole lines are kept where they are not too long. *where* is the file that holds all of it. An
-    output that is not here as a whole has its last part in *end*, and *unseen* says how many lines
-    and characters lie between *text* and that. A text that was clipped before
-    is counted once when it is clipped again, and its file is named.
+    Whole lines are kept where they are not too long. *where* is the file that holds all of it. Of
+    an output that is not here as a whole, *text* is the beginning and the end, longer than what is
+    shown, and *unseen* says how many lines and characters lie between. A text that was clipped
+    before is counted once when it is clipped again, and its file is named.
     """
-    if end is None and limit.holds(text):
+    if limit.holds(text) and not any(unseen):
         return text
     first = _head(text, limit)
-    last = _tail(text[len(first) :] if end is None else end, limit)
-    if end is None:
-        middle = text[len(first) : len(text) - len(last)]
-    else:
-        middle = text[len(first) :] + end[: len(end) - len(last)]
+    last = _tail(text[len(first) :], limit)
+    middle = text[len(first) : len(text) - len(last)]
     lines, chars, earlier = _counted(middle)
     lines, chars = lines + unseen[0], chars + unseen[1]
     is_even = (not first or first.endswith("\n")) and middle.endswith("\n")

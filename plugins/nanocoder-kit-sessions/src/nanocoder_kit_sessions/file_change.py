@@ -87,5 +87,6 @@ def apart_from(changes: Sequence[FileChange], paths: Iterable[str]) -> list[File
 
 
 def _touches(change: Change, paths: set[str]) -> bool:
-    is_above = change.is_new_folder and any(path.startswith(f"{change.path}/") for path in paths)
+    is_new_folder = not change.before.exists and change.after.is_directory and not change.target
+    is_above = is_new_folder and any(path.startswith(f"{change.path}/") for path in paths)
     return is_above or bool({change.path, change.target} & paths)

@@ -47,8 +47,8 @@ class Stream:
             self.lines - self.head.count(b"\n") - self.tail.count(b"\n"),
             self.size - len(self.head) - len(self.tail),
         )
-        end = self.tail.decode("utf-8", "replace")
-        return clip_output(self.text, limit, where=where, end=end, unseen=unseen)
+        text = self.text + self.tail.decode("utf-8", "replace")
+        return clip_output(text, limit, where=where, unseen=unseen)
 
 
 class Capture:
