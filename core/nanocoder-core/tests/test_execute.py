@@ -3,6 +3,7 @@
 import shutil
 import threading
 import time
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -189,6 +190,32 @@ def test_a_handler_that_outstays_its_limit_is_left_behind_with_a_timeout(tmp_pat
     assert (result.error_class, result.is_error) == ("timeout", True)
     assert "longer than 0.1 s" in result.output
     assert events[-2].kind == "call.failed"
+
+
+def test_what_a_handler_that_was_left_behind_says_is_not_kept(tmp_path):
+    released, said, over = threading.Event(), threading.Event(), threading.Event()
+
+    @tool(risk="safe", effects={Effect.READ}, timeout_s=0.1)
+    def talker(ctx: ToolContext) -> str:
+        """Speak long after the time is up, for tests."""
+        released.wait(40)
+        for number in range(200):
+            ctx.progress(f"{number} {'x' * 100_000}")
+        said.set()
+        over.wait(40)
+        return "late"
+
+    with opened(tmp_path, plugins={"tools": Tools(talker)}) as (session, _):
+        assert called(session, "talker", {})[0].error_class == "timeout"
+        tracemalloc.start()
+        try:
+            released.set()
+            assert said.wait(20)
+            kept_bytes, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        over.set()
+    assert kept_bytes < 2_000_000
 
 
 def test_a_handler_that_stops_when_told_may_still_say_what_it_has(tmp_path):

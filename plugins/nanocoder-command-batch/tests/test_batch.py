@@ -149,6 +149,28 @@ def test_a_revision_is_a_worktree_of_that_commit(fleet):
     assert "+hi" in (folder / "changes.patch").read_text()
 
 
+def test_the_patch_of_a_worktree_leaves_out_what_is_too_large(fleet):
+    source = fleet.folder / "source"
+    (source / "old.bin").write_bytes(os.urandom(2_000_000))
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+    ):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    command = "head -c 30000000 /dev/urandom > 'big [1].bin'; rm old.bin; echo hi > out.txt"
+    call = {"name": "bash", "arguments": {"command": command}}
+    fleet.scripts({"large": {"turns": [{"calls": [call]}, {"text": "done"}]}})
+    fleet.tasks({"id": "one", "revision": "HEAD", "model": fleet.model("large")})
+    assert fleet.run().returncode == 0
+    folder = fleet.folder / "results" / "artifacts" / fleet.results[0]["key"]
+    patch = (folder / "changes.patch").read_text()
+    notes = [f"# file too large for a patch: {name!r}" for name in ("big [1].bin", "old.bin")]
+    assert patch.splitlines()[:2] == notes
+    assert "+hi" in patch
+    assert len(patch) < 1_000
+
+
 def test_a_second_start_skips_what_is_there_and_works_on_what_changed(fleet):
     fleet.tasks({"id": "a"}, {"id": "b"})
     assert fleet.run().returncode == 0

@@ -26,7 +26,7 @@ from nanocoder import (
 from nanocoder_files import lock_file
 from nanocoder_kit_git import find_top, git
 
-from nanocoder_kit_batch.patches import diff_of
+from nanocoder_kit_batch.patches import MAX_FILE_BYTES, diff_of
 from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
 
 PREFIX: Final = "nanocoder-batch-"
@@ -34,6 +34,10 @@ LOCK: Final = "lock"
 NOTE: Final = ".repository"
 """The end of the name of a note: which worktree git makes for a task, and in which repository."""
 MAX_PATCH_BYTES: Final = 1_000_000
+MAX_WORKTREE_BYTES: Final = 10_000_000
+"""So much of changed files git makes a patch of: it would hold all of it in memory."""
+MAX_NAMES_CHARS: Final = 100_000
+"""A command line has a limit, too."""
 
 _worktrees = threading.Lock()  # git makes one worktree of a repository at a time
 _making = threading.Lock()  # `cache` would let two threads make a folder each
@@ -64,7 +68,7 @@ class TaskWorkspace:
     def patch(self, paths: list[str]) -> str:
         """Return the changes of *paths* as a diff that `git apply` takes."""
         if self.is_worktree:
-            return self._patch_of_git()
+            return self._patch_of_git(paths)
         pieces, size = [], 0
         for path in paths:
             piece = diff_of(self.source, self.folder, path)
@@ -75,13 +79,30 @@ class TaskWorkspace:
             pieces.append(piece)
         return "".join(pieces)
 
-    def _patch_of_git(self) -> str:
+    def _patch_of_git(self, paths: list[str]) -> str:
+        sizes = {path: self._size(path) for path in paths}
+        large = [path for path, size in sizes.items() if size > MAX_FILE_BYTES]
+        small = [path for path in paths if path not in {*large}] if large else ["."]
+        rest = sum(sizes.values()) - sum(sizes[path] for path in large)
+        if rest > MAX_WORKTREE_BYTES or sum(map(len, small)) > MAX_NAMES_CHARS:
+            return "# no patch: what changed is too much for one\n"
+        notes = "".join(f"# file too large for a patch: {path!r}\n" for path in large)
+        if not small:
+            return notes
         try:
             git(self.folder, "add", "--all", "--intent-to-add", ".", workspace=self.source)
-            output = git(self.folder, "diff", "--binary", "HEAD", workspace=self.source)
+            words = ("diff", "--binary", "HEAD", "--", *small)
+            output = git(self.folder, *words, workspace=self.source)
         except ToolError as error:
             return f"# no patch: {error}\n"
-        return output.decode("utf-8", "replace")
+        return notes + output.decode("utf-8", "replace")
+
+    def _size(self, path: str) -> int:
+        """Return the size of a file, before or after, whichever is more."""
+        before, *_ = self.before.get(path, (0,))
+        with suppress(OSError):  # removed
+            return max(before, os.lstat(self.folder / path).st_size)
+        return before
 
 
 @contextmanager

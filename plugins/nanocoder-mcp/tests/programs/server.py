@@ -29,6 +29,15 @@ TREE = {  # of trees: each of its levels is judged twice
     ]
 }
 PIXEL = "iVBORw0KGgo="
+SCHEMAS = {
+    "boolean": {"type": "object", "properties": {"text": True, "no": False}},
+    "doubling": DOUBLING,
+    "trees": {
+        "type": "object",
+        "$defs": {"tree": TREE},
+        "properties": {"text": {"$ref": "#/$defs/tree"}},
+    },
+}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 FORM = {
     "type": "object",
@@ -111,20 +120,7 @@ def tools():
         ],
         "old_draft": [{**echo, "inputSchema": {**PAIR, "$schema": DRAFT_7}}],
         "own_draft": [{**echo, "inputSchema": {**TEXT, "$schema": "https://example.org/mine"}}],
-        "doubling": [{**echo, "inputSchema": DOUBLING}],
-        "trees": [
-            {
-                **echo,
-                "inputSchema": {
-                    "type": "object",
-                    "$defs": {"tree": TREE},
-                    "properties": {"text": {"$ref": "#/$defs/tree"}},
-                },
-            }
-        ],
-        "boolean": [
-            {**echo, "inputSchema": {"type": "object", "properties": {"text": True, "no": False}}}
-        ],
+        **{name: [{**echo, "inputSchema": schema}] for name, schema in SCHEMAS.items()},
         "crowd": [{**echo, "name": f"tool_{number}"} for number in range(6_000)],
         "many": [{**echo, "name": f"tool_{number}"} for number in range(5)],
     }

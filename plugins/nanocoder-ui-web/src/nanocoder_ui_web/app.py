@@ -28,7 +28,7 @@ FILES: Final = {
 }
 PING_S: Final = 15
 MAX_DIGITS: Final = 18
-"""Of the number of an entry; Python refuses to read numbers of thousands of digits."""
+"""An entry's number has no more; Python refuses to read numbers of thousands of digits."""
 
 Act = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 

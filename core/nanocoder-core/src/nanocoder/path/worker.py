@@ -54,10 +54,6 @@ class _Returned:
     error: BaseException | None = None
 
 
-class _Woken:
-    """Put into an inbox when its handler was cancelled."""
-
-
 class Worker:
     """One piece of work on its thread; `events` starts it and waits for it."""
 
@@ -82,7 +78,9 @@ class Worker:
 
     def emit(self, event: Event) -> None:
         """Pass an event to the waiting side; called on any thread."""
-        self._inbox.put(event)
+        # A handler that was left behind may speak for ever, and nothing takes it.
+        if not self._over.is_set():
+            self._inbox.put(event)
 
     def run_steps(self, steps: Generator[Emitted, None, T]) -> T:
         """Take *steps* on the calling thread, forward what they yield, return what they return.
@@ -126,8 +124,9 @@ class Worker:
         Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the
         work did not end by itself.
         """
-        # Into the same inbox: a thread can wait for one thing only, and must miss neither.
-        forget = self._cancel.on_set(lambda: self._inbox.put(_Woken()))
+        # None says that the work was cancelled. It comes into the same inbox: a thread can wait for
+        # one thing only, and must miss neither.
+        forget = self._cancel.on_set(lambda: self._inbox.put(None))
         deadline = time.monotonic() + limit_s if limit_s else None
         self.thread = threading.Thread(
             target=self._run, args=(work, rescue), name="nanocoder-call", daemon=True
@@ -147,7 +146,7 @@ class Worker:
                     # own.
                     self._cancel.set("timeout")  # this wakes us
                     continue
-                if isinstance(message, _Woken):
+                if message is None:
                     is_overdue, deadline = True, time.monotonic() + GRACE_S
                 elif isinstance(message, _Returned):
                     return self._value(message, limit_s, name)
