@@ -104,7 +104,7 @@ def docs(session: nox.Session) -> None:
 def wheels(session: nox.Session) -> None:
     """Build every package, install the wheels into empty environments and look at them."""
     build(session)
-    pytest(session, "tests/wheels")
+    pytest(session, *PARALLEL, "tests/wheels")
 
 
 @nox.session

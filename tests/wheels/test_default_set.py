@@ -28,7 +28,7 @@ with nanocoder.open_session(sys.argv[1], model="openai/m", mode="auto") as sessi
 print(json.dumps({"loaded": loaded, "report": session.report.data()}))
 """
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("counted")]
 
 
 @pytest.fixture(scope="module")
