@@ -21,7 +21,8 @@ os.environ["PATH"] = os.pathsep.join(
     [str(ENVIRONMENT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
 )
 
-import repository  # noqa: E402  the path to it is set above
+import environment  # noqa: E402  the path to it is set above
+import repository  # noqa: E402
 import summary  # noqa: E402
 
 DIST = ROOT / "dist"
@@ -40,6 +41,7 @@ nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", 
 def sync(session: nox.Session, *options: str) -> None:
     """Install every package of the workspace into the sessions' environment; keep the rest."""
     session.run("uv", "sync", "--quiet", "--all-packages", "--inexact", *options, external=True)
+    environment.write(ENVIRONMENT)
 
 
 def pytest(session: nox.Session, *arguments: str) -> None:
