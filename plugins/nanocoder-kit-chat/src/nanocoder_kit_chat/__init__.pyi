@@ -1,6 +1,5 @@
 from nanocoder_kit_chat.completion import Completions as Completions
 from nanocoder_kit_chat.completion import Suggestion as Suggestion
-from nanocoder_kit_chat.context_commands import prompt_files_line as prompt_files_line
 from nanocoder_kit_chat.conversation import Conversation as Conversation
 from nanocoder_kit_chat.conversation import conversation_tokens as conversation_tokens
 from nanocoder_kit_chat.display import Display as Display
@@ -10,5 +9,4 @@ from nanocoder_kit_chat.lines import respond as respond
 from nanocoder_kit_chat.lines import waits as waits
 from nanocoder_kit_chat.mentioned_files import Typed as Typed
 from nanocoder_kit_chat.slash_commands import Next as Next
-from nanocoder_kit_chat.wording import CHOOSE_HERE as CHOOSE_HERE
 from nanocoder_kit_chat.wording import use_chat_commands as use_chat_commands

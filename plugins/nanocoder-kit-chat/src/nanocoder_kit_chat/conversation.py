@@ -31,7 +31,7 @@ from nanocoder_kit_chat.display import Display, Running
 from nanocoder_kit_chat.mentioned_files import Typed, attach_files
 from nanocoder_kit_chat.outputs import Outputs
 from nanocoder_kit_chat.plugin_parts import attach_named, plugin_notices
-from nanocoder_kit_chat.wording import use_chat_commands
+from nanocoder_kit_chat.wording import CHOOSE_HERE, use_chat_commands
 
 if TYPE_CHECKING:
     from nanocoder_kit_chat.served_models import ServedModels
@@ -79,6 +79,16 @@ class Conversation:
         except PersonError as error:
             return use_chat_commands(str(error))
         return ""
+
+    def greet(self) -> None:
+        """Say which files the model reads with each prompt, and what keeps it from answering."""
+        from nanocoder_kit_chat.context_commands import prompt_files_line  # not on the way back
+
+        if files := prompt_files_line(self.session):
+            self.display.say(files)
+        if problem := self.find_model():
+            way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"
+            self.display.warn(f"{problem}{way}")
 
     def take_over(self, before: "Conversation") -> None:
         """Keep the mode and the model that the person set in the conversation *before*."""

@@ -7,13 +7,11 @@ from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal, state_dir
 from nanocoder_kit_chat import (
-    CHOOSE_HERE,
     Completions,
     Conversation,
     Next,
     Typed,
     converse,
-    prompt_files_line,
     respond,
     use_chat_commands,
 )
@@ -168,12 +166,7 @@ class Chat:
             self._display.show_lines(["", *lines])
             return
         self._display.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
-        if files := prompt_files_line(self._session):
-            self._display.say(files)
-        problem = self._conversation.find_model()
-        if problem:
-            way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"
-            self._display.warn(f"{problem}{way}")
+        self._conversation.greet()
 
     def _toolbar(self) -> str:
         model = one_line(self._conversation.model, MODEL_COLUMNS)

@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, Session, UsageError, for_terminal
 from nanocoder_kit_chat import (
-    CHOOSE_HERE,
     Completions,
     Conversation,
     Next,
     Typed,
     converse,
-    prompt_files_line,
     respond,
     use_chat_commands,
     waits,
@@ -156,13 +154,9 @@ class Talk:
         else:
             conversation.take_over(before)
             self._entries.begin_again(session.messages)
-        problem = conversation.find_model()
+        conversation.find_model()  # the state names it
         self._show_state()
-        if files := prompt_files_line(session):
-            self._display.say(files)
-        if problem:
-            way = "" if CHOOSE_HERE in problem else f"\n{CHOOSE_HERE}"
-            self._display.warn(f"{problem}{way}")
+        conversation.greet()
         conversation.say_notices()
         return conversation
 
