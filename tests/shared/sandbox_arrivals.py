@@ -331,6 +331,50 @@ def test_a_session_of_another_workspace_leaves_the_names_to_one_of_this(reposito
     assert (other / "sub/.vscode").exists()
 
 
+def test_no_folder_stays_of_a_workspace_without_a_session(repository, box):
+    other = repository.root / "other"
+    other.mkdir()
+    kill_a_session(repository, box, other)
+    folder = only_place(repository)
+    for path in (*folder.glob("tmp-*.notes"), folder / "held"):  # its commands made nothing
+        path.unlink(missing_ok=True)
+    until = time.monotonic() + 40
+    while folder.exists():  # its command ends a moment later
+        assert time.monotonic() < until
+        repository.open()
+        time.sleep(0.2)
+    assert only_place(repository) != folder
+    repository.close()
+    assert [path.name for path in folder.parent.iterdir()] == ["guard"]
+
+
+def test_a_folder_stays_while_something_runs_in_its_workspace(repository):
+    repository.open()
+    folder = only_place(repository)
+    foreign = folder.with_name("0" * 16)
+    foreign.mkdir(mode=0o700)
+    (foreign / "lock").touch()
+    linked = folder.with_name("1" * 16)
+    linked.symlink_to(repository.out)
+    locks = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_SH)"
+    argv = [sys.executable, "-c", f"{locks}; print(); input()", str(foreign / "lock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        repository.open()
+        assert foreign.exists()
+        holder.communicate(b"\n")
+    repository.open()
+    assert not foreign.exists()
+    assert linked.is_symlink()
+    assert (repository.out / "file").exists()
+
+
+def only_place(repository):
+    """Return the only folder that sandboxes keep for a workspace."""
+    (folder,) = (repository.root / "tmp").glob("nanocoder-sandbox-*/*/")
+    return folder
+
+
 def test_what_a_session_has_that_lives_stays(repository):
     first = repository.open()
     done = repository.start(first.wrap(["/bin/sh", "-c", "echo x > $TMPDIR/a"], ()))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionInfo, ToolError
+from nanocoder_files import holding
 
 from nanocoder_kit_sandbox.leases import Lease, leases_of_killed, take_lease
 from nanocoder_kit_sandbox.survey import Surveyed
@@ -27,6 +28,10 @@ MEANWHILE_S: Final = 1.0
 """How often is looked at what the programs that still run have made, and"""
 LOOK_SHARE: Final = 20
 """by how many times the pause is at least longer than the look."""
+LOCK: Final = "lock"
+NOTHING: Final = "nothing"
+GUARD: Final = "guard"
+"""The file that is locked while a workspace's folder is made or removed."""
 START_S: Final = 1.0
 """How long a sandbox may take from its first folder until it holds the lock."""
 CLOSE_S: Final = 0.2
@@ -64,10 +69,11 @@ class Place:
         base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}", digest)
         try:
             _make_ours(base.parent)
-            _make_ours(base)
-            self.lock = _make_file(base / "lock", 0o600)
-            self.nothing = _make_file(base / "nothing", 0o000)
-            self.lease = take_lease(base)
+            with holding(base.parent / GUARD):
+                _make_ours(base)
+                self.lock = _make_file(base / LOCK, 0o600)
+                self.nothing = _make_file(base / NOTHING, 0o000)
+                self.lease = take_lease(base)
         except OSError as error:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
@@ -83,6 +89,7 @@ class Place:
             for folder in base.parent.iterdir():
                 if folder != base:
                     _clear_killed(folder)
+                    _remove_unused(folder)
 
     def killed(self) -> Iterator[Lease]:
         """Yield the leases of sessions of this workspace that were killed, without their files.
@@ -137,6 +144,7 @@ class Place:
                 time.sleep(END_S / 50)
         self._at_end()
         self.lease.end()
+        _remove_unused(self.lock.parent)
 
     def _await_end(self) -> None:
         next_s = time.monotonic() + MEANWHILE_S
@@ -163,12 +171,8 @@ class Place:
     def _clean(self) -> bool:
         """Remove the folders if nothing runs inside; tell whether nothing does."""
         with open(self.lock, "r+b") as file:
-            # Asked, not taken: bubblewrap fails to start where it cannot lock the file at once.
-            answer = fcntl.fcntl(
-                file, fcntl.F_GETLK, struct.pack(LOCK_FORMAT, fcntl.F_WRLCK, *WHOLE)
-            )
-        if struct.unpack(LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK:
-            return False
+            if _is_held(file.fileno()):
+                return False
         self._remove_held(self._noted_names())
         return True
 
@@ -194,6 +198,39 @@ def _clear_killed(base: Path) -> None:
             lease.end()
         else:
             lease.release()
+
+
+def _remove_unused(base: Path) -> None:
+    """Remove the folder of a workspace that has no session, and of none a note."""
+    with suppress(OSError), holding(base.parent / GUARD):
+        handle = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            is_unused = set(os.listdir(handle)) <= {LOCK, NOTHING}
+            if is_unused and os.fstat(handle).st_uid == os.getuid() and not _is_in_use(handle):
+                for name in os.listdir(handle):
+                    os.unlink(name, dir_fd=handle)
+                base.rmdir()
+        finally:
+            os.close(handle)
+
+
+def _is_in_use(folder: int) -> bool:
+    """Tell whether something of an earlier session still runs inside."""
+    try:
+        lock = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    try:
+        return _is_held(lock)
+    finally:
+        os.close(lock)
+
+
+def _is_held(lock: int) -> bool:
+    # Asked, not taken: bubblewrap fails to start where it cannot lock the file at once.
+    question = struct.pack(LOCK_FORMAT, fcntl.F_WRLCK, *WHOLE)
+    answer = fcntl.fcntl(lock, fcntl.F_GETLK, question)
+    return bool(struct.unpack(LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK)
 
 
 def _make_ours(folder: Path) -> None:
