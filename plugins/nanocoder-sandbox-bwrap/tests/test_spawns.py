@@ -32,26 +32,40 @@ def repository_box(tmp_path, monkeypatch):
 
 
 def measure(runs: int = RUNS) -> dict[str, float]:
-    """Return the milliseconds of a process without a sandbox, in a bare one, and in a session's."""
+    """Return the milliseconds of a process without a sandbox, in bare ones, and in a session's.
+
+    The second bare one has the session's places, without its shells and its filter of calls: no
+    session can start a process in less.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         box = Bubblewrap(SessionInfo("bench", folder), Settings())
         bare = [*base(), NO_NETWORK, *system(), *PROGRAM]
+        with_places = [*base(), *options_of(box.wrap(PROGRAM, ())), *PROGRAM]
         try:
             return {
                 "no sandbox": quickest(lambda: PROGRAM, folder, runs),
                 "bubblewrap alone": quickest(lambda: bare, folder, runs),
+                "with the places": quickest(lambda: with_places, folder, runs),
                 "bubblewrap of a session": quickest(lambda: box.wrap(PROGRAM, ()), folder, runs),
             }
         finally:
             box.close()
 
 
+def options_of(argv: list[str]) -> list[str]:
+    """Return the options of bubblewrap in a session's command line, from the network's on."""
+    start = argv.index(NO_NETWORK)
+    return argv[start : argv.index("--", start)]
+
+
 @pytest.mark.needs("bwrap")
 def test_each_figure_is_measured():
     figures = measure(runs=2)
-    assert list(figures) == ["no sandbox", "bubblewrap alone", "bubblewrap of a session"]
+    assert list(figures) == [
+        *("no sandbox", "bubblewrap alone", "with the places", "bubblewrap of a session"),
+    ]
     assert all(milliseconds > 0 for milliseconds in figures.values())
 
 
