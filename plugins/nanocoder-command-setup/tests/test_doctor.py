@@ -126,3 +126,11 @@ def test_what_an_installed_package_lacks_is_named(tmp_path, monkeypatch):
             "requires nanocoder-tool-gone, which is not installed",
         ),
     ]
+
+
+def test_an_installed_sandbox_that_nobody_has_chosen_is_named(nanocoder):
+    line = next(line for line in nanocoder("doctor").stdout.splitlines() if "sandbox " in line)
+    assert "commands run in none; installed: " in line
+    assert "nanocoder config set sandbox" in line
+    nanocoder("config", "set", "sandbox", "none")
+    assert "commands run in none" not in nanocoder("doctor").stdout

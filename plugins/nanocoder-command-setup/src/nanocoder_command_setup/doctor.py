@@ -199,6 +199,8 @@ def _choice_checks(host: Host) -> Iterator[Check]:
     ):
         where = host.config.where(key)
         if not name:
+            if key == "sandbox" and where.layer == "default":
+                yield from _unused_sandboxes(host)
             continue
         try:
             plugin, choice = find_offer(host.plugins, what, key, name)
@@ -213,6 +215,13 @@ def _choice_checks(host: Host) -> Iterator[Check]:
                 yield key, "ok" if inside else "note", f"commands run in {inside or 'none'}"
             except ToolError as error:
                 yield key, "wrong", f"{where}: {error}"
+
+
+def _unused_sandboxes(host: Host) -> Iterator[Check]:
+    """Say which sandboxes are installed where nobody has chosen one, or none."""
+    if names := sorted(offer["name"] for _, offer in host.plugins.offers("sandboxes")):
+        listed = f"commands run in none; installed: {', '.join(names)}"
+        yield "sandbox", "note", f"{listed}; nanocoder config set sandbox {names[0]} uses it"
 
 
 def _model_checks(host: Host) -> Iterator[Check]:
