@@ -4,6 +4,7 @@ import http.client
 import os
 import pty
 import re
+import socket
 import subprocess
 import urllib.error
 import urllib.parse
@@ -163,9 +164,13 @@ def test_conf_026_http_needs_the_token_and_an_own_origin(place):
             assert status_of_long(url, {}) == 401
             assert status_of_long(url, bearer) == 413
             assert "hello" in anyio.run(read_over_http, url, bearer)
+            break_off(url, token)
         finally:
             process.terminate()
             process.wait(20)
+        written = process.stderr.read()
+        assert "Invalid HTTP" not in written
+        assert "Traceback" not in written
 
 
 def status(url, headers, body):
@@ -176,6 +181,19 @@ def status(url, headers, body):
     except urllib.error.HTTPError as error:
         with error:  # it has the connection
             return error.code
+
+
+def break_off(url, token):
+    """Send what is no request, and half of one."""
+    place = urllib.parse.urlsplit(url)
+    head = f"POST /mcp HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"
+    head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+    for text in ("\x16\x03\r\n\r\n", f"{head}Content-Length: 99\r\n\r\n{{"):
+        with socket.create_connection((place.hostname, place.port), timeout=20) as connection:
+            connection.sendall(text.encode())
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
 
 
 def status_of_long(url, headers):

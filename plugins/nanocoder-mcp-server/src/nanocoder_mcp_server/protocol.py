@@ -59,7 +59,7 @@ class Handlers:
         """Call a tool."""
         if params.name not in self._tools:
             names = ", ".join(self._tools)
-            return _text(f"Unknown tool: {params.name}. Tools: {names}", is_error=True)
+            return _text(f"Unknown tool: {params.name:.200}. Tools: {names}", is_error=True)
         name, arguments = params.name, dict(params.arguments or {})
         result = await self._asked(ctx, params, lambda run: run(name, arguments))
         return result_of(result) if isinstance(result, ToolResult) else result

@@ -91,6 +91,7 @@ async def _on_standard_streams(server: Any) -> None:
 
 def _at_address(server: Any, port: int) -> None:
     """Serve on 127.0.0.1 alone, to clients with the token; Host and Origin are checked, too."""
+    import logging
     import socket
 
     import uvicorn
@@ -111,8 +112,15 @@ def _at_address(server: Any, port: int) -> None:
         # The token is for this person, so it passes by what takes secrets out of messages.
         print(f"nanocoder: {where}", file=sys.__stderr__ or sys.stderr, flush=True)
         app = partial(_with_token, app_of(server), token)
+        # A stranger's request must not write to the terminal, by the SDK or by uvicorn.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
+        logging.getLogger("mcp").propagate = False
         config = uvicorn.Config(
-            app, interface="asgi3", log_level="warning", lifespan="on", access_log=False
+            app,
+            interface="asgi3",
+            log_level="critical",
+            lifespan="on",
+            access_log=False,
         )
         uvicorn.Server(config).run(sockets=[listening])
     sys.stderr.flush()
