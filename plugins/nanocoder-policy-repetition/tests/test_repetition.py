@@ -1,10 +1,13 @@
 """What ends a run in which the model repeats its calls, and what does not."""
 
+import re
 from types import SimpleNamespace
 from typing import Annotated
 
 import nanocoder_policy_repetition as repetition
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nanocoder import (
     ApprovalAnswer,
     Decision,
@@ -16,6 +19,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_policy_repetition import ALREADY_DONE
+from nanocoder_policy_repetition.guard import TIMES, TRACE_OF_TIMES
 from nanocoder_testing import Tools, opened, play
 
 
@@ -227,3 +231,9 @@ def test_a_call_of_a_dialect_is_known_by_its_canonical_name(tmp_path):
     outputs = [result.output for result in played.results]
     assert outputs == ["put", "nothing at here", *[ALREADY_DONE] * 2]
     assert played.report["stop_reason"] == "loop"
+
+
+@given(st.text(), st.from_regex(TIMES, fullmatch=True), st.text())
+def test_every_text_with_a_time_has_what_is_sought_first(before, time, after):
+    text = f"{before}{time}{after}"
+    assert re.search(TRACE_OF_TIMES, text) or not re.search(TIMES, text)

@@ -39,7 +39,12 @@ def _redact(value: Any, redactor: Redactor, clean: Collection[str], keep: Collec
     if isinstance(value, (dict, Mapping)):
         return _redact_mapping(value, redactor, clean, keep)
     if isinstance(value, list | tuple):
-        items = [_redact(item, redactor, clean, keep) for item in value]
+        items = [
+            item
+            if type(item) is str and (len(item) < SHORTEST or item in clean)
+            else _redact(item, redactor, clean, keep)
+            for item in value
+        ]
         return value if all(map(is_, items, value)) else type(value)(items)
     return value
 
