@@ -69,8 +69,8 @@ def clip_output(
 ) -> str:
     """Keep the head and the tail of an output; one line between them says what is left out.
 
-    Whole lines are kept where they are not too long. *where* is the file that holds all of it. Of
-    an output that is not here as a whole, *text* is the beginning and the end, longer than what is
+    Whole lines are kept where they are not too long. *where* is the file that holds all of it. If
+    the middle of an output is missing, *text* is its beginning and its end, longer than what is
     shown, and *unseen* says how many lines and characters lie between. A text that was clipped
     before is counted once when it is clipped again, and its file is named.
     """

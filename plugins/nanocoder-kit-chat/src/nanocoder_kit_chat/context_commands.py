@@ -1,15 +1,13 @@
 """The commands `/context` and `/compact`: what fills the model's window, and making room in it."""
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from attrs import asdict
-from nanocoder import Event, Usage, counted, for_terminal, spoken
+from nanocoder import Event, Usage, for_terminal, spoken
 from nanocoder_kit_context import (
     ASSUMED_WINDOW,
     aligned,
-    prompt_files,
     restore,
     sources_of,
     window_rows,
@@ -37,16 +35,6 @@ EMPTY: Final = "nothing to compact yet: the conversation is empty"
 STOPPED: Final = "stopped; the conversation is as it was"
 NO_WORDS: Final = "{} takes no words: {!r} did not decide what is kept"
 WAY_BACK: Final = "To take it back: /compact restore"
-
-
-def prompt_files_line(session: "Session") -> str:
-    """Say which files the model reads with each prompt, and their tokens; "" for none."""
-    folder = f"{session.info.cwd}{os.sep}"
-    files = [
-        f"{for_terminal(file.name.removeprefix(folder))} ({counted(file.tokens, 'token')})"
-        for file in prompt_files(session)
-    ]
-    return f"The model reads {', '.join(files)}" if files else ""
 
 
 def show_context(conversation: "Conversation", _argument: str) -> None:

@@ -82,7 +82,8 @@ class Conversation:
 
     def greet(self) -> None:
         """Say which files the model reads with each prompt, and what keeps it from answering."""
-        from nanocoder_kit_chat.context_commands import prompt_files_line  # not on the way back
+        # Only a start needs it, not the way back to a conversation.
+        from nanocoder_kit_chat.prompt_files import prompt_files_line
 
         if files := prompt_files_line(self.session):
             self.display.say(files)

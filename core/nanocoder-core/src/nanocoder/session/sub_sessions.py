@@ -7,7 +7,7 @@ its own.
 
 import itertools
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -42,6 +42,7 @@ class SubSessions:
         """Hold the children of the session that works with *runtime*."""
         self._runtime = runtime
         self._open: dict[str, ChildSession | None] = {}
+        self._stop_listening: dict[str, Callable[[], None]] = {}
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._is_closed = False
@@ -64,7 +65,7 @@ class SubSessions:
             # The session may have begun to close after the child got its place.
             child.interrupt(ENDED)
         if not options.get("background"):
-            cancel.on_set(lambda: child.interrupt(cancel.reason))
+            self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
         return child
 
     def tighten(self, mode: Mode) -> None:
@@ -89,6 +90,7 @@ class SubSessions:
 
     def _release(self, child_id: str) -> None:
         """Forget a child that was closed."""
+        self._stop_listening.pop(child_id, lambda: None)()
         with self._changed:
             self._open.pop(child_id, None)
             self._changed.notify_all()
