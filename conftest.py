@@ -3,7 +3,6 @@
 import gc
 import os
 import shutil
-import sys
 from collections.abc import Generator
 from typing import Final, TypeVar
 
@@ -44,9 +43,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def find_program(name: str) -> str | None:
-    """Return the machine's program, not one that a wheel brought into this environment."""
-    ours = os.path.dirname(sys.executable)
-    folders = [folder for folder in os.get_exec_path() if folder != ours]
+    """Return the machine's program, not one that a wheel brought into an environment."""
+    folders = [
+        folder
+        for folder in os.get_exec_path()
+        if not os.path.exists(os.path.join(folder, os.pardir, "pyvenv.cfg"))
+    ]
     return shutil.which(name, path=os.pathsep.join(folders))
 
 

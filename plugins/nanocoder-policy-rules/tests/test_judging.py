@@ -3,6 +3,7 @@
 Times depend on the machine: these tests count the functions that are called instead.
 """
 
+import gc
 import runpy
 import sys
 from pathlib import Path
@@ -69,9 +70,11 @@ def _functions_called(title, count, *, is_new=False):
             judge(title)
         if is_new:
             shell.forget_commands()
+        gc.disable()  # what ends other tests' objects would be counted, too
         sys.setprofile(note)
         try:
             judge(title)
         finally:
             sys.setprofile(None)
+            gc.enable()
     return calls

@@ -31,7 +31,7 @@ def port():
 @pytest.fixture
 def run(ctx):
     servers = Servers()
-    ctx._resource = lambda _: servers
+    ctx.resource = lambda _: servers
     ctx.settings = Settings(quiet_s=0.3)
 
     def act(action, **more):

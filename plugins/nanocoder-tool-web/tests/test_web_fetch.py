@@ -22,7 +22,7 @@ PAGE = """<!DOCTYPE html><html><head><title>The  title</title><style>p {}</style
 def get(ctx, server):
     ctx.settings = Settings(allow=(f"127.0.0.1:{server.port}",))
     pace = RateLimit(1_000)
-    ctx._resource = lambda _: pace
+    ctx.resource = lambda _: pace
 
     def run(path="/", **more):
         url = path if "://" in path else server.url + path
@@ -187,7 +187,7 @@ def test_deep_pages_are_converted(get, server):
 def test_requests_to_one_host_are_limited(get, ctx, server):
     settings = Settings(allow=ctx.settings.allow, per_minute=3)
     pace = nanocoder_resources()[0].open(SessionInfo("s", ctx.working_directory), settings)
-    ctx._resource = lambda _: pace
+    ctx.resource = lambda _: pace
     for _ in range(3):
         get()
     assert refusal(get, "/").error_class == "rate_limited"

@@ -22,6 +22,7 @@ KEYS = {
     "tool_calls",
     "denials",
     "files_changed",
+    "untracked",
     "dry_run",
     "error",
     "signal",

@@ -13,7 +13,6 @@ from nanocoder_console import (
     complain,
     print_json,
     print_line,
-    print_table,
     prompt_of,
 )
 from nanocoder_schema import for_terminal, parse_json
@@ -169,12 +168,11 @@ def explain(arguments: argparse.Namespace, host: Host) -> int:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
         call, info = ToolCall("explained", tool.name, values), session.info
-        judgement = session.approvals.judge(call, tool, evolve(info, agent=arguments.agent))
-    data = {"tool": tool.name, **verdict_data(judgement.verdict)}
+        verdict = session.approvals.judge(call, tool, evolve(info, agent=arguments.agent)).verdict
     if arguments.output == "json":
-        print_json(data)
+        print_json({"tool": tool.name, **verdict_data(verdict)})
     else:
-        print_table(("", "verdict"), [*data.items()])
+        print_line(f"{verdict.decision}: {verdict.reason} ({verdict.plugin or 'core'})")
     return 0
 
 
