@@ -4,6 +4,7 @@ Times depend on the machine: these tests count the functions that are called ins
 """
 
 import gc
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -28,6 +29,12 @@ MOST_FIRST_CALLS = 800
 """So many judge one that is new."""
 MOST_CALLS_OF_RULES = 30
 """So many of them may be there because of 500 rules that are about something else."""
+
+
+@pytest.fixture(autouse=True)
+def plain_path(monkeypatch):
+    """Look for programs where a machine has them: links on the way to one take more steps."""
+    monkeypatch.setenv("PATH", os.defpath)
 
 
 @pytest.mark.parametrize("title", BENCH["CALLS"])

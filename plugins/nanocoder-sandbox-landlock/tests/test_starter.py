@@ -78,7 +78,10 @@ def starter_of(argv):
 
 
 def test_a_command_is_run_by_processes_that_were_ready(inside):  # noqa: F811
-    argv = inside.open().wrap(["/bin/sh", "-c", "echo $PPID $$"], ())
+    box = inside.open()
+    # The rules of one command are those that the next is expected to have.
+    assert inside.start(box.wrap(["true"], ())).returncode == 0
+    argv = box.wrap(["/bin/sh", "-c", "echo $PPID $$"], ())
     _, _, *ready = sorted(starter_of(argv))
     assert [int(number) for number in inside.start(argv).stdout.split()] == ready
 
