@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -76,6 +77,20 @@ def test_a_pipe_is_read_beside_the_words_and_an_empty_prompt_is_refused():
     assert "<stdin>\\nthe pipe\\n</stdin>" in run(code, input="the pipe\n").stdout
     with pytest.raises(UsageError, match="the prompt is empty"):
         prompt_of(" ", wait=False)
+
+
+def test_what_a_socket_sent_before_it_broke_off_is_read():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as ours,
+    ):
+        theirs = server.accept()[0]
+        theirs.sendall(b"the beginning")
+        # Closing resets the connection then.
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        theirs.close()
+        code = "from nanocoder_console import prompt_of; print(prompt_of('look', wait=True))"
+        assert "<stdin>\\nthe beginning\\n</stdin>" in run(code, stdin=ours).stdout
 
 
 @contextmanager

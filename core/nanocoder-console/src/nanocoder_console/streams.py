@@ -182,7 +182,10 @@ def _piped_text(*, wait: bool) -> str:
     if is_pipe and not wait and not select.select([descriptor], [], [], FIRST_BYTE_S)[0]:
         complain(LEFT_OUT)
         return ""
-    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    content = bytearray()
+    with suppress(OSError):  # a socket whose other end broke off; what came before counts
+        while len(content) <= MAX_BYTES and (piece := os.read(descriptor, 65_536)):
+            content += piece
     if len(content) > MAX_BYTES:
         raise UsageError(TOO_LONG)
     return content.decode("utf-8", "replace")

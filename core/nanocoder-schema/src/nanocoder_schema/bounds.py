@@ -77,7 +77,8 @@ def _most_steps(pattern: str, length: int) -> float:
     plain = re.sub(r"\\[1-9]", "(x)*", pattern)  # a back reference counts as the worst case
     plain = re.sub(r"\\.", "x", plain)
     plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
-    if re.search(r"\)[*+{]", plain) or "(?P=" in plain:
+    # In a verbose pattern there may be spaces and comments before what repeats a group.
+    if re.search(r"\)[*+{]|\(\?P=|\(\?[a-z-]*x", plain):
         return float("inf")
     repeats = len(re.findall(r"[*+{]", plain))
     starts = 0 if plain.startswith("^") else 1

@@ -28,6 +28,8 @@ def choose_owner(
     *owner* is the one that [tools.owner] names. Without it the plugin that came first keeps the
     tool: a newcomer neither gets it nor takes it away.
     """
+    if not owner and len(offers) == 1:
+        return offers[0], {}
     names = list(dict.fromkeys(entry.name for entry, _ in offers))
     first = owner or min(offers, key=lambda offer: (offer[0].since, offer[0].name))[0].name
     chosen = [offer for offer in offers if offer[0].name == first]

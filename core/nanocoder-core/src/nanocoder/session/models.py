@@ -192,12 +192,14 @@ def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[
 
 
 def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
-    probe = plugins.real(plugin, "providers", name).probe
+    owner = plugins.offered("providers", name)
+    if owner is None or owner[1].probe is None:
+        return False
     try:
-        answer = probe(plugins.settings(plugin))
+        answer = owner[1].probe(plugins.settings(plugin))
         return answer if isinstance(answer, str) else bool(answer)
     except ProviderError:
         raise
     except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
-        plugins.report(styles.Implementation(plugin, "probe", probe).error(error))
+        plugins.report(styles.Implementation(plugin, "probe", owner[1].probe).error(error))
         return False
