@@ -19,7 +19,7 @@ from nanocoder_mcp.configured import Configured, configured
 from nanocoder_mcp.definitions import Listing
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools, with_token
-from nanocoder_mcp.server import Server, server_of
+from nanocoder_mcp.server import Server, as_name, server_of
 from nanocoder_mcp.settings import Settings
 from nanocoder_mcp.states import HEAD, state_of
 
@@ -40,6 +40,10 @@ def add(arguments: Namespace, host: Host) -> int:
     if name in _settings(host).servers:
         raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
     server = _checked(name, table)
+    equal = {as_name(each): each for each in _settings(host).servers}
+    if like := equal.get(as_name(name)):
+        problem = f"its tools would be called like those of {like!r}; choose another name"
+        raise UsageError(f"{name!r}: {problem}")
     try:
         listing, info = _ask(host, server)
     except ToolError as error:

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from nanocoder import one_line
 
 from nanocoder_mcp.project_file import ProjectFile
-from nanocoder_mcp.server import Server, server_of
+from nanocoder_mcp.server import Server, has_names_like, server_of
 
 
 class ServerSettings(Protocol):
@@ -61,4 +61,12 @@ def configured(
         if file.was_accepted:
             why = f"{file.path} is not as it was when you trusted it"
         return Configured(own, file.problems, dict(file.servers), f"{why} ({names}): {TRUST}")
-    return Configured({**file.servers, **own}, file.problems)
+    servers, problems = dict(own), [*file.problems]
+    for name, server in file.servers.items():
+        # A rule for the tools of a person's own server is none for a project's.
+        if like := next((each for each in own if name != each and has_names_like(name, each)), ""):
+            text = f"tools of {name!r} could be taken for those of your server {like!r}"
+            problems.append(f"{file.path}: {text}, so it does not count; rename one of them")
+        else:
+            servers.setdefault(name, server)
+    return Configured(servers, problems)

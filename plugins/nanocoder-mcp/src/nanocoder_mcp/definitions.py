@@ -1,7 +1,6 @@
 """What a server says of its tools, made harmless: names, texts and schemas that are fit to use."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,6 +10,7 @@ from nanocoder_schema import canonical_json, for_model_schema
 
 from nanocoder_mcp.prompts import prompt_of, resource_of
 from nanocoder_mcp.raw_schema import DIALECT, is_known_dialect, refuse_unsafe, without_dialect
+from nanocoder_mcp.server import as_name
 
 MAX_TOOLS: Final = 200
 MAX_TEXTS: Final = 500
@@ -64,12 +64,13 @@ def listing_of(
 
 def tool_name(server: str, name: str) -> str:
     """Return what the tool *name* of *server* is called here: letters, digits and _."""
-    prefix, own = (re.sub("[^a-z0-9]+", "_", each.lower()).strip("_") for each in (server, name))
-    # Many servers begin the names of their tools with their own.
-    full = f"mcp_{prefix}_{own.removeprefix(f'{prefix}_')}".strip("_")
+    prefix, own = as_name(server), as_name(name)
+    mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
+    # Many servers begin the names of their tools with their own. A name without a letter that
+    # counts would leave the server's alone, and that may be the name of a tool of ours.
+    full = f"mcp_{prefix}_{own.removeprefix(f'{prefix}_') or mark}"
     if len(full) <= MAX_NAME_CHARS:
         return full
-    mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
     return f"{full[: MAX_NAME_CHARS - 7]}_{mark}"
 
 

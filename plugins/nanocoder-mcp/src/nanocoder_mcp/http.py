@@ -11,6 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from nanocoder import ToolError
 
+from nanocoder_mcp.guarded_auth import GuardedAuth, Limited
 from nanocoder_mcp.oauth import SessionAuth
 from nanocoder_mcp.server import Server
 
@@ -46,7 +47,8 @@ class Endpoint:
         """Provide the streams of its messages."""
         # A small answer that unpacks to gigabytes would pass every limit.
         headers = {"Accept-Encoding": "identity", **self._server.headers}
-        async with create_mcp_http_client(headers=headers, auth=self._login) as client:
+        auth = GuardedAuth(self._server, self._login) if self._login is not None else None
+        async with create_mcp_http_client(headers=headers, auth=auth) as client:
             client.event_hooks = {"response": [self._note]}
             async with streamable_http_client(self._server.url, http_client=client) as streams:
                 yield streams
@@ -58,26 +60,8 @@ class Endpoint:
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise ToolError("sent a packed answer, which was not asked for", error_class="protocol")
         if not response.headers.get("Content-Type", "").startswith(EVENTS):
-            response.stream = _Limited(cast("httpx2.AsyncByteStream", response.stream))
-
-
-class _Limited(httpx2.AsyncByteStream):
-    """A body that breaks off where it has too many bytes; the SDK limits those of events."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for piece in self._stream:
-            size += len(piece)
-            if size > MAX_MESSAGE_BYTES:
-                problem = f"sent a message of more than {MAX_MESSAGE_BYTES:,} bytes"
-                raise ToolError(problem, error_class="protocol")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+            stream = cast("httpx2.AsyncByteStream", response.stream)
+            response.stream = Limited(stream, MAX_MESSAGE_BYTES)
 
 
 _STATUSES: Final = frozenset(HTTPStatus)

@@ -13,6 +13,7 @@ from nanocoder import Host, ToolError, UsageError, for_terminal
 from nanocoder_mcp.connection import Connection
 from nanocoder_mcp.credentials import refuse_open_address
 from nanocoder_mcp.definitions import Listing, listing_of
+from nanocoder_mcp.guarded_auth import REFUSED, judged
 from nanocoder_mcp.http import Endpoint
 from nanocoder_mcp.oauth import LoginAuth
 from nanocoder_mcp.redirect import Redirect, waiting
@@ -23,7 +24,6 @@ from nanocoder_mcp.server import Server
 LOGIN_S: Final = 300.0
 """For so long a person may take."""
 DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-ADDRESS_CHARS: Final = 80
 LINE_BYTES: Final = 65_536
 PASTE: Final = (
     "Where that browser is on another machine, it ends at an address of 127.0.0.1 that it cannot"
@@ -67,9 +67,7 @@ async def _log_in(
     async with waiting(int(server.oauth.get("redirect_port", 0))) as redirect:
 
         async def expect(address: str) -> None:
-            if not address.startswith(("https://", "http://")):
-                text = for_terminal(address)[:ADDRESS_CHARS]
-                raise UsageError(f"{server.name!r} sends its login to {text!r}")
+            judged(server, address)
             redirect.expect(address)
             await asyncio.to_thread(show, address)
             if host is not None and keyboard is not None:
@@ -82,7 +80,8 @@ async def _log_in(
                 await connection.open(LOGIN_S)
                 lists, info = await connection.lists(), connection.info
         except ToolError as error:
-            if auth.found_login or redirect.is_expected or server.oauth:
+            is_known = auth.found_login or redirect.is_expected or error.error_class == REFUSED
+            if is_known or server.oauth:
                 raise
             problem = f"{error}; it describes no login, so it may want a token: "
             raise ToolError(problem + with_token(server), error_class=error.error_class) from error

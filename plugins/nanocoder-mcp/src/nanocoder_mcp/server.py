@@ -71,6 +71,17 @@ class Server:
         return (self.url or shlex.join(self.command)).replace("\n", "\\n")
 
 
+def as_name(text: str) -> str:
+    """Return *text* as a part of a tool's name: lower-case letters, digits and _."""
+    return re.sub("[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def has_names_like(name: str, other: str) -> bool:
+    """Tell whether tools of the server *name* can be called like those of the server *other*."""
+    first, second = f"{as_name(name)}_", f"{as_name(other)}_"
+    return first.startswith(second) or second.startswith(first)
+
+
 def server_of(name: str, table: object, folder: Path | None = None) -> Server:
     """Return the server that *table* describes; raises ValueError that says what is wrong."""
     where = f"servers.{name}"
@@ -150,7 +161,7 @@ def _oauth(where: str, table: Mapping[str, Any]) -> dict[str, str]:
     if unknown := sorted(pairs.keys() - {*OAUTH_KEYS}):
         names = ", ".join(OAUTH_KEYS)
         raise ValueError(f"{where}: oauth: unknown key {unknown[0]!r}; known here: {names}")
-    if pairs and "client_id" not in pairs:
+    if pairs.keys() - {"issuer", "redirect_port"} and "client_id" not in pairs:
         raise ValueError(f"{where}: oauth: expected a client_id")
     if pairs.get("grant", GRANT) != GRANT:
         raise ValueError(f"{where}: oauth: grant: expected {GRANT!r}, got {pairs['grant']!r:.40}")
