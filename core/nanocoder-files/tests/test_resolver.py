@@ -1,7 +1,9 @@
 """Where a path leads, exactly: these tests are what mutants of the resolving of paths meet."""
 
 import contextlib
+import itertools
 import os
+import shutil
 import sys
 
 import pytest
@@ -78,6 +80,30 @@ def test_a_loop_is_named_as_it_is_spelled(ws):
     assert Resolver(str(ws)).resolve("loop/../x/y").names == ("x/y",)
     resolved = Resolver(str(ws)).resolve("loop/x/y")
     assert resolved.names == ("loop/x/y",)
+
+
+def test_a_path_is_resolved_without_a_walk_only_where_the_walk_says_the_same(ws):
+    (ws / "pyvenv.cfg").touch()
+    (ws / "a/pyvenv.cfg").symlink_to("missing")
+    (ws / "closed").mkdir(mode=0)
+    names = ["a", "b", "file", "link", "twice", "loop", "gone", "abs", "up", "new", "closed", "bin"]
+    names += [".", "..", ".git", "pyvenv.cfg", "a\\x0a", "\0", "n" * 256]
+    resolver = Resolver(str(ws))
+    with closing_file(os.open(ws, LISTING)) as fd:
+        beneath = Beneath(fd, str(ws))
+        for parts in itertools.product(names, repeat=3):
+            path = "/".join(parts)
+            for literal in (True, False) if "\\" in path else (True,):
+                walked = resolver.beneath(beneath, path, literal=literal)
+                assert resolver.resolve(path, literal=literal) == walked, path
+
+
+def test_without_a_workspace_a_plain_path_is_outside(ws):
+    resolver = Resolver(str(ws / "a"))
+    assert resolver.resolve("b").is_inside
+    shutil.rmtree(ws / "a")
+    assert not resolver.resolve("b").is_inside
+    assert not resolver.resolve(".").is_inside
 
 
 @pytest.mark.parametrize(

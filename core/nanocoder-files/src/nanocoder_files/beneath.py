@@ -94,7 +94,7 @@ class Beneath:
 
         With *new_folders*, missing directories are created, and their paths appended to it.
         """
-        return Walk(self, path, follow=follow, new_folders=new_folders).place()
+        return Walk(self, path, follow=follow, folders=new_folders).place()
 
     def relative(self, path: str, *, literal: bool = False) -> str:
         """Return *path* relative to the root and tidied; its escapes are read unless *literal*.
@@ -131,17 +131,12 @@ class Walk:
     """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
 
     def __init__(
-        self,
-        beneath: Beneath,
-        path: str,
-        *,
-        follow: bool = True,
-        new_folders: NewFolders | None = None,
+        self, beneath: Beneath, path: str, *, follow: bool = True, folders: NewFolders | None = None
     ) -> None:
         self._beneath = beneath
         self._path = path
         self._follow = follow
-        self._new_folders = new_folders
+        self._new_folders = folders
         self._pending = _components(path)
         self._trail: list[str] = []
         self._fd = beneath.fd

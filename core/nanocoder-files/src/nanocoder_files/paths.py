@@ -129,7 +129,7 @@ def unescape_path(path: str) -> str:
 
 
 def _escape_letter(letter: str) -> str:
-    if _is_byte(letter):
+    if "\udc80" <= letter <= "\udcff":  # how Python writes a byte that is not UTF-8
         return f"\\x{os.fsencode(letter)[0]:02x}"
     if letter.isprintable() or not is_hidden(letter):
         return letter
@@ -137,11 +137,6 @@ def _escape_letter(letter: str) -> str:
         return f"\\x{ord(letter):02x}"
     # Any other character is more than one byte: `\x80` is a byte alone.
     return f"\\u{ord(letter):04x}" if letter <= "\uffff" else f"\\U{ord(letter):08x}"
-
-
-def _is_byte(letter: str) -> bool:
-    """Tell whether *letter* is how Python writes a byte that is not UTF-8."""
-    return "\udc80" <= letter <= "\udcff"
 
 
 def _unescape_run(match: re.Match[str]) -> str:

@@ -216,9 +216,8 @@ class Workspace(Reading):
             with self._root.errors(from_raw):
                 status = here.stat()
                 is_known_file = here.path in self._known and mode_of.S_ISREG(status.st_mode)
-                self._check(
-                    from_raw, here, status, read_old(here, MAX_BYTES) if is_known_file else None
-                )
+                content = read_old(here, MAX_BYTES) if is_known_file else None
+                self._check(from_raw, here, status, content)
             old = read_old(there, MAX_BYTES) if replace else None
             if replace:
                 self._check(to_raw, there, old.status if old else None, old)

@@ -61,11 +61,7 @@ class OutputLimit(NamedTuple):
 
 
 def clip_output(
-    text: str,
-    limit: OutputLimit,
-    *,
-    where: str = "",
-    unseen: tuple[int, int] = (0, 0),
+    text: str, limit: OutputLimit, *, where: str = "", unseen: tuple[int, int] = (0, 0)
 ) -> str:
     """Keep the head and the tail of an output; one line between them says what is left out.
 
