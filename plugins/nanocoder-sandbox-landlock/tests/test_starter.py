@@ -1,7 +1,9 @@
 """One process starts the commands of a session; each is as if it had been started by itself."""
 
 import os
+import resource
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import pytest
 from nanocoder_kit_sandbox import launch, starter
 from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.starting import Starter
-from sandboxed_place import inside  # noqa: F401
+from sandboxed_place import SECRET, inside  # noqa: F401
 
 WHAT_RUNS = "tr '\\0' ' ' </proc/$PPID/cmdline"
 LOOK_S = 0.01
@@ -77,16 +79,70 @@ def starter_of(argv):
     return processes_with(words)
 
 
-def test_a_command_is_run_by_processes_that_were_ready(inside):  # noqa: F811
+@pytest.mark.parametrize("has_secrets", [False, True])
+def test_each_command_is_run_by_processes_that_were_ready(inside, has_secrets):  # noqa: F811
+    if not has_secrets:
+        shutil.rmtree(inside.workspace / "private")
+        (inside.workspace / ".env").unlink()
     box = inside.open()
-    # The rules of one command are those that the next is expected to have.
-    assert inside.start(box.wrap(["true"], ())).returncode == 0
-    argv = box.wrap(["/bin/sh", "-c", "echo $PPID $$"], ())
+    for _ in range(2):
+        argv = box.wrap(["/bin/sh", "-c", "echo $PPID $$"], ())
+        _, _, *ready = sorted(starter_of(argv))
+        assert [int(number) for number in inside.start(argv).stdout.split()] == ready
+
+
+def brand_process():
+    """Give this process the limit by which each tool that starts commands knows them again."""
+    resource.setrlimit(resource.RLIMIT_RTTIME, (1 << 61, 1 << 62))
+
+
+def test_a_command_with_limits_of_its_own_is_run_by_processes_that_were_ready(inside):  # noqa: F811
+    argv = inside.open().wrap(["/bin/sh", "-c", "echo $PPID $$; cat /proc/$PPID/limits"], ())
     _, _, *ready = sorted(starter_of(argv))
-    assert [int(number) for number in inside.start(argv).stdout.split()] == ready
+    output = subprocess.run(
+        argv,
+        cwd=inside.workspace,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=brand_process,
+        check=True,
+    ).stdout
+    assert [int(number) for number in output.split("\n")[0].split()] == ready
+    # The process beside the command is known by it, too.
+    assert f"{1 << 61}" in output
 
 
-@pytest.mark.parametrize("which", [2, 3])
+def test_rules_are_for_the_files_that_are_there_when_a_command_starts(inside):  # noqa: F811
+    box = inside.open()
+    file = inside.workspace / "file"
+    file.write_text("1")
+    (inside.workspace / "folder").mkdir()
+    reads = ["/bin/sh", "-c", "cat file; cat folder/file; echo new >folder/other"]
+    assert inside.start(box.wrap(reads, ())).stdout == "1"
+    for name in ("file", "folder/file"):
+        beside = inside.workspace / "beside"
+        beside.write_text("2")
+        beside.rename(inside.workspace / name)
+    assert inside.start(box.wrap(reads, ())).stdout == "22"
+    assert (inside.workspace / "folder/other").read_text() == "new\n"
+
+
+def test_what_was_made_ready_for_a_command_is_for_no_other_one(inside):  # noqa: F811
+    box = inside.open()
+    (inside.workspace / "sub").mkdir()
+    (inside.workspace / "sub/plain").write_text("plain")
+    reads = ["/bin/sh", "-c", "cat sub/plain; cat sub/.env"]
+    earlier = box.wrap(reads, ())
+    assert inside.start(earlier).stdout == "plain"
+    (inside.workspace / "sub/.env").write_text(SECRET)
+    later = box.wrap(reads, ())
+    box.wrap(["/bin/true"], ())
+    inside.start(earlier)
+    for argv in (later, later, box.wrap(reads, ())):
+        assert inside.start(argv).stdout == "plain"
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
 def test_a_command_runs_once_though_a_process_that_was_ready_is_gone(inside, which):  # noqa: F811
     argv = inside.open().wrap(["/bin/sh", "-c", f"echo x >>ran; {WHAT_RUNS}; exit 5"], ())
     os.kill(sorted(starter_of(argv))[which], signal.SIGKILL)

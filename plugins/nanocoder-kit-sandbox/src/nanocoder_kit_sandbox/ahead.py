@@ -2,7 +2,8 @@
 
 A fork that copies memory, and a filter of calls that is put into force, take longer than many
 commands. So both are done ahead. One process answers the calls that need to know which path they
-are about, and ends what the command leaves; the other one, its child, becomes the command.
+are about, and ends what the command leaves; the other one, its child, becomes the command. A third
+process forks them, so that the one that serves commands copies no memory for it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import _socket
 import fcntl
 import marshal
 import os
+import resource
 import struct
 
 from nanocoder_kit_sandbox import command, kernel, launch
@@ -21,118 +23,165 @@ if TYPE_CHECKING:
     from typing import Any, Final, NoReturn
 
 _SIZE: Final = struct.Struct("=Q")
-_HANDLES: Final = struct.Struct("=5i")
-_PLACE: Final = os.O_PATH | os.O_CLOEXEC
+_HANDLE_BYTES: Final = 4
+_MOST_HANDLES: Final = 8
+_MOST_OPEN: Final = 1 << 16
 _READY: Final = b"x"
 _ENDED: Final = 1
 
+Limits = dict[int, tuple[int, int]]
 
-class Ahead:
-    """The two processes, with the filter of calls and the outer rules of *expected* in force.
 
-    They do not keep the handles *others* of this process open. Raises: OSError.
-    """
+class Forker:
+    """The process that forks what waits for a command; it is started again where it was killed."""
 
-    def __init__(self, expected: dict[str, Any], others: tuple[int, ...]) -> None:
-        self._expected = expected
-        # As long as they are open here, no other file gets the identity of one of them.
-        self._places = [os.open(path, _PLACE) for path, _ in expected["outer"]]
-        self._broker, brokers = _socket.socketpair()
-        self._command, commands = _socket.socketpair()
-        if not kernel.fork():
+    def __init__(self) -> None:
+        self._socket: _socket.socket | None = None
+        self._process = 0
+
+    def fork(self, program: bytes, handles: tuple[int, int, int]) -> None:
+        """Have two processes forked, with the filter *program* in force; raises OSError.
+
+        The handles are the sockets at which they wait, and a ruleset for both.
+        """
+        for is_last in (False, True):
             try:
-                self._broker.close()
-                self._command.close()
-                _be_broker(brokers, commands, expected, (*others, *self._places))
+                send(self._socket or self._start(), program, handles)
+            except OSError:
+                self.end()
+                if is_last:
+                    raise
+            else:
+                return
+
+    def end(self) -> None:
+        """End the process, and wait for that."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+            os.waitpid(self._process, 0)
+
+    def _start(self) -> _socket.socket:
+        self._socket, theirs = _socket.socketpair()
+        self._process = kernel.fork()
+        if not self._process:
+            try:
+                close_others({2, theirs.fileno()})
+                _fork_pairs(theirs)
             finally:
                 os._exit(_ENDED)
-        brokers.close()
-        commands.close()
+        theirs.close()
+        return self._socket
 
-    def fits(self, rules: dict[str, Any]) -> bool:
-        """Tell whether *rules* are as expected, and are about the same files still."""
-        if any(rules[name] != self._expected[name] for name in self._expected):
-            return False
-        places = zip(rules["outer"], self._places, strict=True)
-        return all(_is_at(path, handle) for (path, _), handle in places)
+
+class Ahead:
+    """Two processes with the filter *program* and the ruleset *outer* in force; raises OSError."""
+
+    def __init__(self, forker: Forker, program: bytes, outer: int) -> None:
+        self._broker, brokers = _socket.socketpair()
+        self._command, commands = _socket.socketpair()
+        try:
+            forker.fork(program, (brokers.fileno(), commands.fileno(), outer))
+        finally:
+            brokers.close()
+            commands.close()
 
     def run(
         self,
         rules: dict[str, Any],
-        argv: list[str],
-        environment: dict[str, str],
-        watched: tuple[int, int],
-        answer: int,
+        limits: Limits,
+        words: tuple[tuple[Any, ...], tuple[int, ...]],
+        ends: tuple[int, ...],
     ) -> bool:
-        """Have *argv* run by *rules*, where this process is, and with its streams.
+        """Have the command of *words* run by *rules*, and by *limits*.
 
-        The code with which it ended is written to *answer*. It ends when one of the processes ends
-        whose handles are *watched*. Returns False where the processes were killed.
+        *words* are its words, environment and mask, and its handles: what it has open, the folder
+        in which it runs, and its ruleset. The first of the handles *ends* is where what it left
+        running is noted, the second gets the code with which it ended, and it ends when one of the
+        processes ends that the others are for. Returns False where the processes were killed.
         """
         # The command may ask before its broker has all of this, and not before that is there.
         if not self._broker.recv(len(_READY)):
             return False
         lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
-        folder, inner = os.open(".", _PLACE), launch.inner_ruleset(rules)
-        umask = os.umask(0)
-        words = (rules["limits"], rules["variables"], argv, environment, umask)
         try:
-            _send(self._command, words, (0, 1, 2, folder, inner))
+            own = (limits, rules["limits"], rules["variables"], *words[0])
+            send(self._command, own, words[1])
         except OSError:
-            os.umask(umask)
-            self._broker.close()  # which ends the broker
+            os.close(lock)
             return False
         try:
-            _send(self._broker, rules, (2, lock, answer, *watched))
+            send(self._broker, (limits, rules), (lock, *ends))
         except OSError:  # the command ends with its broker, and must not run twice
             return True
+        finally:
+            os.close(lock)
         return True
 
+    def end(self) -> None:
+        """End the processes where they wait still, and wait for that."""
+        for socket in (self._command, self._broker):
+            try:
+                socket.shutdown(_socket.SHUT_WR)
+                while socket.recv(len(_READY)):
+                    pass
+            except OSError:  # it has ended
+                continue
+        self.close()
 
-def _is_at(path: str, handle: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(handle))
-    except OSError:
-        return False
+    def close(self) -> None:
+        """Leave the processes to their command; without one, they end."""
+        self._command.close()
+        self._broker.close()
 
 
-def _be_broker(
-    socket: _socket.socket,
-    commands: _socket.socket,
-    expected: dict[str, Any],
-    others: tuple[int, ...],
-) -> NoReturn:
+def _fork_pairs(socket: _socket.socket) -> NoReturn:
+    """Fork two processes upon each order; they become children of nanocoder."""
+    while True:
+        program, handles = receive(socket)
+        process = kernel.fork()
+        if not process:
+            socket.close()
+            if not kernel.fork():
+                _be_broker(program, *handles)
+            os._exit(0)
+        for handle in handles:
+            os.close(handle)
+        os.waitpid(process, 0)
+
+
+def _be_broker(program: bytes, place: int, commands: int, outer: int) -> NoReturn:
     """Wait for the rules of a command, answer its calls until it ends, and say how it ended."""
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    for number in (0, 1):  # this process is none that holds up what nanocoder waits for
-        os.dup2(nothing, number)
-    for handle in (nothing, *others):
-        os.close(handle)
-    kernel.give_up_rights()
-    kernel.adopt_orphans()
-    kernel.restrict(launch.outer_ruleset(expected))
-    hears, tells = os.pipe()
-    process = kernel.fork()
-    if not process:
+    try:
+        kernel.give_up_rights()
+        kernel.adopt_orphans()
+        kernel.restrict(outer)
+        hears, tells = os.pipe()
+        process = kernel.fork()
+        if not process:
+            os.close(place)
+            os.close(hears)
+            _be_command(_socket.socket(fileno=commands), program, tells)
+        os.close(commands)
+        os.close(tells)
+        handle = os.pidfd_open(process)
+        listener = kernel.handle_of(handle, int(os.read(hears, 20) or b"-1"))
+        socket = _socket.socket(fileno=place)
+        socket.send(_READY)
+        (limits, rules), (lock, errors, answer, *watched) = receive(socket)
         socket.close()
-        os.close(hears)
-        _be_command(commands, expected["filter"], tells)
-    commands.close()
-    os.close(tells)
-    handle = os.pidfd_open(process)
-    listener = kernel.handle_of(handle, int(os.read(hears, 20) or b"-1"))
-    socket.send(_READY)
-    rules, (errors, lock, answer, *watched) = _receive(socket)
-    fcntl.lockf(lock, fcntl.LOCK_SH)
-    os.dup2(errors, 2)
-    os.close(errors)
-    broker = Broker(rules)
-    broker.listener = listener
-    os.umask(0)
-    code = launch.attend(process, handle, broker, tuple(watched))
-    os.close(lock)
-    os.write(answer, f"{code}\n".encode())
-    os._exit(0)
+        fcntl.lockf(lock, fcntl.LOCK_SH)
+        set_limits(limits)
+        os.dup2(errors, 2)
+        os.close(errors)
+        broker = Broker(rules)
+        broker.listener = listener
+        os.umask(0)
+        code = launch.attend(process, handle, broker, tuple(watched))
+        os.close(lock)
+        os.write(answer, b"%d\n" % code)
+    finally:
+        os._exit(0)
 
 
 def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
@@ -142,13 +191,14 @@ def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
         command.rehearse()
         os.write(tells, str(kernel.listen_to_calls(program)).encode())
         os.close(tells)
-        words, (*streams, folder, inner) = _receive(socket)
-        limits, variables, argv, environment, umask = words
+        words, (*streams, folder, inner) = receive(socket)
+        limits, lower, variables, argv, environment, umask = words
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.fchdir(folder)
         os.umask(umask)
-        command.restrict(limits, inner)
+        set_limits(limits)
+        command.restrict(lower, inner)
         command.run(*command.resolve(variables, argv, environment))
     except OSError as error:
         command.say_failed(argv, error)
@@ -156,16 +206,32 @@ def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
         os._exit(command.NOT_FOUND)
 
 
-def _send(socket: _socket.socket, what: Any, handles: tuple[int, ...]) -> None:
+def set_limits(limits: Limits) -> None:
+    """Set limits of this process; raises OSError or ValueError."""
+    for kind, limit in limits.items():
+        resource.setrlimit(kind, limit)
+
+
+def close_others(handles: set[int]) -> None:
+    """Close all that this process has open but *handles*."""
+    start = 0
+    for handle in sorted(handles):
+        os.closerange(start, handle)
+        start = handle + 1
+    os.closerange(start, _MOST_OPEN)
+
+
+def send(socket: _socket.socket, what: Any, handles: tuple[int, ...]) -> None:
+    """Send values and handles to another process of ours; raises OSError."""
     text = marshal.dumps(what)
-    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _HANDLES.pack(*handles))
-    socket.sendmsg([_SIZE.pack(len(text))], [rights])
+    rights = struct.pack(f"={len(handles)}i", *handles)
+    socket.sendmsg([_SIZE.pack(len(text))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
     socket.sendall(text)
 
 
-def _receive(socket: _socket.socket) -> tuple[Any, tuple[int, ...]]:
+def receive(socket: _socket.socket) -> tuple[Any, tuple[int, ...]]:
     """Wait for what another process of ours sends; end where it sends nothing more."""
-    space = _socket.CMSG_SPACE(_HANDLES.size)
+    space = _socket.CMSG_SPACE(_HANDLE_BYTES * _MOST_HANDLES)
     size, sent, _, _ = socket.recvmsg(_SIZE.size, space, _socket.MSG_CMSG_CLOEXEC)
     if not size:
         os._exit(_ENDED)
@@ -175,4 +241,6 @@ def _receive(socket: _socket.socket) -> tuple[Any, tuple[int, ...]]:
         if not piece:
             os._exit(_ENDED)
         text += piece
-    return marshal.loads(text), _HANDLES.unpack(sent[0][2])  # noqa: S302 - ours
+    rights = sent[0][2]
+    handles = struct.unpack(f"={len(rights) // _HANDLE_BYTES}i", rights)
+    return marshal.loads(text), handles  # noqa: S302 - ours

@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+State = tuple[int, ...]
+"""Which file a path leads to: its device, its number there, and when it last changed."""
+
 EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
 READ_FILE: Final = 1 << 2
@@ -80,12 +83,19 @@ def handled_of(version: int) -> int:
 
 
 def ruleset(
-    rules: list[tuple[str, int]], handled: int, *, network: bool, scopes: bool, version: int
+    rules: list[tuple[str, int]],
+    handled: int,
+    *,
+    network: bool,
+    scopes: bool,
+    version: int,
+    states: list[State | None] | None = None,
 ) -> int:
     """Return a handle of the rights of *rules*, for `restrict`; raises OSError.
 
     *network*: whether TCP stays possible. *scopes*: whether signals and abstract sockets of other
-    processes are out of reach. A path that is gone is left out.
+    processes are out of reach. A path that is gone is left out. *states* gets which file each path
+    leads to, None for one that is gone.
     """
     handled &= handled_of(version)
     words = [handled]
@@ -95,18 +105,35 @@ def ruleset(
         words.append(SCOPES if scopes else 0)
     attributes = struct.pack(f"={len(words)}Q", *words)
     handle = call(_CREATE_RULESET, attributes, len(attributes), 0)
-    for path, rights in rules:
-        try:
-            beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            rule = struct.pack("=Qi", rights & handled, beneath)
-            if _add_rule(_ADD_RULE, handle, _BENEATH, rule, 0) < 0:
-                raise OSError(ctypes.get_errno(), path)
-        finally:
-            os.close(beneath)
+    try:
+        for path, rights in rules:
+            state = _add(handle, path, rights & handled)
+            if states is not None:
+                states.append(state)
+    except OSError:
+        os.close(handle)
+        raise
     return handle
+
+
+def _add(ruleset: int, path: str, rights: int) -> State | None:
+    try:
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        rule = struct.pack("=Qi", rights, beneath)
+        if _add_rule(_ADD_RULE, ruleset, _BENEATH, rule, 0) < 0:
+            raise OSError(ctypes.get_errno(), path)
+        return state_of(os.fstat(beneath))
+    finally:
+        os.close(beneath)
+
+
+def state_of(facts: os.stat_result) -> State:
+    """Return what tells a file from another one that takes its place."""
+    # A remote file system gives the number of a removed file to a new one, though it is in use.
+    return facts.st_dev, facts.st_ino, facts.st_ctime_ns
 
 
 def restrict(ruleset: int) -> None:

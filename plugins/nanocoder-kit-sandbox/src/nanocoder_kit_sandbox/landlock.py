@@ -77,31 +77,18 @@ class Landlocked:
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._starting = threading.Lock()
-        self._expected: dict[str, Any] = {}
-        self._expect(self._outer(), landlock_filter(network=settings.network, reads=False))
         self._starter = Starter(self._program(starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
-        described = self._described()
-        rules = marshal.dumps(described)
+        rules = marshal.dumps(self._described())
         file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
         with self._starting:
             if not file.exists():
                 beside = file.with_suffix(".new")
                 beside.write_bytes(rules)
                 beside.replace(file)
-            self._expect(described["outer"], described["filter"])
         return self._starter.through(file.name, [*self._program(launch), str(file), "--", *argv])
-
-    def _expect(self, outer: list[Rule], program: bytes) -> None:
-        """Have what is ready for the next command made with these rules and filter of calls."""
-        expected = {"version": kernel.landlock_version(), "outer": outer, "filter": program}
-        if expected != self._expected:
-            self._expected = expected
-            beside = self._rules / f"{starter.EXPECTED}.new"
-            beside.write_bytes(marshal.dumps(expected))
-            beside.replace(self._rules / starter.EXPECTED)
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""

@@ -80,16 +80,20 @@ def _code_of(status: int) -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
 
 
-def outer_ruleset(rules: dict[str, Any]) -> int:
+def outer_ruleset(rules: dict[str, Any], states: list[kernel.State | None] | None = None) -> int:
     """Return a handle of what this process, and the command, may change where."""
     change, version = kernel.CHANGE | kernel.MAKE_DEVICE, rules["version"]
-    return kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
+    return kernel.ruleset(
+        rules["outer"], change, network=True, scopes=False, version=version, states=states
+    )
 
 
-def inner_ruleset(rules: dict[str, Any]) -> int:
+def inner_ruleset(rules: dict[str, Any], states: list[kernel.State | None] | None = None) -> int:
     """Return a handle of what the command may do with which path."""
     network, version = rules["network"], rules["version"]
-    return kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
+    return kernel.ruleset(
+        rules["inner"], -1, network=network, scopes=True, version=version, states=states
+    )
 
 
 def _run(

@@ -1,10 +1,12 @@
 """The process that stays during a session and starts its commands inside Landlock.
 
-An interpreter takes longer to start than a command. So one runs all the time, and forks ahead a
-process that is ready for the next command. A command line of the session is a shell, the client:
-it asks here, and waits for the code with which the command ended. The process that is ready takes
-over what the client has open, its folder, environment, mask and limits, does what `launch` does,
-and ends the command when the client ends, or the program that started the client.
+An interpreter takes longer to start than a command. So one runs all the time, and has processes
+forked ahead that are ready for the next command. A command line of the session is a shell, the
+client: it asks here, and waits for the code with which the command ended. This process hands over
+the client's streams, folder, environment, mask and limits to those that are ready. They do what
+`launch` does, and end the command when the client ends, or the program that started it.
+
+Before that, nanocoder says which rules are next, so that they are ready when the client is.
 """
 
 from __future__ import annotations
@@ -17,175 +19,237 @@ import resource
 import select
 import stat
 import sys
+import time
 
 from nanocoder_kit_sandbox import kernel, launch
-from nanocoder_kit_sandbox.ahead import Ahead
+from nanocoder_kit_sandbox.ahead import Ahead, Forker, Limits, close_others, set_limits
+from nanocoder_kit_sandbox.rulesets import InnerRuleset, OuterRuleset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final, NoReturn
 
 ASK: Final = "ask"
-EXPECTED: Final = "expected"
-"""The file with those of the rules of the next command that are put into force ahead."""
 CLAIM: Final = ".claim"
 """The end of the name of a file by which a client says that it is the only one with its request."""
 REQUEST_BYTES: Final = 64
 """Less than what a pipe takes at once, so that no two requests are mixed."""
+NEXT: Final = "next"
+"""The first word of what nanocoder says: the rules of the next command."""
+FRESH_S: Final = 0.1
+"""How long rules that were said to be next are taken for looked up just now."""
 REFUSAL: Final = "no"
 """The answer upon which a client starts the command without this process."""
 _STREAMS: Final = 3
 """The client has its streams a second time, by the numbers after those of the streams."""
 _LIMITS: Final = 16
-_ENDED: Final = 3
-"""The code of a process that ends because nanocoder has ended."""
-_VARIABLES: Final = 100
-"""So many variables an environment has, about."""
 _LOOK_S: Final = 0.000_2
 _BLOCK_BYTES: Final = 1 << 16
+_PLACE: Final = os.O_PATH | os.O_CLOEXEC
 
 
 def main() -> NoReturn:
     """Serve the folder that is named until standard input ends."""
-    folder = sys.argv[1]
     gc.disable()  # it would touch, and so copy, all memory of each fork
     gc.freeze()
-    ask = os.open(f"{folder}/{ASK}", os.O_RDWR | os.O_CLOEXEC)
-    os.write(1, b"x")
-    while _have_one_ready(folder, ask):
-        pass
-    os._exit(0)
-
-
-def _have_one_ready(folder: str, ask: int) -> bool:
-    """Fork a process for the next command; tell, once it has one, that another is needed."""
-    ready = kernel.fork()
-    if not ready:
-        _serve(folder, ask)
-    # One that was killed may have had a request, which is answered once no process is left here.
-    return os.waitpid(ready, 0)[1] == 0
-
-
-def _serve(folder: str, ask: int) -> NoReturn:
-    """Have one command run, and end with nanocoder.
-
-    This process ends as soon as another runs the command. So nanocoder becomes the parent of that,
-    which looks after all that comes from a command below itself.
-    """
     kernel.gain_no_rights()
-    alive = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 0)
-    ahead = _make_ahead(folder, (ask, alive))
-    limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
-    poll = select.poll()
-    poll.register(ask, select.POLLIN)
-    poll.register(0, 0)
-    if 0 in dict(poll.poll()):
-        os._exit(_ENDED)
-    number, name, rules = os.read(ask, REQUEST_BYTES).decode().split()
-    os.close(ask)
-    try:
-        client = Client(int(number), folder, name)
-    except OSError:  # it has ended
-        os._exit(0)
-    try:
-        argv = client.take_over(limits)
-        described: dict[str, Any] = marshal.loads(read(f"{folder}/{rules}"))  # noqa: S302 - nanocoder wrote it
-    except (OSError, ValueError):
-        client.answer(REFUSAL)
-    answer = client.open_answer()
-    if ahead is None or client.has_own_limits or not ahead.fits(described):
-        ahead = None
-    if ahead is None or not ahead.run(described, argv, client.environment, client.watched, answer):
-        if kernel.fork():
-            os._exit(0)
-        os.close(alive)
-        client.answer(str(launch.start(described, argv, client.environment, client.watched)))
+    server = Server(sys.argv[1])
+    os.write(1, b"x")
+    server.run()
     os._exit(0)
 
 
-def _make_ahead(folder: str, others: tuple[int, ...]) -> Ahead | None:
-    """Fork the processes of the next command for the rules that it will probably have."""
-    try:
-        expected = marshal.loads(read(f"{folder}/{EXPECTED}"))  # noqa: S302 - nanocoder wrote it
-        ahead = Ahead(expected, others)
-    except OSError:
-        return None
-    _rehearse(expected)
-    return ahead
+class Server:
+    """Has the commands run that clients ask for, one after the other, in *folder*."""
 
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._ask = os.open(f"{folder}/{ASK}", os.O_RDWR | os.O_CLOEXEC)
+        self._limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
+        self._forker = Forker()
+        self._outer, self._inner = OuterRuleset(), InnerRuleset()
+        self._ahead: Ahead | None = None
+        self._ahead_for: tuple[bytes, int] | None = None
+        self._read: tuple[str, dict[str, Any]] = ("", {})
+        self._fresh: tuple[str, float] = ("", 0)
+        self._ruleset = -1
 
-def _rehearse(expected: dict[str, Any]) -> None:
-    """Do what only reads: after a fork, a page of memory is copied when it is first touched."""
-    process = os.getpid()
-    status = [read(f"/proc/{process}/{name}") for name in ("cmdline", "environ", "status")][-1]
-    _environment(b"".join(b"%d=%d\0" % (number, number) for number in range(_VARIABLES)))
-    int(_fact(status, b"Umask"), 8)
-    for kind in range(_LIMITS):
-        resource.prlimit(process, kind)
-    marshal.loads(marshal.dumps(expected))  # noqa: S302
-    for handle in (os.pidfd_open(process), launch.outer_ruleset(expected)):
-        os.close(handle)
+    def run(self) -> None:
+        """Serve until standard input ends."""
+        poll = select.poll()
+        poll.register(self._ask, select.POLLIN)
+        poll.register(0, 0)
+        while 0 not in dict(poll.poll()):
+            words = os.read(self._ask, REQUEST_BYTES).decode().split()
+            if words[0] == NEXT:
+                self._prepare(words[1])
+            else:
+                self._serve(Client(int(words[0]), self._folder, words[1]), words[2])
+        self._end_ahead()
+        self._forker.end()
+
+    def _prepare(self, name: str) -> None:
+        """Have all ready for a command by the rules *name*."""
+        try:
+            self._be_ready(self._rules(name))
+        except (OSError, ValueError):  # so it is tried once more when a client asks
+            return
+        self._fresh = (name, time.monotonic() + FRESH_S)
+
+    def _serve(self, client: Client, name: str) -> None:
+        """Have the command of *client* run by the rules *name*."""
+        (fresh, until_s), self._fresh = self._fresh, ("", 0)
+        try:
+            client.meet()
+        except OSError:  # it has ended
+            client.close()
+            return
+        try:
+            rules = self._rules(name)
+            client.take_over(self._limits)
+            if fresh != name or time.monotonic() > until_s:
+                self._be_ready(rules)
+            client.open_answer()
+        except (OSError, ValueError):
+            client.refuse()
+        else:
+            self._start(client, rules)
+        client.close()
+
+    def _rules(self, name: str) -> dict[str, Any]:
+        """Return rules by their name, that of their content; raises OSError or ValueError."""
+        if name != self._read[0]:
+            text = read(f"{self._folder}/{name}")
+            self._read = name, marshal.loads(text)  # noqa: S302 - nanocoder wrote it
+        return self._read[1]
+
+    def _be_ready(self, rules: dict[str, Any]) -> None:
+        """Have processes and a ruleset for *rules* as its paths are now; raises OSError."""
+        outer, self._ruleset = self._outer.of(rules), self._inner.of(rules)
+        if self._ahead_for != (rules["filter"], self._outer.made):
+            self._end_ahead()
+        if self._ahead is None:
+            self._ahead = Ahead(self._forker, rules["filter"], outer)
+            self._ahead_for = rules["filter"], self._outer.made
+
+    def _start(self, client: Client, rules: dict[str, Any]) -> None:
+        ahead, self._ahead = self._ahead, None
+        has_started = False
+        if ahead is not None and not client.raises_limits:
+            words, handles = client.command(self._ruleset)
+            has_started = ahead.run(rules, client.limits, (words, handles), client.ends)
+            ahead.close()
+        if not has_started:
+            self._fork_anew(client, rules)
+        self._be_ready(rules)
+
+    def _fork_anew(self, client: Client, rules: dict[str, Any]) -> None:
+        """Run the command in a process that becomes a child of nanocoder."""
+        process = kernel.fork()
+        if process:
+            os.waitpid(process, 0)
+            return
+        try:
+            if not kernel.fork():
+                client.start(rules)
+        finally:
+            os._exit(0)
+
+    def _end_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.end()
+            self._ahead = None
 
 
 class Client:
-    """The shell with the number *process*, which waits for the answer to its request *name*.
-
-    Raises: OSError where it has ended.
-    """
+    """The shell with the number *process*, which waits for the answer to its request *name*."""
 
     def __init__(self, process: int, folder: str, name: str) -> None:
-        self._process = process
-        self._handle = os.pidfd_open(process)
-        self._words = self._file("cmdline").split(b"\0")[:-1]
-        if [*map(os.fsencode, (folder, name))] != self._words[3:5]:
+        self._process, self._folder, self._name = process, folder, name
+        self._handles: list[int] = []
+        self._answer = -1
+        self.raises_limits = False
+        self.limits: Limits = {}
+
+    def meet(self) -> None:
+        """Open the client; raises OSError where it has ended."""
+        self._handle = self._keep(os.pidfd_open(self._process))
+        self._command_line = self._file("cmdline").split(b"\0")[:-1]
+        if [*map(os.fsencode, (self._folder, self._name))] != self._command_line[3:5]:
             raise ProcessLookupError  # another process, by now
-        self._answer, self._opened = f"{folder}/{name}", -1
-        self.has_own_limits = False
 
-    def take_over(self, limits: list[tuple[int, int]]) -> list[str]:
-        """Be where the client is, with what it has, and return the words of its command.
+    def take_over(self, limits: list[tuple[int, int]]) -> None:
+        """Take what the client has, and note where its *limits* differ from those of this process.
 
-        *limits* are those of this process. Raises: OSError or ValueError where something cannot be
-        taken over.
+        Raises: OSError or ValueError where something cannot be taken over.
         """
-        streams = [self._descriptor(_STREAMS + number) for number in range(_STREAMS)]
+        streams = range(_STREAMS, 2 * _STREAMS)
+        self._streams = [self._keep(self._descriptor(number)) for number in streams]
         status = self._file("status")
         for kind, own in enumerate(limits):
             its = resource.prlimit(self._process, kind)
             if its != own:
-                resource.setrlimit(kind, its)
-                self.has_own_limits = True
-        self.environment = _environment(self._file("environ"))
-        os.chdir(f"/proc/{self._process}/cwd")
-        os.umask(int(_fact(status, b"Umask"), 8))
-        self.watched = (self._handle, os.pidfd_open(int(_fact(status, b"PPid"))))
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-            os.close(stream)
-        return [*map(os.fsdecode, self._words[self._words.index(b"--") + 1 :])]
+                self.limits[kind] = its
+                self.raises_limits |= _is_higher(its[1], own[1])
+        words = self._command_line[self._command_line.index(b"--") + 1 :]
+        self._argv = [*map(os.fsdecode, words)]
+        self._environment = _environment(self._file("environ"))
+        self._umask = int(_fact(status, b"Umask"), 8)
+        self._place = self._keep(os.open(f"/proc/{self._process}/cwd", _PLACE))
+        self._watched = (self._handle, self._keep(os.pidfd_open(int(_fact(status, b"PPid")))))
 
-    def open_answer(self) -> int:
+    def open_answer(self) -> None:
         """Open the way to answer, which the rules of a command would forbid; raises OSError."""
+        path = f"{self._folder}/{self._name}"
         while True:
             try:
-                self._opened = os.open(self._answer, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._answer = self._keep(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
             except OSError:  # it does not read yet
-                if select.select([self._handle], [], [], _LOOK_S)[0]:
+                if select.select([self._handle, 0], [], [], _LOOK_S)[0]:
                     raise
             else:
                 break
-        for path in (self._answer, f"{self._answer}{CLAIM}"):
-            os.unlink(path)
-        return self._opened
+        for name in (path, f"{path}{CLAIM}"):
+            os.unlink(name)
 
-    def answer(self, code: str) -> NoReturn:
-        """Answer, and end: the client also waits for that."""
+    def refuse(self) -> None:
+        """Have the client start its command itself."""
         try:
-            if self._opened < 0:
+            if self._answer < 0:
                 self.open_answer()
-            os.write(self._opened, f"{code}\n".encode())
-        finally:
-            os._exit(0)
+            os.write(self._answer, f"{REFUSAL}\n".encode())
+        except OSError:  # it has ended
+            return
+
+    def command(self, ruleset: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """Return what the process needs that becomes the command, with its handles."""
+        words = (self._argv, self._environment, self._umask)
+        return words, (*self._streams, self._place, ruleset)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The handles that the process beside the command needs."""
+        return (self._streams[2], self._answer, *self._watched)
+
+    def start(self, rules: dict[str, Any]) -> None:
+        """Run the command by *rules* from this process, which is forked for it, and answer."""
+        close_others({2, *self._handles})
+        os.fchdir(self._place)
+        os.umask(self._umask)
+        set_limits(self.limits)
+        for number, stream in enumerate(self._streams):
+            os.dup2(stream, number)
+        code = launch.start(rules, self._argv, self._environment, self._watched)
+        os.write(self._answer, b"%d\n" % code)
+
+    def close(self) -> None:
+        """Close all that was taken over."""
+        for handle in self._handles:
+            os.close(handle)
+
+    def _keep(self, handle: int) -> int:
+        self._handles.append(handle)
+        return handle
 
     def _file(self, name: str) -> bytes:
         return read(f"/proc/{self._process}/{name}")
@@ -224,6 +288,10 @@ def read(path: str) -> bytes:
 def _environment(text: bytes) -> dict[str, str]:
     entries = os.fsdecode(text).split("\0")
     return dict(entry.split("=", 1) for entry in entries if entry.find("=") > 0)
+
+
+def _is_higher(limit: int, other: int) -> bool:
+    return other != resource.RLIM_INFINITY and not 0 <= limit <= other
 
 
 def _fact(status: bytes, name: bytes) -> bytes:

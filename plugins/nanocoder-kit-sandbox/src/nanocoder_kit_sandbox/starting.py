@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_kit_sandbox.limits import SHELL
-from nanocoder_kit_sandbox.starter import ASK, CLAIM, REFUSAL, REQUEST_BYTES
+from nanocoder_kit_sandbox.starter import ASK, CLAIM, NEXT, REFUSAL, REQUEST_BYTES
 
 READY_S: Final = 2.0
 """How long the process may take until it is ready; without it each command takes longer."""
@@ -53,7 +53,7 @@ class Starter:
         self._has_ended = False
         os.mkfifo(folder / ASK, 0o600)
         # As long as it is open here, a client that asks waits for its answer only.
-        self._open = [os.open(folder / ASK, os.O_RDWR | os.O_CLOEXEC)]
+        self._open = [os.open(folder / ASK, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)]
         self._process = subprocess.Popen(
             [*argv, str(folder)],
             stdin=subprocess.PIPE,
@@ -75,6 +75,8 @@ class Starter:
             if not self._runs():
                 return argv
             name = str(next(self._numbers))
+            with suppress(BlockingIOError):  # it does not read
+                os.write(self._open[0], f"{NEXT} {rules}".ljust(REQUEST_BYTES).encode())
             os.mkfifo(self._folder / name, 0o600)
         return [SHELL, "-c", CLIENT, str(self._folder), name, rules, *argv]
 
