@@ -1,10 +1,11 @@
 """Values are built when they are first used, and are attrs classes all the same."""
 
 import threading
+from typing import ClassVar
 
 import attrs
 import pytest
-from nanocoder_schema import mutable, value
+from nanocoder_schema import evolve, mutable, value
 
 
 @value
@@ -72,6 +73,114 @@ def test_wrong_arguments_are_refused_as_by_any_attrs_class():
     for _ in range(2):
         with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
             Fresh()
+
+
+@value
+class Plain:
+    """A value that needs nothing but its names and defaults."""
+
+    x: int
+    words: list[str] = attrs.Factory(list)
+    y: int = 2
+
+
+@value
+class PlainChild(Plain):
+    """The same, with one more."""
+
+    z: int = 3
+
+
+def is_built(cls):
+    return isinstance(vars(cls)["__attrs_attrs__"], tuple)
+
+
+def test_a_few_instances_need_no_build_and_are_as_those_of_attrs():
+    before = [Plain(1), Plain(1, ["a"], y=4), PlainChild(1, z=5), evolve(Plain(1), y=7)]
+    assert before[0].words is not Plain(1).words  # a list of its own
+    assert before[0] == Plain(1)
+    assert hash(Plain(1, (), 2)) == hash(Plain(x=1, words=()))
+    assert not is_built(Plain)
+    assert not is_built(PlainChild)
+    shown = [repr(item) for item in before]  # asks for the fields
+    assert is_built(PlainChild)
+    after = [Plain(1), Plain(1, ["a"], y=4), PlainChild(1, z=5), evolve(Plain(1), y=7)]
+    assert after == before
+    assert [repr(item) for item in after] == shown
+    assert [list(vars(item)) for item in after] == [list(vars(item)) for item in before]
+
+
+def test_many_instances_build_the_class():
+    @value
+    class Fresh:
+        x: int = 0
+
+    for number in range(100):
+        assert Fresh(number).x == number
+    assert is_built(Fresh)
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_value_cannot_be_changed_before_it_is_built_either(built):
+    @value
+    class Fresh:
+        x: int
+
+    if built:
+        attrs.fields(Fresh)
+    fresh = Fresh(1)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        fresh.x = 2
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        del fresh.x
+    assert fresh == Fresh(1)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [((), {}), ((1, [], 2, 3), {}), ((1,), {"x": 1}), ((1,), {"w": 1}), ((), {"y": 1})],
+)
+def test_arguments_that_do_not_fit_are_refused_before_a_build_too(values, named):
+    @value
+    class Fresh(Plain): ...
+
+    with pytest.raises(TypeError):
+        Fresh(*values, **named)
+
+
+def test_what_runs_before_and_after_the_fields_are_set_does_so_without_a_build():
+    @mutable
+    class Fresh:
+        x: int
+
+        def __attrs_pre_init__(self):
+            self.before = not hasattr(self, "x")
+
+        def __attrs_post_init__(self):
+            self.double = self.x * 2
+
+    fresh = Fresh(3)
+    assert (fresh.before, fresh.x, fresh.double) == (True, 3, 6)
+    assert not is_built(Fresh)
+
+
+def test_a_class_that_only_attrs_understands_is_built_at_once():
+    @value
+    class Converted:
+        x: int = attrs.field(converter=int)
+
+    @value
+    class Shared:
+        of_all: ClassVar[int] = 1
+        x: int = 2
+
+    @value
+    class Private:
+        _x: int
+
+    assert (Converted("3").x, Shared(4).x, Private(x=5)._x) == (3, 4, 5)
+    assert evolve(Converted(1), x="6").x == 6
+    assert evolve(Point(1), y=5) == Point(1, 5)
 
 
 def test_threads_that_need_a_class_at_once_build_it_once():

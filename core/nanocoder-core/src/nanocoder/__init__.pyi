@@ -35,6 +35,7 @@ from nanocoder_schema import clip_output as clip_output
 from nanocoder_schema import count_tokens as count_tokens
 from nanocoder_schema import counted as counted
 from nanocoder_schema import did_you_mean as did_you_mean
+from nanocoder_schema import evolve as evolve
 from nanocoder_schema import for_model as for_model
 from nanocoder_schema import for_terminal as for_terminal
 from nanocoder_schema import nearest as nearest

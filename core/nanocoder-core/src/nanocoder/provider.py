@@ -6,7 +6,7 @@ No HTTP client's type appears in any signature.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from attrs import field
+from attrs import Factory, field
 from nanocoder_schema import value
 
 from nanocoder.values import EMPTY, IN_MANIFEST, Message, ToolCall, Usage
@@ -127,7 +127,7 @@ class Finished:
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    usage: Usage = field(factory=Usage)
+    usage: Usage = Factory(Usage)
     native: Any = None
     truncated: bool = False
     refusal: str = ""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from attrs import field, fields
+from attrs import Factory, fields
 from nanocoder_schema import value
 
 EMPTY: Mapping[str, Any] = {}
@@ -102,7 +102,7 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: Mapping[str, Any] = field(factory=dict)
+    arguments: Mapping[str, Any] = Factory(dict)
     parent_id: str = ""
     edited: bool = False
     error: str = ""
@@ -216,7 +216,7 @@ class Event:
     kind: str
     data: Mapping[str, Any] = EMPTY
     call_id: str = ""
-    at: float = field(factory=time.time)
+    at: float = Factory(time.time)
 
 
 @value

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-from nanocoder_schema import problem_of, value
+from nanocoder_schema import evolve, problem_of, value
 
 if TYPE_CHECKING:
     from importlib_metadata import Distribution

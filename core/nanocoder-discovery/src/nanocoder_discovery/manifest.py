@@ -11,9 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attrs import asdict, astuple, evolve, field
+from attrs import Factory, asdict, astuple
 from nanocoder_files import open_private, replace_file
-from nanocoder_schema import value
+from nanocoder_schema import evolve, value
 
 from nanocoder_discovery.installed import (
     Installed,
@@ -36,7 +36,7 @@ class Entry(Installed):
     *since* is smaller than that of every plugin that came later.
     """
 
-    description: Mapping[str, Any] = field(factory=dict)
+    description: Mapping[str, Any] = Factory(dict)
     since: int = 0
 
     def still_holds(self, plugin: Installed) -> bool:

@@ -32,6 +32,7 @@ from nanocoder_schema.text import for_terminal as for_terminal
 from nanocoder_schema.text import is_hidden as is_hidden
 from nanocoder_schema.text import nearest as nearest
 from nanocoder_schema.text import one_line as one_line
+from nanocoder_schema.values import evolve as evolve
 from nanocoder_schema.values import field_types as field_types
 from nanocoder_schema.values import mutable as mutable
 from nanocoder_schema.values import value as value

@@ -1,24 +1,28 @@
-"""Values: frozen, shown, compared and hashed by their fields, and built when first used."""
+"""Values: frozen, shown, compared and hashed by their fields, and built when first needed."""
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import count
 from threading import RLock
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-__all__ = ["field_types", "mutable", "value", "wrong_field"]
+import attrs
+
+__all__ = ["evolve", "field_types", "mutable", "value", "wrong_field"]
 
 if TYPE_CHECKING:
     from attrs import define as mutable
+    from attrs import evolve
     from attrs import frozen as value
 else:
 
     def value(cls: type | None = None, /, *, eq: bool = True, kw_only: bool = False) -> Any:
-        """Make *cls* a frozen attrs class as soon as an instance or its fields are needed.
+        """Make *cls* a frozen attrs class as soon as its fields, or many instances, are needed.
 
         It is compared and hashed by its fields, without *eq* by identity. A start defines several
-        times as many classes as it uses, and attrs compiles the methods of each: that was a sixth
-        of what a start costs.
+        times as many classes as it uses, uses most for a few instances, and attrs compiles the
+        methods of each: that was a sixth of what a start costs.
         """
         if cls is None:
             return partial(value, eq=eq, kw_only=kw_only)
@@ -29,6 +33,14 @@ else:
     def mutable(cls: type) -> type:
         """Make *cls* as `value` does, with fields that may change, and compared by identity."""
         return _built_later(cls)
+
+    def evolve(instance: Any, **changes: Any) -> Any:
+        """Return a copy of *instance* with *changes*, as attrs.evolve does, but without a build."""
+        fields = _plain_fields(type(instance))
+        if not fields:
+            return attrs.evolve(instance, **changes)
+        state = {name: vars(instance)[name] for name in fields}
+        return type(instance)(**{**state, **changes})
 
 
 # One method for all classes: attrs would compile one for each.
@@ -42,15 +54,20 @@ def _show(self: Any) -> str:
 def _equals(self: Any, other: object) -> Any:
     if type(other) is not type(self):
         return NotImplemented
-    return _fields_of(self) == _fields_of(other)
+    return _compared(self) == _compared(other)
 
 
 def _hash(self: Any) -> int:
-    return hash((type(self), *_fields_of(self)))
+    return hash((type(self), *_compared(self)))
 
 
-def _fields_of(instance: Any) -> list[Any]:
-    return [getattr(instance, field.name) for field in instance.__attrs_attrs__ if field.eq]
+def _compared(instance: Any) -> list[Any]:
+    names = _plain_fields(type(instance)) or [f.name for f in instance.__attrs_attrs__ if f.eq]
+    return [getattr(instance, name) for name in names]
+
+
+def _refuse_change(*_: object) -> None:
+    raise attrs.exceptions.FrozenInstanceError
 
 
 def wrong_field(value: Any) -> str:
@@ -77,6 +94,7 @@ def field_types(declared: Any) -> tuple[type, ...]:
 
 
 _building = RLock()
+_MANY = 50  # from about this many instances on, compiling a class pays
 
 
 class _FieldsOnDemand:
@@ -91,20 +109,76 @@ class _FieldsOnDemand:
         return self._cls.__attrs_attrs__  # type: ignore[attr-defined,no-any-return]
 
 
-def _built_later(cls: type, **options: Any) -> type:
+def _built_later(cls: type, *, frozen: bool = False, kw_only: bool = False) -> type:
+    uses = count()
+
     def build() -> None:
         with _building:  # two threads may need the class at the same time
             if vars(cls)["__attrs_attrs__"] is fields:
-                from attrs import define
-
-                define(cls, init=True, eq=False, repr=False, slots=False, **options)
+                _plain_fields(cls)
+                if frozen:
+                    del cls.__setattr__, cls.__delattr__  # attrs has its own
+                options: Any = {"frozen": frozen, "kw_only": kw_only}
+                attrs.define(cls, init=True, eq=False, repr=False, slots=False, **options)
 
     def __init__(self: object, *values: Any, **named: Any) -> None:  # noqa: N807
-        build()
-        vars(cls)["__init__"](self, *values, **named)  # the one that attrs made
+        if kw_only or next(uses) > _MANY or not _filled(self, cls, values, named):
+            build()
+            vars(cls)["__init__"](self, *values, **named)  # the one that attrs made
 
     fields = _FieldsOnDemand(build, cls)
     cls.__attrs_attrs__ = fields  # type: ignore[attr-defined]
     cls.__init__ = __init__  # type: ignore[misc]
     cls.__repr__ = _show  # type: ignore[assignment]
+    if frozen:
+        cls.__setattr__ = cls.__delattr__ = _refuse_change  # type: ignore[method-assign]
     return cls
+
+
+def _filled(instance: Any, cls: type, values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Set the fields of *instance*; false, with nothing set, where attrs must do it or refuse."""
+    defaults = _plain_fields(cls)
+    by_position = dict(zip(defaults, values, strict=False))
+    state = {**defaults, **by_position, **named}
+    fits = len(by_position) == len(values) and by_position.keys().isdisjoint(named)
+    if not (fits and defaults and state.keys() == defaults.keys()):
+        return False
+    for name, item in state.items():
+        if item is ...:
+            return False
+        if item is defaults[name] and isinstance(item, _Factory):
+            state[name] = item.factory()
+    getattr(instance, "__attrs_pre_init__", _nothing)()
+    vars(instance).update(state)
+    getattr(instance, "__attrs_post_init__", _nothing)()
+    return True
+
+
+def _nothing() -> None: ...
+
+
+_Factory: Any = attrs.Factory
+_plain: dict[type, dict[str, Any]] = {}
+
+
+def _plain_fields(cls: type) -> dict[str, Any]:
+    """Return the fields of *cls* with their defaults, `...` for none; nothing if it needs attrs."""
+    if cls not in _plain:
+        with _building:  # attrs takes the defaults out of the class
+            if cls not in _plain:
+                _plain[cls] = _find_plain_fields(cls)
+    return _plain[cls]
+
+
+def _find_plain_fields(cls: type) -> dict[str, Any]:
+    bases = [base for base in reversed(cls.__mro__[1:]) if "__attrs_attrs__" in vars(base)]
+    inherited = [_plain_fields(base) for base in bases]
+    own = {name: vars(cls).get(name, ...) for name in cls.__annotations__}
+    is_plain = (
+        isinstance(vars(cls).get("__attrs_attrs__"), _FieldsOnDemand)
+        and all(inherited)
+        and not any(isinstance(default, type(attrs.field())) for default in own.values())
+        and not any(name.startswith("_") for name in own)
+        and not any("ClassVar" in str(kind) for kind in cls.__annotations__.values())
+    )
+    return dict(item for fields in (*inherited, own) for item in fields.items()) if is_plain else {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Final, TypeVar
 
-from attrs import field
+from attrs import Factory
 from nanocoder import Cancel, ProviderError, Retrying, value
 
 from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
@@ -43,7 +43,7 @@ class Retry:
     first_s: float = 1.0
     cap_s: float = 10.0
     longest_wait_s: float = 120.0
-    budget: RetryBudget = field(factory=RetryBudget)
+    budget: RetryBudget = Factory(RetryBudget)
     chance: Callable[[], float] = _chance
     sleep: Callable[[Cancel, float], None] = _sleep
 

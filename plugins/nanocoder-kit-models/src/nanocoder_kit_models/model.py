@@ -2,8 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from attrs import evolve
-from nanocoder import ModelInfo, Usage
+from nanocoder import ModelInfo, Usage, evolve
 
 PER_TOKENS: Final = 1_000_000
 """Prices are in US dollars for this many tokens."""

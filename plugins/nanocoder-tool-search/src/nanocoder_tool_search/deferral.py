@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve
-from nanocoder import Message, Request, ToolDefinition, ToolResult
+from nanocoder import Message, Request, ToolDefinition, ToolResult, evolve
 
 PLUGIN = "tool-search"
 TOOLS = "tools"

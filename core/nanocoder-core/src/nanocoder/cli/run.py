@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import evolve
 from nanocoder_console import (
     Signals,
     answers,
@@ -15,7 +14,7 @@ from nanocoder_console import (
     print_line,
     prompt_of,
 )
-from nanocoder_schema import for_terminal, parse_json
+from nanocoder_schema import evolve, for_terminal, parse_json
 
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError

@@ -10,10 +10,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
-from attrs import evolve
 from nanocoder_schema import (
     canonical_json,
     copy_arguments,
+    evolve,
     json_problem,
     problem_of,
     text_of_error,

@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from attrs import evolve
-from nanocoder_schema import copy_arguments, wrong_field
+from nanocoder_schema import copy_arguments, evolve, wrong_field
 
 from nanocoder.cancel import Cancel, run_with_deadline
 from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, NanocoderError, TimedOut, ToolError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import Factory, evolve, field
-from nanocoder_schema import canonical_json, clip, copy_arguments, mutable
+from attrs import Factory, field
+from nanocoder_schema import canonical_json, clip, copy_arguments, evolve, mutable
 
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config

@@ -16,8 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from attrs import evolve
-from nanocoder_schema import copy_arguments, normalise, problem_of
+from nanocoder_schema import copy_arguments, evolve, normalise, problem_of
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError

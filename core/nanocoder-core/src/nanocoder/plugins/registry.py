@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
-from nanocoder_schema import did_you_mean, problem_of, value
+from nanocoder_schema import did_you_mean, evolve, problem_of, value
 
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import GATES, RANK, STYLES

@@ -4,13 +4,15 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, get_args
 
-from attrs import AttrsInstance, fields, has
+from attrs import AttrsInstance
 from nanocoder_schema import count_tokens
 
 from nanocoder.values import Attachment, Event, Message, ToolCall, ToolResult
 
 ATTACHMENT_TOKENS = 1_500
 """About how much a picture or a page takes; providers scale large ones down."""
+
+_VALUES = {ToolCall, ToolResult, Attachment}  # what stands in tuples
 
 
 class Conversation:
@@ -79,7 +81,9 @@ def encode(value: AttrsInstance) -> dict[str, Any]:
 @cache
 def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
     """Return the name of each field, whether it takes anything, or a tuple of values."""
-    return [(f.name, f.type is Any, any(map(has, get_args(f.type)))) for f in fields(kind)]
+    # Not by attrs: to tell its fields it would build the class.
+    declared = kind.__annotations__.items()
+    return [(name, of is Any, not _VALUES.isdisjoint(get_args(of))) for name, of in declared]
 
 
 def _encode_attachment(attachment: Attachment) -> dict[str, Any]:

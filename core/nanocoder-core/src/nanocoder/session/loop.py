@@ -5,8 +5,8 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from attrs import evolve, field
-from nanocoder_schema import mutable
+from attrs import Factory
+from nanocoder_schema import evolve, mutable
 
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
@@ -52,7 +52,7 @@ class Run:
     cancel: Cancel
     signal: int = 0
     spent: str = ""
-    steering: list[str] = field(factory=list)
+    steering: list[str] = Factory(list)
 
     def work_on(self, message: Message) -> Events:
         """Put *message* to the model, and go on until it has answered; errors are reported."""

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from attrs import evolve
-from nanocoder_schema import for_model_schema
+from nanocoder_schema import evolve, for_model_schema
 
 from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect

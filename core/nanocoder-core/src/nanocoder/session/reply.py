@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
-from attrs import asdict, evolve
-from nanocoder_schema import REPETITION_CHARS, problem_of, repeats_itself
+from attrs import asdict
+from nanocoder_schema import REPETITION_CHARS, evolve, problem_of, repeats_itself
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, NanocoderError, ProviderError

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import field, fields
+from attrs import Factory
 from nanocoder_schema import mutable
 
 from nanocoder.errors import NanocoderError, ProviderError
@@ -45,10 +45,10 @@ class Report:
     truncated: bool = False
     stop_reason: StopReason = StopReason.DONE
     turns: int = 0
-    usage: Usage = field(factory=Usage)
-    tool_calls: list[dict[str, Any]] = field(factory=list)
-    denials: list[dict[str, Any]] = field(factory=list)
-    files_changed: list[str] = field(factory=list)
+    usage: Usage = Factory(Usage)
+    tool_calls: list[dict[str, Any]] = Factory(list)
+    denials: list[dict[str, Any]] = Factory(list)
+    files_changed: list[str] = Factory(list)
     untracked: bool = False
     error: dict[str, str] | None = None
     signal: int = 0
@@ -124,7 +124,7 @@ class Report:
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {
-            **{each.name: getattr(self, each.name) for each in fields(Report)},
+            **{name: getattr(self, name) for name in Report.__annotations__},
             "stop_reason": str(self.stop_reason),
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field
+from attrs import Factory
 from nanocoder_files import Readable
-from nanocoder_schema import mutable, problem_of
+from nanocoder_schema import evolve, mutable, problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
@@ -73,15 +73,15 @@ class Runtime(_Working):
     journal: Journal | None = None
     approve: Approver | None = None
     ask: Asker | None = None
-    conversation: Conversation = field(factory=Conversation)
+    conversation: Conversation = Factory(Conversation)
     max_turns: int = 50
-    admission: Admission = field(factory=Admission)
+    admission: Admission = Factory(Admission)
     max_calls: int = 0
     max_tokens: int = 0
     parent: "Runtime | None" = None
     on_close: Callable[[], None] = lambda: None
-    remembered_consent: set[tuple[str, ...]] = field(factory=set)
-    event_lock: AbstractContextManager[Any] = field(factory=threading.RLock)
+    remembered_consent: set[tuple[str, ...]] = Factory(set)
+    event_lock: AbstractContextManager[Any] = Factory(threading.RLock)
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from attrs import evolve
+from nanocoder_schema import evolve
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError

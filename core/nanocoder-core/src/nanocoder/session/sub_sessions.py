@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from attrs import evolve
 from nanocoder_config import own_folders
+from nanocoder_schema import evolve
 
 from nanocoder.errors import Cancelled, ToolError
 from nanocoder.hooks.contributions import Journal

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from attrs import evolve
 from nanocoder_schema import (
     OutputLimit,
     canonical_json,
     clip,
     clip_output,
+    evolve,
     for_model,
     json_problem,
     wrong_field,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
-from attrs import evolve, field
-from nanocoder_schema import Signature, mutable, value
+from attrs import field
+from nanocoder_schema import Signature, evolve, mutable, value
 
 from nanocoder.cancel import Cancel, wait_for
 from nanocoder.errors import PluginError, ToolError
