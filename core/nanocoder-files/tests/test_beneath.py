@@ -15,7 +15,6 @@ from nanocoder_files.beneath import (
     READ,
     Beneath,
     NewFolders,
-    Walk,
     check_regular,
     outside,
     read_link,
@@ -190,6 +189,17 @@ def test_a_place_looks_at_the_link_itself_and_is_closed_once(beneath):
     os.fstat(beneath.fd)
 
 
+def test_a_place_in_the_root_closes_no_other_file_when_the_workspace_is_closed(root):
+    beneath = Beneath(os.open(root, DIRECTORY), str(root))
+    with beneath.locate("file") as place:
+        os.close(beneath.fd)
+        beneath.fd = -1
+        other = os.open(root / "file", READ)
+        assert other == place.fd  # it got the number
+    assert os.read(other, 9) == b"top"
+    os.close(other)
+
+
 def test_missing_folders_are_made_and_announced(beneath):
     announced = []
     made = NewFolders(announced.append)
@@ -298,11 +308,11 @@ def test_so_many_links_are_followed_and_no_more(root, links, is_open):
     try:
         first = chain(root, links)
         if is_open:
-            with Walk(Beneath(fd, str(root)), first).place() as place:
+            with Beneath(fd, str(root)).locate(first) as place:
                 assert place.path == "file"
         else:
             with pytest.raises(WorkspaceError, match="too many links"):
-                Walk(Beneath(fd, str(root)), first).place()
+                Beneath(fd, str(root)).locate(first)
     finally:
         os.close(fd)
 
@@ -385,7 +395,7 @@ def test_another_error_of_a_file_is_raised_at_once(root, monkeypatch, number):
 def test_a_folder_that_became_a_file_is_the_error_of_the_system(root):
     fd = os.open(root, DIRECTORY)
     with pytest.raises(NotADirectoryError):
-        Walk(Beneath(fd, str(root)), "file/x").place()
+        Beneath(fd, str(root)).locate("file/x")
     os.close(fd)
 
 

@@ -1,6 +1,7 @@
 from nanocoder_files.change import Change as Change
 from nanocoder_files.change import FileKind as FileKind
 from nanocoder_files.change import FileState as FileState
+from nanocoder_files.content import MAX_BYTES as MAX_BYTES
 from nanocoder_files.folder import Entry as Entry
 from nanocoder_files.folder import Folder as Folder
 from nanocoder_files.path_arguments import named_paths as named_paths
@@ -27,7 +28,6 @@ from nanocoder_files.readable import Closed as Closed
 from nanocoder_files.readable import OwnFolders as OwnFolders
 from nanocoder_files.readable import PathFilter as PathFilter
 from nanocoder_files.readable import Readable as Readable
-from nanocoder_files.reading import MAX_BYTES as MAX_BYTES
 from nanocoder_files.resolution import ResolvedPath as ResolvedPath
 from nanocoder_files.resolution import resolver as resolver
 from nanocoder_files.restore import Restore as Restore

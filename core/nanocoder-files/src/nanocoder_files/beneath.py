@@ -38,30 +38,6 @@ class NewFolders(list[str]):
         self.announce = announce
 
 
-class Place:
-    """A name in an open directory; *path* is where that is below the root, links resolved."""
-
-    __slots__ = ("_owned", "fd", "name", "path")
-
-    def __init__(self, fd: int, name: str, path: str, *, owned: bool) -> None:
-        self.fd = fd
-        self.name = name
-        self.path = path
-        self._owned = owned
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._owned:
-            os.close(self.fd)
-            self._owned = False
-
-    def stat(self) -> os.stat_result:
-        """Return what is there, itself: a link is not followed."""
-        return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
-
-
 class Beneath:
     """Opens below *root_fd*; *root* is where that directory was found, its real path."""
 
@@ -77,7 +53,7 @@ class Beneath:
         """
         # Another process may swap links for files as fast as we look, so the tries have an end.
         for _ in range(MAX_RACES):
-            with Walk(self, path).place() as place:
+            with self.locate(path) as place:
                 try:
                     return os.open(place.name, flags | _ALWAYS, dir_fd=place.fd), place.path
                 except OSError as error:
@@ -89,12 +65,12 @@ class Beneath:
 
     def locate(
         self, path: str, *, follow: bool = True, new_folders: NewFolders | None = None
-    ) -> Place:
+    ) -> "Place":
         """Open the directory that holds *path*; with *follow*, what a final link points to.
 
         With *new_folders*, missing directories are created, and their paths appended to it.
         """
-        return Walk(self, path, follow=follow, folders=new_folders).place()
+        return Place(self, path, follow=follow, folders=new_folders).arrive()
 
     def relative(self, path: str, *, literal: bool = False) -> str:
         """Return *path* relative to the root and tidied; its escapes are read unless *literal*.
@@ -127,47 +103,58 @@ class Beneath:
             return False
 
 
-class Walk:
-    """One walk: *pending* are the components still to go, last first; *trail* those behind us."""
+class Place:
+    """A name in an open directory; *path* is where that is below the root, links resolved.
+
+    `arrive` walks there: *pending* are the components still to go, last first; *trail* those
+    behind us.
+    """
 
     def __init__(
         self, beneath: Beneath, path: str, *, follow: bool = True, folders: NewFolders | None = None
     ) -> None:
+        # Not ours to close, even when the workspace is closed meanwhile and has another number.
+        self.fd = self._root_fd = beneath.fd
+        self.name = "."
         self._beneath = beneath
         self._path = path
         self._follow = follow
         self._new_folders = folders
         self._pending = _components(path)
         self._trail: list[str] = []
-        self._fd = beneath.fd
         self._hops = 0
 
-    def place(self) -> Place:
-        """Go to the end and return it; raises what `Beneath.locate` raises."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._move(self._root_fd)
+
+    def stat(self) -> os.stat_result:
+        """Return what is there, itself: a link is not followed."""
+        return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+
+    def arrive(self) -> Self:
+        """Go to the end; raises what `Beneath.locate` raises."""
         try:
             while self._pending:
-                place = self._step(self._pending.pop())
-                if place:
-                    return place
-            return self._here(".", "/".join(self._trail) or ".")
+                self._step(self._pending.pop())
         except BaseException:
-            self._move(self._beneath.fd)
+            self._move(self._root_fd)
             raise
+        self.path = "/".join(self._trail) or "."
+        return self
 
-    def _step(self, name: str) -> Place | None:
+    def _step(self, name: str) -> None:
         if name == "..":
             self._up()
         elif self._pending:
             self._down(name)
-        else:
-            target = read_link(name, self._fd) if self._follow else None
-            if target is None:
-                return self._here(name, "/".join([*self._trail, name]))
+        elif self._follow and (target := read_link(name, self.fd)) is not None:
             self._take(target)
-        return None
-
-    def _here(self, name: str, path: str) -> Place:
-        return Place(self._fd, name, path, owned=self._fd != self._beneath.fd)
+        else:
+            self.name = name
+            self._trail.append(name)
 
     def _down(self, name: str) -> None:
         try:
@@ -175,8 +162,8 @@ class Walk:
         except OSError as error:
             if error.errno not in _PERHAPS_A_LINK:
                 raise
-            target = read_link(name, self._fd)
-            if target is None and not _leads_on(name, self._fd):
+            target = read_link(name, self.fd)
+            if target is None and not _leads_on(name, self.fd):
                 raise
             # Without a target it was a link a moment ago, and is something else now.
             self._take(target or name)
@@ -186,12 +173,12 @@ class Walk:
 
     def _directory(self, name: str) -> int:
         try:
-            return os.open(name, DIRECTORY, dir_fd=self._fd)
+            return os.open(name, DIRECTORY, dir_fd=self.fd)
         except FileNotFoundError:
             if self._new_folders is None:
                 raise
         self._make(name, self._new_folders)
-        return os.open(name, DIRECTORY, dir_fd=self._fd)
+        return os.open(name, DIRECTORY, dir_fd=self.fd)
 
     def _make(self, name: str, new_folders: NewFolders) -> None:
         if is_git_name(name):  # git would read its settings from there
@@ -202,7 +189,7 @@ class Walk:
             new_folders.announce(path)
         # Another process may have made it meanwhile: then it is not ours to remove.
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, dir_fd=self._fd)
+            os.mkdir(name, dir_fd=self.fd)
             new_folders.append(path)
 
     def _up(self) -> None:
@@ -229,9 +216,9 @@ class Walk:
         self._move(self._beneath.fd)
 
     def _move(self, fd: int) -> None:
-        if self._fd != self._beneath.fd:
-            os.close(self._fd)
-        self._fd = fd
+        if self.fd != self._root_fd:
+            os.close(self.fd)
+        self.fd = fd
 
 
 def outside(path: str, root: str) -> WorkspaceError:

@@ -2,6 +2,9 @@
 
 import os
 
+MAX_BYTES = 50_000_000
+"""The largest file that is read in one piece; a larger one is known by its size alone."""
+
 
 def digest(*pieces: bytes | memoryview) -> str:
     """Return the SHA-256 of *pieces*, one after the other, in hexadecimal."""
@@ -14,7 +17,12 @@ def digest(*pieces: bytes | memoryview) -> str:
 
 
 def read_up_to(fd: int, size: int, limit: int) -> bytes | None:
-    """Read all of *fd*, most often in one go; None when there is more than *limit*."""
+    """Read all of *fd*, most often in one go; None when there is more than *limit*.
+
+    *size* is what its status says; it may be read while it grows.
+    """
+    if size > limit:
+        return None
     data = os.read(fd, size + 1)
     if len(data) == size:
         return data

@@ -7,6 +7,7 @@ import enum
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
 from nanocoder_schema import value
 
@@ -62,7 +63,8 @@ _PACKAGES = Protection(
 PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of any question")
 STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
 
-# Names of files and directories that are protected wherever they are, with everything below them.
+# Names of files and directories that are protected wherever they are, with everything below them;
+# "a/b" is b directly in a.
 _PROTECTED: dict[Protection, str] = {
     _GIT: ".git git~1 .gitconfig .gitattributes .gitmodules",
     _HOOK: """
@@ -85,7 +87,10 @@ _PROTECTED: dict[Protection, str] = {
         .tmux.conf .screenrc
     """,
     _DIRENV: ".envrc .direnv",
-    _LOGIN: ".xinitrc .xprofile .xsession",
+    _LOGIN: """
+        .xinitrc .xprofile .xsession .config/autostart .config/environment.d .config/fish
+        .config/nvim .config/systemd
+    """,
     _BUILD: """
         .github .gitlab .gitlab-ci.yml .circleci .buildkite .travis.yml .drone.yml .cirrus.yml
         .appveyor.yml appveyor.yml .forgejo .gitea .semaphore .teamcity .woodpecker .woodpecker.yml
@@ -94,30 +99,20 @@ _PROTECTED: dict[Protection, str] = {
     _TOOL: """
         .gdbinit .lldbinit .pdbrc .ripgreprc .curlrc .wgetrc .npmrc .pnp.cjs .pylintrc .bazelrc
         .yarnrc .yarnrc.yml .pnpmfile.cjs .mise .mise.toml mise.toml mise.local.toml
+        .cargo/bin .cargo/config .cargo/config.toml .cargo/env .yarn/plugins .yarn/releases
+        .config/git .config/mise .config/pip .hg/hgrc
     """,
     _WRAPPER: "gradlew gradlew.bat mvnw mvnw.bat mvnw.cmd",
     _PACKAGES: "site-packages dist-packages",
-    PROGRAM: "pyvenv.cfg",
+    PROGRAM: """
+        pyvenv.cfg .local/bin node_modules/.bin .venv/bin .venv/lib .venv/lib64 .venv/scripts
+        venv/bin venv/lib venv/lib64 venv/scripts
+    """,
 }
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
-_PRE_COMMIT = ".pre-commit"
-_EDITOR_ENDS = (".code-workspace", ".sublime-project")
-_VENV = dict.fromkeys(("bin", "lib", "lib64", "pyvenv.cfg", "scripts"), PROGRAM)
-# The names that are protected in a directory of some name. That directory is protected, too: one
-# that is moved to its place brings them along.
-_PAIRS: dict[str, dict[str, Protection]] = {
-    ".cargo": dict.fromkeys(("bin", "config", "config.toml", "env"), _TOOL),
-    ".yarn": dict.fromkeys(("plugins", "releases"), _TOOL),
-    ".config": {
-        **dict.fromkeys(("git", "mise", "pip"), _TOOL),
-        **dict.fromkeys(("autostart", "environment.d", "fish", "nvim", "systemd"), _LOGIN),
-    },
-    ".hg": {"hgrc": _TOOL},
-    ".local": {"bin": PROGRAM},
-    "node_modules": {".bin": PROGRAM},
-    ".venv": _VENV,
-    "venv": _VENV,
-}
+# A directory for such names is protected, too: one that is moved to its place brings them along.
+_PARENTS = {name.partition("/")[0]: why for name, why in _NAMES.items() if "/" in name}
+_IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
 _GIT_NAMES = {".git", "git~1"}
 # Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
@@ -129,26 +124,21 @@ def protection_of(path: str) -> Protection | None:
     Only names are looked at, so that files which do not exist yet are protected, too.
     """
     names = [fold_name(name) for name in path.split("/")]
-    for index, name in enumerate(names):
-        protection = _NAMES.get(name) or _paired(names, index)
-        if protection is None and name.startswith(_PRE_COMMIT):
-            protection = _HOOK
-        if protection is None and name.endswith(_EDITOR_ENDS):
-            protection = _EDITOR
-        if protection is not None:
+    for name, below in pairwise([*names, ""]):
+        if protection := _NAMES.get(name) or _NAMES.get(f"{name}/{below}"):
             return protection
-    # A directory with a HEAD is a repository for git, which then reads its config.
-    return _REPOSITORY if names[-1] == "head" else None
-
-
-def _paired(names: list[str], index: int) -> Protection | None:
-    children, below = _PAIRS.get(names[index], {}), names[index + 1 : index + 2]
-    return children.get(below[0]) if below else next(iter(children.values()), None)
+        if name.startswith(".pre-commit"):
+            return _HOOK
+        if name.endswith((".code-workspace", ".sublime-project")):
+            return _EDITOR
+    if names[-1] == "head":  # a directory with one is a repository, whose config git reads
+        return _REPOSITORY
+    return _PARENTS.get(names[-1])
 
 
 def is_in_venv(name: str) -> bool:
     """Tell whether *name* in a virtual environment is a part of what is installed."""
-    return fold_name(name) in _VENV
+    return fold_name(name) in _IN_VENV
 
 
 def is_git_name(name: str) -> bool:

@@ -1,6 +1,8 @@
 """Which paths of a workspace may be read: what one policy says, and what all say together."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Literal
 
 MAX_FOLDERS_KNOWN = 10_000
 MAX_PATH_CHARS = 4_096
@@ -80,8 +82,8 @@ class Readable:
 
     def __init__(self, filters: Iterable[tuple[str, PathFilter]] = ()) -> None:
         self.filters = tuple(filters)
-        self.refused_folders: dict[str, str] = {"": ""}
-        self.asked_folders: dict[str, str] = {"": ""}
+        # A cache of each instance, which is gone with it.
+        self._reason_above = lru_cache(MAX_FOLDERS_KNOWN)(self._reason_above)  # type: ignore[method-assign]
 
     def now(self) -> "Readable":
         """Return what holds now: for a search, which asks about thousands of paths.
@@ -95,13 +97,11 @@ class Readable:
 
         *path* is relative to the workspace with its links resolved, as `Workspace.resolve` returns.
         """
-        now = self.now()
-        return now.reason(path, now.refused_folders, lambda each: each.refuses)
+        return self.now().reason(path, "refuses")
 
     def asks(self, path: str) -> str:
         """Say why a person has to agree before *path* is read, "" when no consent is needed."""
-        now = self.now()
-        return now.reason(path, now.asked_folders, lambda each: each.asks)
+        return self.now().reason(path, "asks")
 
     def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
         """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.
@@ -117,27 +117,21 @@ class Readable:
             or (asks and _answer(plugin, each.asks, prefix + name))
         }
 
-    def reason(
-        self, path: str, cache: dict[str, str], question: Callable[[PathFilter], Question]
-    ) -> str:
-        """Return the first answer for *path* and the folders above, which *cache* keeps."""
+    def reason(self, path: str, question: Literal["refuses", "asks"]) -> str:
+        """Return the first answer to *question* for *path* and the folders above it."""
         if not self.filters or path == "." or len(path) > MAX_PATH_CHARS:
             return ""
+        return self._reason_above(path.rpartition("/")[0], question) or self._reason(path, question)
 
-        def first_reason(path: str) -> str:
-            answers = (_answer(plugin, question(each), path) for plugin, each in self.filters)
-            return next(filter(None, answers), "")
+    def _reason_above(self, folder: str, question: str) -> str:
+        """Return the first answer for *folder* and those above it, but the root."""
+        names = folder.split("/") if folder else []
+        folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
+        return next(filter(None, (self._reason(above, question) for above in folders)), "")
 
-        folder = path.rpartition("/")[0]
-        reason = cache.get(folder)
-        if reason is None:
-            if len(cache) >= MAX_FOLDERS_KNOWN:
-                cache.clear()
-                cache[""] = ""
-            names = folder.split("/")
-            folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
-            reason = cache[folder] = next(filter(None, map(first_reason, folders)), "")
-        return reason or first_reason(path)
+    def _reason(self, path: str, question: str) -> str:
+        answers = (_answer(plugin, getattr(each, question), path) for plugin, each in self.filters)
+        return next(filter(None, answers), "")
 
 
 def _answer(plugin: str, question: Question, path: str) -> str:

@@ -6,21 +6,16 @@ import os
 import stat as mode_of
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from nanocoder_files.content import digest, read_up_to
+from nanocoder_files.content import MAX_BYTES, digest, read_up_to
 from nanocoder_files.folder import Entry, Folder
 from nanocoder_files.paths import WorkspaceError, escape_path, problem, unescape_path
 from nanocoder_files.private_files import open_private
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
 from nanocoder_files.root import Root
-from nanocoder_files.snapshot import KnownFiles
-
-if TYPE_CHECKING:
-    from nanocoder_files.snapshot import Snapshot
-
-MAX_BYTES = 50_000_000
+from nanocoder_files.snapshot import KnownFiles, Snapshot
 
 
 class Content(NamedTuple):
@@ -42,7 +37,7 @@ class Reading:
         self._root = root
         self._readable = readable
         self._known = KnownFiles()
-        self._snapshot: Snapshot | None = None
+        self._snapshot = Snapshot()
         self._outputs = {f"{outputs}/", f"{os.path.realpath(outputs)}/"} if outputs else set()
 
     # Paths
@@ -80,8 +75,7 @@ class Reading:
         resolved = self._root.resolved(raw)
         with contextlib.suppress(OSError):  # a directory that is not there cannot be another one
             status = self._root.look(raw)
-            if self._snapshot:
-                self._snapshot.check(str(self.root), raw, resolved, status)
+            self._snapshot.check(str(self.root), raw, resolved, status)
         return self.root / resolved
 
     def protection(self, path: str) -> Protection | None:
@@ -118,10 +112,10 @@ class Reading:
         fd, canonical, status = self._open(path)
         try:
             with self._root.errors(path):
-                data = read_up_to(fd, min(status.st_size, limit), limit)
+                data = read_up_to(fd, status.st_size, limit)
         finally:
             os.close(fd)
-        if data is None or status.st_size > limit:
+        if data is None:
             raise WorkspaceError(
                 f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"
                 " can be read at once, so read a part of it or search in it",

@@ -9,7 +9,7 @@ from functools import lru_cache
 from nanocoder_schema import value
 
 from nanocoder_files import protected
-from nanocoder_files.beneath import LISTING, Beneath, Walk
+from nanocoder_files.beneath import LISTING, Beneath, Place
 from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError, climbs, tidy_path
 from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, Protection, protection_of
@@ -47,7 +47,7 @@ class ResolvedPath:
         return self.names[-1]
 
 
-class Trace(Walk):
+class Trace(Place):
     """A walk that notes each name of its path, and goes on where nothing exists."""
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
@@ -62,7 +62,7 @@ class Trace(Walk):
             self._note()
             while self._pending:
                 self._advance(self._pending.pop())
-            self.exists = not self._missing
+            self.exists = not self._missing and self._is_there()
         except WorkspaceError as error:
             if error.error_class == OUTSIDE:
                 return False
@@ -71,7 +71,7 @@ class Trace(Walk):
             self._missing += [part for part in self._pending[::-1] if part != ".."]
             self._pending.clear()
         finally:
-            self._move(self._beneath.fd)
+            self._move(self._root_fd)
         self.names = self.names or [self._name()]
         return True
 
@@ -83,14 +83,17 @@ class Trace(Walk):
             self._missing.append(name)
         else:
             try:
-                place = self._step(name)
-                if place is not None:
-                    place.stat()
-                    self._trail.append(name)
+                self._step(name)
             except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
                 self._missing.append(name)
         if name == "..":
             self._note()
+
+    def _is_there(self) -> bool:
+        try:
+            return bool(self.stat())
+        except (OSError, ValueError):
+            return False
 
     def _take(self, target: str) -> None:
         super()._take(target)

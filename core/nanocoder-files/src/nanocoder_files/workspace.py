@@ -19,7 +19,7 @@ from nanocoder_files.content import digest
 from nanocoder_files.paths import FULL, WorkspaceError, escape_path
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
-from nanocoder_files.reading import MAX_BYTES, Reading
+from nanocoder_files.reading import Reading
 from nanocoder_files.root import Root
 from nanocoder_files.writing import Old, Pieces, Written, read_old, state_of
 
@@ -147,20 +147,23 @@ class Workspace(Reading):
         with self._place(raw, make_folders=True) as place:
             self._refuse_names(place)
             # Read below the lock: nothing of ours comes between this and the renaming.
-            old = read_old(place, MAX_BYTES)
-            self._check(raw, place, old.status if old else None, old)
+            old = read_old(place)
+            self._check(raw, place, old)
             if expect is not None:
                 _check_expected(place, old, expect)
             size, new = sum(map(len, pieces)), digest(*pieces)
             backup = self._backup(place, old)
             after = FileState(FileKind.FILE, new, size)
             self._log(Change(place.path, self._before(old), after), old, backup)
-            with (self._rollback or self._write_note).file(place) as name:
-                writing.replace(place, name, pieces, old, mode)
+            note = self._rollback or self._write_note
+            with note.file(place) as name, writing.replacing(place, name):
+                writing.write_new(place, name, pieces, old.metadata if old else None, mode)
+                # At the last moment before the renaming: writing and flushing took time.
+                writing.check_unchanged(place, old)
             # After a change of one part, the rest of a file that was never read is still unknown.
             if not old or expect is None or place.path in self._known:
                 self._known[place.path] = new
-            self._expect_nothing_of(raw, place.path)
+            self._snapshot.forget(raw, place.path)
         before = old.data if old else None
         return Written(escape_path(place.path), old is None, size, new, backup, before)
 
@@ -185,8 +188,8 @@ class Workspace(Reading):
         with self._place(raw, follow=False) as place:
             self._refuse(place)
             status = place.stat()
-            old = read_old(place, MAX_BYTES) if mode_of.S_ISREG(status.st_mode) else None
-            self._check(raw, place, status, old)
+            old = read_old(place) if mode_of.S_ISREG(status.st_mode) else None
+            self._check(raw, place, old)
             backup = self._backup(place, old)
             if old:
                 # The backup took time; what is deleted has to be what was backed up.
@@ -196,7 +199,7 @@ class Workspace(Reading):
             os.unlink(place.name, dir_fd=place.fd)
             writing.flush_names(".", place.fd)
             self._known.pop(place.path, None)
-            self._expect_nothing_of(raw, place.path)
+            self._snapshot.forget(raw, place.path)
         return backup
 
     def move(self, source: str, target: str, *, replace: bool = False) -> Written:
@@ -216,11 +219,10 @@ class Workspace(Reading):
             with self._root.errors(from_raw):
                 status = here.stat()
                 is_known_file = here.path in self._known and mode_of.S_ISREG(status.st_mode)
-                content = read_old(here, MAX_BYTES) if is_known_file else None
-                self._check(from_raw, here, status, content)
-            old = read_old(there, MAX_BYTES) if replace else None
+                self._check(from_raw, here, read_old(here) if is_known_file else None)
+            old = read_old(there) if replace else None
             if replace:
-                self._check(to_raw, there, old.status if old else None, old)
+                self._check(to_raw, there, old)
             backup = self._backup(there, old)
             change = Change(here.path, self._before(old), self._state(here), there.path)
             self._log(change, old, backup)
@@ -228,7 +230,7 @@ class Workspace(Reading):
             for place in (there, here):
                 writing.flush_names(".", place.fd)
             self._known.move(here.path, there.path)
-            self._expect_nothing_of(from_raw, to_raw, here.path, there.path)
+            self._snapshot.forget(from_raw, to_raw, here.path, there.path)
         new, before = self._known.get(there.path, ""), old.data if old else None
         return Written(escape_path(there.path), old is None, status.st_size, new, backup, before)
 
@@ -280,21 +282,18 @@ class Workspace(Reading):
                         os.rmdir(place.name, dir_fd=place.fd)
                 raise
 
-    def _check(
-        self, raw: str, place: Place, status: os.stat_result | None, old: Old | None
-    ) -> None:
+    def _check(self, raw: str, place: Place, old: Old | None) -> None:
         """Refuse what is no longer as a person saw it, or as this session read it."""
         if self._snapshot:
 
             def digest_now() -> str:
                 return old.digest if old else state_of(place, MOVED_BYTES).digest
 
+            status = None
+            with contextlib.suppress(FileNotFoundError):
+                status = place.stat()
             self._snapshot.check(str(self.root), raw, place.path, status, digest_now)
         self._known.check(place.path, old)
-
-    def _expect_nothing_of(self, *paths: str) -> None:
-        if self._snapshot:
-            self._snapshot.forget(*paths)
 
     def _log(self, change: Change, old: Old | None = None, backup: Path | None = None) -> None:
         """Record what is about to change: in the journal, and in the log of a call."""
@@ -316,7 +315,7 @@ class Workspace(Reading):
         if self._rollback is not None:
             return state_of(place)
         with contextlib.suppress(OSError):
-            return state_of(place, MOVED_BYTES if self._listener is not None else -1)
+            return state_of(place, MOVED_BYTES)
         return state_of(place, -1)  # what may not be read can be moved all the same
 
     def _backup(self, place: Place, old: Old | None) -> Path | None:

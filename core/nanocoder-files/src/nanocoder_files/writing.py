@@ -16,14 +16,12 @@ from nanocoder_schema import value
 from nanocoder_files import private_files
 from nanocoder_files.beneath import LISTING, READ, Place, check_regular
 from nanocoder_files.change import FileKind, FileState
-from nanocoder_files.content import digest, read_up_to
+from nanocoder_files.content import MAX_BYTES, digest, read_up_to
 from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.private_files import closing_file
 
 # A name has at most 255 bytes: this leaves room for what `temporary_name` adds.
 MAX_NAME_BYTES: Final = 200
-DIGEST_BYTES: Final = 50_000_000
-"""Up to this size a file is known by its content, a larger one by its size alone."""
 _STRAY = re.compile(r"\.[^/]*\.nc-\d+-[0-9a-f]{8}")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -69,7 +67,7 @@ class Old:
         return FileState.of_status(self.status, attributes=self.attributes, **content)
 
 
-def read_old(place: Place, limit: int) -> Old | None:
+def read_old(place: Place) -> Old | None:
     """Read the file that will be replaced; None where there is none.
 
     Raises: WorkspaceError, OSError.
@@ -81,10 +79,10 @@ def read_old(place: Place, limit: int) -> Old | None:
     with closing_file(fd):
         status = os.fstat(fd)
         check_regular(place.path, status)
-        data = read_up_to(fd, status.st_size, limit) if status.st_size <= limit else None
+        data = read_up_to(fd, status.st_size, MAX_BYTES)
         if data is None:
             raise WorkspaceError(
-                f"{escape_path(place.path)!r} is larger than {limit:,} bytes",
+                f"{escape_path(place.path)!r} is larger than {MAX_BYTES:,} bytes",
                 error_class="too_large",
             )
         attributes: list[tuple[str, bytes]] = []
@@ -95,7 +93,7 @@ def read_old(place: Place, limit: int) -> Old | None:
         return Old(data, status, tuple(attributes))
 
 
-def state_of(place: Place, digest_bytes: int = DIGEST_BYTES) -> FileState:
+def state_of(place: Place, digest_bytes: int = MAX_BYTES) -> FileState:
     """Return what is at *place*, itself: a link is not followed. Raises OSError.
 
     A file of more than *digest_bytes* has no digest.
@@ -154,25 +152,12 @@ def _make_directory(place: Place, state: FileState) -> None:
         state.apply(fd)
 
 
-def replace(
-    place: Place, temporary: str, pieces: Pieces, old: Old | None, mode: int | None = None
-) -> None:
-    """Put *pieces* at *place*: a new file beside it, flushed to the disk, then renamed over it.
-
-    The new file is called *temporary* until then. The file gets *mode*, or that of *old*, or what
-    umask leaves. Hard links to the old one keep the old content. Raises: WorkspaceError
-    (stale_read) when the file changed since *old* was read, OSError; either way nothing has changed
-    and no new file is left.
-    """
-    with replacing(place, temporary):
-        write_new(place, temporary, pieces, old.metadata if old else None, mode)
-        # At the last moment before the renaming: writing and flushing took time.
-        check_unchanged(place, old)
-
-
 @contextlib.contextmanager
 def replacing(place: Place, temporary: str) -> Iterator[None]:
-    """Rename what is made as *temporary* to *place*; remove it when that fails."""
+    """Rename what is made as *temporary* to *place*, and flush that; remove it when that fails.
+
+    Hard links to a file that was there keep the old content.
+    """
     try:
         yield
         os.rename(temporary, place.name, src_dir_fd=place.fd, dst_dir_fd=place.fd)
@@ -225,7 +210,7 @@ def temporary_name(name: str) -> str:
 def write_new(
     place: Place, name: str, pieces: Pieces, metadata: FileState | None, mode: int | None = None
 ) -> None:
-    """Make a file called *name* beside *place*, flushed to the disk; see `replace`.
+    """Make a file called *name* beside *place*, flushed to the disk; raises OSError.
 
     It gets *metadata*, but *mode* where that is given; without both, what the umask leaves.
     """
