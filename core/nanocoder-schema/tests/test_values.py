@@ -110,6 +110,14 @@ def test_a_few_instances_need_no_build_and_are_as_those_of_attrs():
     assert [list(vars(item)) for item in after] == [list(vars(item)) for item in before]
 
 
+def test_a_copy_has_no_field_that_the_value_lacks_and_keeps_nothing_else():
+    point = Plain(1)
+    vars(point)["_counted"] = 5  # what somebody remembers beside the fields
+    assert vars(evolve(point, x=2)) == {"x": 2, "words": [], "y": 2}
+    with pytest.raises(TypeError, match="w"):
+        evolve(point, w=1)
+
+
 def test_many_instances_build_the_class():
     @value
     class Fresh:

@@ -35,12 +35,17 @@ else:
         return _built_later(cls)
 
     def evolve(instance: Any, **changes: Any) -> Any:
-        """Return a copy of *instance* with *changes*, as attrs.evolve does, but without a build."""
-        fields = _plain_fields(type(instance))
-        if not fields:
+        """Return a copy of *instance* with *changes*, as attrs.evolve does, in half the time."""
+        cls = type(instance)
+        fields = _plain_fields(cls)
+        if not fields or hasattr(cls, "__attrs_post_init__"):
             return attrs.evolve(instance, **changes)
-        state = {name: vars(instance)[name] for name in fields}
-        return type(instance)(**{**state, **changes})
+        state = {name: vars(instance)[name] for name in fields} | changes
+        if len(state) != len(fields):
+            return cls(**state)  # refuses what is no field
+        copy = object.__new__(cls)
+        vars(copy).update(state)
+        return copy
 
 
 # One method for all classes: attrs would compile one for each.
