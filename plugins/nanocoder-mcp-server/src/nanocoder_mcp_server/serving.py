@@ -1,12 +1,10 @@
 """One session behind a server: clients list its tools and call them, and its policies judge."""
 
-import hmac
 import os
 import secrets
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -96,6 +94,7 @@ def _at_address(server: Any, port: int) -> None:
 
     import uvicorn
 
+    from nanocoder_mcp_server.connections import BACKLOG, SHUTDOWN_S, Gate
     from nanocoder_mcp_server.events import app_of
 
     token = os.environ.get(VARIABLE) or secrets.token_urlsafe(32)
@@ -103,7 +102,7 @@ def _at_address(server: Any, port: int) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", port))
-            listening.listen()
+            listening.listen(BACKLOG)
         except OSError as error:
             raise UsageError(f"port {port} cannot be used: {error.strerror}") from None
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
@@ -111,12 +110,15 @@ def _at_address(server: Any, port: int) -> None:
         where = f"serving at {address}, with the header Authorization: Bearer {words}"
         # The token is for this person, so it passes by what takes secrets out of messages.
         print(f"nanocoder: {where}", file=sys.__stderr__ or sys.stderr, flush=True)
-        app = partial(_with_token, app_of(server), token)
+        gate = Gate(app_of(server), token)
         # A stranger's request must not write to the terminal, by the SDK or by uvicorn.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         logging.getLogger("mcp").propagate = False
         config = uvicorn.Config(
-            app,
+            gate,
+            http=gate.protocol,  # type: ignore[arg-type]  # it is called as the class would be
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=SHUTDOWN_S,
             interface="asgi3",
             log_level="critical",
             lifespan="on",
@@ -124,16 +126,3 @@ def _at_address(server: Any, port: int) -> None:
         )
         uvicorn.Server(config).run(sockets=[listening])
     sys.stderr.flush()
-
-
-async def _with_token(app: Any, token: str, scope: Any, receive: Any, send: Any) -> None:
-    """Answer 401 to everybody without the token."""
-    if scope["type"] == "http":
-        headers = dict(scope["headers"])
-        sent = headers.get(b"authorization", b"")
-        if not hmac.compare_digest(sent, f"Bearer {token}".encode()):
-            head = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-            await send({"type": "http.response.start", "status": 401, "headers": head})
-            await send({"type": "http.response.body", "body": b"a token is needed\n"})
-            return
-    await app(scope, receive, send)
