@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Final
 
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.computed_words import LEADING
-from nanocoder_policy_rules.removal import Removal
+from nanocoder_policy_rules.removal import Removal, may_remove
+from nanocoder_policy_rules.segment import Segment, program
 from nanocoder_policy_rules.shell import compile_once
 
 _LITTER = r"\\\n|[\\'\"]"
@@ -20,6 +21,7 @@ _FUNCTION = r"(?<![\w:.])([\w:.]{1,64})\(\)\{"
 _DISK = r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)\w*+/?\S*+"
 _ONTO_DISK = rf">[>|&]?\s*+{_DISK}"
 _MAX_FUNCTIONS: Final = 200
+_SIGNS: Final = frozenset(">{")
 
 _DISK_TOOLS: Final = frozenset(
     (
@@ -32,6 +34,14 @@ _POWER_WORDS: Final = frozenset((*_POWER, "kexec", "0", "6"))
 _POWER_TIMES = r"now|-[hrPHfp]+|\+\d+|\d{1,2}:\d\d"
 _EXPECTS_PROGRAM: Final = LEADING | {"-c", "-e", "-exec", "--exec", "-S", "busybox"}
 _SCRIPTS: Final = frozenset(("npm", "yarn", "pnpm", "bun", "deno", "composer"))
+
+
+def may_damage(parsed: Text) -> bool:
+    """Tell whether a command has a word or a sign without which it destroys nothing."""
+    if not _SIGNS.isdisjoint(parsed.text) or not _DAMAGING.isdisjoint(parsed.words):
+        return True
+    bare = compile_once(_LITTER).sub("", parsed.text)
+    return parsed.once(may_remove) or any(name in bare for name in _FORMATTING)
 
 
 def describe_damage(parsed: Text, removal: Removal) -> str:

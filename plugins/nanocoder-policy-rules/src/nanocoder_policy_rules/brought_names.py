@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from nanocoder import ProtectionKind
 
 from nanocoder_policy_rules import candidates, written_files
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.reach import HERE, Reach
+from nanocoder_policy_rules.segment import Segment, program
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.named_places import NamedPlaces

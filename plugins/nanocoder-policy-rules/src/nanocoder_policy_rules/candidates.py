@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.operands import paths_in
+from nanocoder_policy_rules.operands import HAS_PARTS, paths_in
 from nanocoder_policy_rules.shell import compile_once, remember
 from nanocoder_policy_rules.spellings import (
     replace_variables,
@@ -24,6 +24,10 @@ _PARTS = (
     r"|(?P<word>(?:\\[\s\S]|'[^']*+'|\"(?:[^\"\\`$]|\\[\s\S]|`[^`]*+`|\$\([^()]*+\)|\$)*+\""
     r"|\$\{[^{}\s]*+\}|[^\s;&|<>(){}\\'\"]|[\\'\"])+)"
 )
+_GAPS = r"[\s<>;&|(){}]+"
+_MARKS = r"[\\'\"$`\1]"
+"""A text with none of these is its words, with gaps between them."""
+_COMPOUND = rf"{HAS_PARTS}|~|/proc/"
 _QUOTED = r"'([^']*+)'|\"((?:[^\"\\]|\\[\s\S])*+)\"|\\([\s\S])"
 _COMPUTED = (
     r"\$\([^()]*+\)|`[^`]*+`|\$\{[^{}]*+\}|\$(?:[A-Za-z_]\w*+|[0-9@*#?!$-])|\$(?=\Z|[\s('\"])|`"
@@ -76,7 +80,7 @@ def words_of(text: str, first: Iterable[str]) -> list[str]:
     """
     words = dict.fromkeys(first)
     words.update(dict.fromkeys(_plain_tokens(text)))
-    for word in list(words):
+    for word in filter(compile_once(_COMPOUND).search, list(words)):
         words.update(dict.fromkeys(paths_in(word)))
         if "~" in word or "/proc/" in word:
             words.update(dict.fromkeys(_spelled_out(word)))
@@ -89,9 +93,13 @@ def words_of(text: str, first: Iterable[str]) -> list[str]:
 @remember
 def _plain_tokens(text: str) -> tuple[str, ...]:
     """Return the words of *text*, quotes removed, that are known before it runs."""
-    readings = spellings(text) if compile_once(_SPACED).search(text) else ()
-    each = (token for reading in readings for token in tokens(reading))
-    return tuple(dict.fromkeys(token.word for token in each if not token.computed))
+    words: dict[str, None] = {}
+    for reading in spellings(text) if compile_once(_SPACED).search(text) else ():
+        if compile_once(_MARKS).search(reading):
+            words.update((token.word, None) for token in tokens(reading) if not token.computed)
+        else:
+            words.update(dict.fromkeys(compile_once(_GAPS).split(reading)))
+    return tuple(words)
 
 
 def names_something(word: str) -> bool:
@@ -155,10 +163,12 @@ def commands_in(text: str) -> tuple[tuple[list[str], bool], ...]:
 def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
     for reading in spellings(text) if "$'" in text else spellings_without_escapes(text):
         keeps_single = not any(shell in reading for shell in _SHELLS)
+        is_marked = compile_once(_MARKS).search(reading) is not None
         words, is_piped, depth = list[str](), False, 0
         for match in compile_once(_PARTS).finditer(reading):
             if match.lastgroup == "word":
-                words.append(_word_of(match[0], keeps_single=keeps_single))
+                word = match[0]
+                words.append(_word_of(word, keeps_single=keeps_single) if is_marked else word)
             elif match.lastgroup == "end":
                 if words:
                     yield words, is_piped

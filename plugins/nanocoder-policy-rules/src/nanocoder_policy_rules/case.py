@@ -17,7 +17,7 @@ from nanocoder_policy_rules.named_places import NamedPlaces
 from nanocoder_policy_rules.reach import Reach
 from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
-from nanocoder_policy_rules.rules import SHELL, fold_path
+from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Case:
     @cached_property
     def path_names(self) -> frozenset[str]:
         """Return all names of the paths among the arguments, folded as rules compare them."""
-        return frozenset(fold_path(name) for path in self.paths for name in path.names)
+        return frozenset(paths.fold_path(name) for path in self.paths for name in path.names)
 
     @cached_property
     def directory(self) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from nanocoder_policy_rules import candidates, expansion, rules, written_files
+from nanocoder_policy_rules import candidates, expansion, paths, written_files
 from nanocoder_policy_rules.reach import HERE, Reach
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def changed_places(
 ) -> "tuple[list[ResolvedPath], set[str]]":
     """Return what a command changes in *directories*, and all names of it as rules compare them."""
     places = list(_changed(text, reach, (HERE, *directories)))
-    return places, {rules.fold_path(name) for place in places for name in place.names}
+    return places, {paths.fold_path(name) for place in places for name in place.names}
 
 
 def _changed(text: "Text", reach: Reach, folders: Sequence[str]) -> "Iterable[ResolvedPath]":

@@ -78,8 +78,8 @@ def unknown_names(text: str) -> str:
     """Say which part of *text* names files that no word shows, or ""."""
     if leaves_braces(text):
         return "its braces stand for too many names to check each"
-    for words, _ in _commands(text):
-        for name, rest in _started(words):
+    for programs, _ in _programs(text):
+        for name, rest in programs:
             if name == _TOO_LONG:
                 return f"{name} could start any program"
             if any(map(compile_once(_FILE_URL).fullmatch, rest)):
@@ -95,14 +95,19 @@ def unknown_names(text: str) -> str:
 @remember
 def code_runner(text: str) -> str:
     """Return the program of *text* that gets code no rule can look into, or ""."""
-    for words, is_piped in _commands(text):
-        started = list(_started(words))
-        if is_piped and started and not _takes_data(*started[0]):
-            return started[0][0]
-        for name, rest in started:
+    for programs, is_piped in _programs(text):
+        if is_piped and programs and not _takes_data(*programs[0]):
+            return programs[0][0]
+        for name, rest in programs:
             if _runs_code(name, rest):
                 return name
     return ""
+
+
+@remember
+def _programs(text: str) -> list[tuple[list[tuple[str, Sequence[str]]], bool]]:
+    """Return the programs that each command may start, and whether it reads from a pipe."""
+    return [(list(_started(words)), is_piped) for words, is_piped in _commands(text)]
 
 
 @remember

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from nanocoder_policy_rules import code_runners
 from nanocoder_policy_rules.cached_properties import cached_property
@@ -28,6 +28,7 @@ from nanocoder_policy_rules.copied_programs import COMPUTED, copied_programs
 from nanocoder_policy_rules.git_words import plain_words
 from nanocoder_policy_rules.reach import Anywhere
 from nanocoder_policy_rules.reading_commands import is_safe
+from nanocoder_policy_rules.segment import INNER_GAPS, SHORT_FLAGS, Segment, program
 from nanocoder_policy_rules.shell import Simple, commands, compile_once, remember
 from nanocoder_policy_rules.spellings import replace_aliases, replace_variables, spellings
 
@@ -36,9 +37,7 @@ _QUOTES = r"\$?'([^']*+)'|\$?\"((?:[^\"\\]|\\.)*+)\"|\\([\s\S])"
 _ENDS = r"(?:[;\n]|(?<![<>])\||(?<![<>])&(?!>))+"
 _LITTER = r"\\\n|[\\'\"]"
 _GAPS = r"[\s(){}<>`,=;&|]+"
-_INNER_GAPS = r"[!$:@\[\]*?#~%^+]+"
 _ALL_GAPS = r"[\s(){}<>`,=!;&|$:@\[\]*?#~%^+]+"
-_SHORT_FLAGS = r"-[A-Za-z]+"
 _FEEDS: Final = frozenset(("xargs", "parallel"))  # the program that they run may come before them
 _REDEFINES: Final = frozenset(
     (
@@ -54,6 +53,8 @@ _PLAIN: Final = frozenset(
     )
 )
 
+_NO_PROGRAMS: Final = frozenset("-!$@")
+
 R = TypeVar("R")
 _COPIES: Final = frozenset(("cp", "ln", "mv"))
 _RECURSIVE: Final = frozenset(("rm", "cp"))  # to them -R is -r
@@ -68,46 +69,6 @@ class Match(IntEnum):
     YES = 2
 
 
-class Segment:
-    """Words of one command, which may start at any of them, or at the first if some are *sure*."""
-
-    def __init__(self, words: Sequence[str], *, sure: int = 0, join: str = "") -> None:
-        self.words = words
-        self.sure = sure
-        """This many words at the beginning are certainly the program and its subcommand."""
-        self.join = join
-
-    @cached_property
-    def names(self) -> Sequence[str]:
-        """Return the words, and possible words inside them."""
-        if self.sure:
-            return self.words
-        names: list[str] = []
-        gaps = compile_once(_INNER_GAPS)
-        for word in self.words:
-            names.append(word)
-            if gaps.search(word):
-                names += [part for part in gaps.split(word) if part]
-            if (last := program(word)) != word:
-                names.append(last)
-            if last.startswith("git-"):
-                names += ["git", last.removeprefix("git-")]
-        return names
-
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        """Return all names, and the last parts of those that are paths."""
-        return frozenset(self.names).union(name.rpartition("/")[2] for name in self.names)
-
-    @cached_property
-    def letters(self) -> frozenset[str]:
-        """Return the letters of all short options, and the first ones of long options."""
-        flags = [name for name in self.vocabulary if name[:1] == "-"]
-        is_short = compile_once(_SHORT_FLAGS).fullmatch
-        letters = {letter for flag in flags if is_short(flag) for letter in flag[1:]}
-        return frozenset(letters.union(flag[2] for flag in flags if flag[:2] == "--" != flag))
-
-
 class Text:
     """A command's text and everything that it could be hiding, each worked out once."""
 
@@ -116,7 +77,7 @@ class Text:
         self.recognised = simples or ()
         # After an alias or a copy, the first word of a command no longer tells which program runs.
         self._simples = simples if replace_aliases(text) == text else None
-        self._answers: dict[object, object] = {}
+        self._answers: dict[Callable[[Text], Any], Any] = {}
 
     def once(self, question: "Callable[[Text], R]") -> R:
         """Return the answer to a question about nothing but this text, which is asked once.
@@ -125,7 +86,8 @@ class Text:
         """
         if question not in self._answers:
             self._answers[question] = question(self)
-        return cast("R", self._answers[question])
+        answer: R = self._answers[question]
+        return answer
 
     @cached_property
     def scripts(self) -> list[list[Segment]]:
@@ -140,14 +102,24 @@ class Text:
         return [segment for script in self.scripts for segment in script]
 
     @cached_property
-    def words(self) -> dict[str, None]:
+    def spelled(self) -> dict[str, None]:
         """Return every word that the text could be hiding, of commands and plain data, in order."""
         words: dict[str, None] = {}
         for spelling in spellings(self.text):
             bare = compile_once(_LITTER).sub("", spelling)
-            for gaps in (_GAPS, _ALL_GAPS):
-                words.update(dict.fromkeys(compile_once(gaps).split(bare)))
-        words.update(dict.fromkeys([program(word) for word in words]))
+            words.update(dict.fromkeys(compile_once(_GAPS).split(bare)))
+            if compile_once(INNER_GAPS).search(bare):
+                words.update(dict.fromkeys(compile_once(_ALL_GAPS).split(bare)))
+        words.pop("", None)
+        odd = [program(word) for word in words if word[0] in _NO_PROGRAMS and "/" not in word]
+        words.update(dict.fromkeys(filter(None, odd)))
+        return words
+
+    @cached_property
+    def words(self) -> dict[str, None]:
+        """Return the same, and the last names of words that are paths: each may be a program."""
+        words = dict(self.spelled)
+        words.update(dict.fromkeys([program(word) for word in words if "/" in word]))
         if "git-" in self.text:
             words.update(dict.fromkeys(("git", *(word.removeprefix("git-") for word in words))))
         words.pop("", None)
@@ -227,13 +199,6 @@ def recognised_text(command: str) -> Text:
 def unknown_text(started: str) -> Text:
     """Return what other tools run, split up: not even a recognised text is certain there."""
     return Text(started, None)
-
-
-def program(word: str) -> str:
-    """Return the name of the program that *word* would start: without its folder, or an option."""
-    if word[:1] == "-" and word[:2] != "--":
-        return word[2:].rpartition("/")[2]  # env -S'touch x'
-    return word.rpartition("/")[2].lstrip("!$@")
 
 
 def _recognised_segments(simples: Sequence[Simple]) -> Iterator[Segment]:
@@ -334,7 +299,7 @@ def _occurs(rule_words: Sequence[str], segment: Segment) -> bool:
 def _has_option(want: str, segment: Segment, *, same_case: str = "") -> bool:
     """Tell whether an option is in a segment; capitals in *same_case* count as small letters."""
     letters = segment.letters.union(map(str.lower, segment.letters.intersection(same_case)))
-    if compile_once(_SHORT_FLAGS).fullmatch(want):
+    if compile_once(SHORT_FLAGS).fullmatch(want):
         small = {letter.lower() if letter in same_case else letter for letter in want[1:]}
         return small <= letters
     if want[2:3] in letters:

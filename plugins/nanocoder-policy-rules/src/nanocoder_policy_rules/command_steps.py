@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import rules, shell, unproven
-from nanocoder_policy_rules.blocklist import describe_damage
+from nanocoder_policy_rules import rules, runners, shell, unproven
+from nanocoder_policy_rules.blocklist import describe_damage, may_damage
 from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE, Anywhere
@@ -17,7 +17,9 @@ from nanocoder_policy_rules.reading_commands import (
     may_search_through,
     with_input,
 )
+from nanocoder_policy_rules.removal import may_remove
 from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.shell import compile_once
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.case import Case
@@ -29,6 +31,8 @@ _PROBLEMS: Final = {
     "~": "stands for a home directory",
 }
 """Characters that are not recognised, with a problem that says more than that."""
+_PLAIN_WORD = r"[A-Za-z0-9_@%+=:,./-]+"
+"""A word that needs no quotes."""
 _TAKES_NAMES: Final = frozenset(("xargs", "parallel"))
 # Deeds that others see at once, or that no undo reverts, by the words that a rule would allow.
 _LASTING: Final = {
@@ -45,7 +49,7 @@ def deny_damage(case: "Case") -> Verdict | None:
     """Deny a command that destroys a machine, a home or the workspace, in every mode."""
     if not case.settings.blocklist or not case.started:
         return None
-    deed = describe_damage(case.text, case.removal)
+    deed = describe_damage(case.text, case.removal) if case.text.once(may_damage) else ""
     if not deed:
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
@@ -59,7 +63,7 @@ def ask_about_lasting(case: "Case") -> Verdict | None:
     if deed := case.text.once(_lasting_deed):
         rule_words = next(words for words, each in _LASTING.items() if each == deed)
         advice = f'allow = ["bash({" ".join(rule_words)} *)"] in {_TABLE} allows it'
-    elif deed := case.removal.empties(case.text):
+    elif case.text.once(may_remove) and (deed := case.removal.empties(case.text)):
         deed, advice = f"{deed} of the workspace", f"a rule in {_TABLE}.allow allows it"
     else:
         return None
@@ -93,12 +97,27 @@ def allow_by_rules(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
         if is_safe(with_input(simple), case.reach, directory) and not case.own_program:
             continue
         rule = next((rule for rule in fitting if rules.allows_command(rule, simple)), None)
-        if rule is None or not _stays_inside(simple, rule, case, directory):
-            return None
-        if _program_of_git(simple, case, directory) or _data_of_git(simple, case, directory):
+        if rule is None or not _does_what_is_named(simple, rule.words, case, directory):
             return None
         used.append(rule)
     return verdict_of_rule(used[0]) if used else None
+
+
+def allow_as_named(case: "Case", unknown: Sequence[shell.Simple]) -> bool:
+    """Tell whether rules with the words of the *unknown* commands would allow the whole chain."""
+    return _fed_names_are_inside(case.simples or (), case, HERE) and all(
+        runners.fits(each.words, each.words) and _does_what_is_named(each, each.words, case, HERE)
+        for each in unknown
+    )
+
+
+def _does_what_is_named(
+    simple: shell.Simple, named: Sequence[str], case: "Case", directory: str
+) -> bool:
+    """Tell whether a command goes nowhere, and starts nothing, that the words do not name."""
+    if not _stays_inside(simple, named, case, directory):
+        return False
+    return not (_program_of_git(simple, case, directory) or _data_of_git(simple, case, directory))
 
 
 def verdict_of_rule(rule: Rule) -> Verdict:
@@ -127,9 +146,7 @@ def unknown_part(case: "Case") -> str:
     else:
         directory, rest = after_cd(case.simples, case.reach)
         first = next((each for each in rest if not _is_read(each, case, directory)), None)
-        import shlex  # only a command that is refused or asked about needs it
-
-        part_text = f"`{shell.clip_line(shlex.join(first.words) if first else case.command)}`"
+        part_text = f"`{shell.clip_line(_quoted(first) if first else case.command)}`"
         if first and first.words[0] != "git" and is_safe(with_input(first), Anywhere(), directory):
             problem = "reads a path that is not certainly one of the workspace that may be read"
     settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
@@ -139,6 +156,14 @@ def unknown_part(case: "Case") -> str:
     if place := next(filter(None, data), ""):
         return f"{part_text} would use the data of a repository in {place!r}, outside"
     return unproven.in_git(case) or f"{part_text} {problem}"
+
+
+def _quoted(simple: shell.Simple) -> str:
+    if all(map(compile_once(_PLAIN_WORD).fullmatch, simple.words)):
+        return str(simple)
+    import shlex  # only a command that is refused or asked about needs it
+
+    return shlex.join(simple.words)
 
 
 def _program_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
@@ -178,10 +203,10 @@ def _fed_names_are_inside(simples: Sequence[shell.Simple], case: "Case", directo
     return True
 
 
-def _stays_inside(simple: shell.Simple, rule: Rule, case: "Case", directory: str) -> bool:
-    """Tell whether all possible paths of a command are inside, or named by the rule."""
-    words = (word for word in simple.words if word not in rule.words)
+def _stays_inside(simple: shell.Simple, named: Sequence[str], case: "Case", directory: str) -> bool:
+    """Tell whether all possible paths of a command are inside, or among the words of a rule."""
+    words = (word for word in simple.words if word not in named)
     parts = (part for word in words for part in paths_in(word) if part)
     return all(case.reach.may_read(part, directory) for part in parts) and may_search_through(
-        with_input(simple), case.reach, directory, rule.words
+        with_input(simple), case.reach, directory, named
     )

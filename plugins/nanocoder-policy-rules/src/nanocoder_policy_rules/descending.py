@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from nanocoder_policy_rules import git_words, reading_commands
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.removal import is_recursive
+from nanocoder_policy_rules.segment import Segment, program
 from nanocoder_policy_rules.shell import compile_once
 
 _SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))

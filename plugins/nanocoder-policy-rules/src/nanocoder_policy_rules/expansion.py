@@ -20,12 +20,15 @@ _MAX_FOLDERS: Final = 200
 
 def expand(words: Sequence[str], folder: str, entered: Sequence[str]) -> list[str]:
     """Return the paths that *words* expand to in *folder*, or in one that is *entered* from it."""
-    wild = [word for word in words if names_something(word) and word.count("/") < _MAX_PARTS]
+    wild = [word for word in words if not WILD.isdisjoint(word) and names_something(word)]
+    if not wild:
+        return []
     budget = iter(range(_MAX_FOLDERS))
     paths = (
         os.path.join(directory, path)
         for directory in ("", *entered)
         for word in wild
+        if word.count("/") < _MAX_PARTS
         for path in _matches(word.split("/"), os.path.join(folder, directory), budget)
     )
     return list(islice(paths, _MAX_MATCHES))

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from itertools import dropwhile, pairwise, takewhile
 from typing import Final
 
-from nanocoder_policy_rules.command_search import Match, Segment, Text
+from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.computed_words import WILD
+from nanocoder_policy_rules.segment import Segment
 from nanocoder_policy_rules.shell import compile_once
 
 STARTS: Final = "that setting decides which programs git starts"

@@ -80,7 +80,7 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
 
 def load() -> tuple[Grant, ...]:
     """Return every grant, those that have expired too; raises ConfigError for a broken file."""
-    path = state_dir() / NAME
+    path = _path(os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -132,6 +132,12 @@ def _change(change: Callable[[tuple[Grant, ...]], list[Grant]]) -> None:
             replace_file(path, content.encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+
+
+@lru_cache(maxsize=4)
+def _path(*_variables: str | None) -> Path:
+    """Return where the grants are, as long as these variables stay: each question asks for it."""
+    return state_dir() / NAME
 
 
 @lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ from nanocoder_policy_rules import addresses, command_steps, grant_file, runners
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE
 from nanocoder_policy_rules.reading_commands import is_safe, with_input
-from nanocoder_policy_rules.rules import SHELL, rule
+from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.shell import Simple, compile_once
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _of_command(case: "Case") -> tuple[str, ...]:
     unknown = [simple for simple in simples if not is_safe(with_input(simple), case.reach, HERE)]
     if not all(map(_may_be_granted, unknown)) or not _are_places(case, unknown):
         return ()
-    texts = tuple(dict.fromkeys(f"{SHELL}({simple})" for simple in unknown))
-    fits = command_steps.allow_by_rules(case, [rule(text) for text in texts])
-    return texts if fits is not None else ()
+    if not unknown or not command_steps.allow_as_named(case, unknown):
+        return ()
+    return tuple(dict.fromkeys(f"{SHELL}({simple})" for simple in unknown))
 
 
 def _are_places(case: "Case", simples: list[Simple]) -> bool:

@@ -147,8 +147,10 @@ def _wants_consent(case: Case) -> bool:
 
 
 def _allow_in_sandbox(case: Case) -> Verdict | None:
-    settings, inside = case.settings, case.session.sandbox if case.started else ""
-    if settings.sandboxed != "allow" or settings.only_managed_allow or not inside:
+    settings = case.settings
+    if settings.sandboxed != "allow" or settings.only_managed_allow or not case.started:
+        return None
+    if not (inside := case.session.sandbox):
         return None
     reason = f"it runs in the sandbox {inside}"
     return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed", sandbox=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_policy_rules import candidates, descending, expansion, hidden_names
 from nanocoder_policy_rules.cached_properties import cached_property
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.operands import paths_in
-from nanocoder_policy_rules.reach import HERE
+from nanocoder_policy_rules.reach import HERE, exists
 from nanocoder_policy_rules.runners import RUNNERS
+from nanocoder_policy_rules.segment import Segment, program
 from nanocoder_policy_rules.shell import Simple, compile_once
 
 if TYPE_CHECKING:
@@ -44,11 +45,18 @@ class NamedPlaces:
 
     @cached_property
     def known_words(self) -> list[str]:
-        """Return all words that the command could be hiding, and the names that some expand to."""
-        words = list(self._text.words)
-        if self._text.recognised:
-            return words  # the wildcards of a recognised command are in quotes
-        return words + expansion.expand(words, self._reach.folder, self.directories)
+        """Return all words that the command could be hiding, and the names that some expand to.
+
+        The last name of a path counts as one where something is there, as a target may be: the
+        path itself is among the words, and is protected by each name in it.
+        """
+        text, folder = self._text, self._reach.folder
+        if not text.recognised:
+            return [*text.words, *expansion.expand([*text.words], folder, self.directories)]
+        if self.directories:
+            return [*text.words]
+        last_names = (name for name in text.words if name not in text.spelled)
+        return [*text.spelled, *(name for name in last_names if exists(f"{folder}/{name}"))]
 
     @cached_property
     def words(self) -> list[str]:
@@ -112,7 +120,8 @@ class NamedPlaces:
         """Yield *words* with the places that they name from each directory of the command."""
         several = list(dict.fromkeys(words))
         for directory in (HERE, *self.directories):
-            folder = os.path.join(self._reach.folder, directory)
+            start = self._reach.folder
+            folder = start if directory == HERE else os.path.join(start, directory)
             # A command may create a file in a protected folder.
             takes_all = directory != HERE and self._reach.operand(directory).protection is not None
             for word in several:

@@ -8,12 +8,16 @@ from nanocoder_policy_rules.shell import compile_once, remember
 MAX_KEPT_CHARS: Final = 256
 """The parts of a word take as much memory as the square of its length."""
 _SEPARATORS = r"[=,:@]"
+HAS_PARTS = r"\A-|[=,:@]"
+"""A word with one of these may have parts that are paths."""
 _BEHIND_LETTERS = r"-(?:[A-Za-z]{1,3}(?=/)|[^./]*+(?=\.\./))(.*)"  # -rt/x, -xC../x
 _WEB = r"(?:git\+)?(?:https?|ssh|git|ftps?|wss?)://[^/@]+(?:/.*)?"
 
 
 def paths_in(word: str) -> tuple[str, ...]:
     """Return each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
+    if compile_once(HAS_PARTS).search(word) is None:
+        return (word,)
     return _parts_of_short(word) if len(word) <= MAX_KEPT_CHARS else tuple(_parts_of(word))
 
 

@@ -33,6 +33,8 @@ _GIT: Final = (".git", "git~1")
 # A file that is put here, or in git's directory itself, may bring hooks along.
 _STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
 _OTHER_ROOT = r"/proc/[^/]+/(?:root|cwd)(?=/)"
+# Of such names a file system may ignore a part.
+_ODD_NAME = r":|[. ](?:/|\Z)"
 LOOSENING: Final = (
     *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
     *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock", "sync")),
@@ -72,7 +74,14 @@ def _real(path: str) -> str:
 
 def names(path: str) -> list[str]:
     """Return the components of *path* as the most forgiving file system compares them."""
-    return [fold_name(name) for name in path.split("/")]
+    return fold_path(path).split("/")
+
+
+def fold_path(path: str) -> str:
+    """Return *path* with each of its names folded as `fold_name` does."""
+    if path.isascii() and compile_once(_ODD_NAME).search(path) is None:
+        return path.casefold()
+    return "/".join([fold_name(name) for name in path.split("/")])
 
 
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:

@@ -83,7 +83,7 @@ class ReadingRules(PathFilter):
         self._asking = Guards(guards(settings.asking.rules))
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
-        self._roots = [rules.fold_path(f"{root}/".replace("//", "/")) for root in roots]
+        self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]
 
     def refuses(self, path: str) -> str:
         """Name the secret, or the rule that denies."""
@@ -103,7 +103,7 @@ class ReadingRules(PathFilter):
         """Return the names that may be a secret's, or that a rule may be about."""
         patterns = list(self._settings.all_secrets)
         if guards := [*self._denying.all, *self._asking.all]:
-            here = f"{rules.fold_path(folder)}/" if folder else ""
+            here = f"{paths.fold_path(folder)}/" if folder else ""
             patterns += [guard.name for guard in guards if self._is_near(guard, here)]
         return select_candidates(names, tuple(patterns))
 
@@ -111,7 +111,7 @@ class ReadingRules(PathFilter):
         """Return the rule among *guards* that fits *path*, or ""."""
         if not guards.all:
             return ""
-        folded = rules.fold_path(path)
+        folded = paths.fold_path(path)
         return guards.text_of(folded, (root + folded for root in self._roots))
 
     def _is_near(self, guard: Guard, folder: str) -> bool:
@@ -143,12 +143,12 @@ class OutsideRules(PathFilter):
         name = paths.secret((path,), self._settings.all_secrets, self._settings.all_not_secrets)
         if name:
             return paths.WHY_DENIED.format(name)
-        text = self._denying.text_of("", (rules.fold_path(path),))
+        text = self._denying.text_of("", (paths.fold_path(path),))
         return f"the rule {text!r} forbids it" if text else ""
 
     def asks(self, path: str) -> str:
         """Name the rule that asks."""
-        text = self._asking.text_of("", (rules.fold_path(path),))
+        text = self._asking.text_of("", (paths.fold_path(path),))
         return f"the rule {text!r} asks a person" if text else ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
@@ -158,9 +158,9 @@ class OutsideRules(PathFilter):
 
     def reason_below(self, folder: str) -> str:
         """Say what is kept back somewhere below *folder*, as far as the rules alone tell."""
-        above = f"{rules.fold_path(folder.rstrip('/'))}/"
-        home = rules.fold_path(os.path.realpath(os.path.expanduser("~")))
-        root = rules.fold_path(os.path.realpath(self._session.cwd))
+        above = f"{paths.fold_path(folder.rstrip('/'))}/"
+        home = paths.fold_path(os.path.realpath(os.path.expanduser("~")))
+        root = paths.fold_path(os.path.realpath(self._session.cwd))
         if f"{home}/".startswith(above) and not f"{root}/".startswith(f"{home}/") | (home == root):
             return "a home has secrets"
         for guard in (*self._denying.all, *self._asking.all):

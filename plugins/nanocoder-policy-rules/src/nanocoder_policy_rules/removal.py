@@ -7,7 +7,8 @@ from enum import IntEnum
 from typing import Final
 
 from nanocoder_policy_rules.cached_properties import cached_property
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
+from nanocoder_policy_rules.segment import Segment, program
 from nanocoder_policy_rules.shell import compile_once
 
 _HOME = r"~[\w.-]*|\$\{?HOME\}?|/(?:home|Users)/[^/]+"
@@ -47,8 +48,11 @@ class Extent(IntEnum):
     SYSTEM = 3  # or a home, or all of the disk
 
 
-def _may_remove(text: Text) -> bool:
-    return not _REMOVING.isdisjoint(word.rpartition(".")[2] for word in text.words)
+def may_remove(text: Text) -> bool:
+    """Tell whether a command has a word that could remove something."""
+    if not _REMOVING.isdisjoint(text.words):
+        return True
+    return any(word.rpartition(".")[2] in _REMOVING for word in text.words if "." in word)
 
 
 class Removal:
@@ -74,7 +78,7 @@ class Removal:
         return next(deeds, "")
 
     def _deeds(self, text: Text) -> Iterator[tuple[str, Extent]]:
-        if text.once(_may_remove):
+        if text.once(may_remove):
             for script in text.scripts:
                 yield from self._in_script(script)
 

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
-from nanocoder import Mode, Risk, SessionInfo, fold_name, named_paths
+from nanocoder import Mode, Risk, SessionInfo, named_paths
 
 from nanocoder_policy_rules import addresses, paths, runners
 from nanocoder_policy_rules.shell import Simple, compile_once
@@ -167,7 +167,7 @@ def names_folder(pattern: str, session: SessionInfo) -> bool:
     globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
     places = [str(folder) for folder in (session.cwd, *session.origins)]
     every = (above for place in places for above in _and_above(place))
-    return any(each.fullmatch(fold_path(place)) for place in every for each in globs)
+    return any(each.fullmatch(paths.fold_path(place)) for place in every for each in globs)
 
 
 def _and_above(place: str) -> Iterable[str]:
@@ -202,15 +202,14 @@ def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
     """Tell whether a rule's glob matches a path; without a slash it matches names at any depth."""
     if not rule.pattern:
         return True
-    return any(glob(rule.pattern).fullmatch(fold_path(path)) for path in spellings)
+    return any(glob(rule.pattern).fullmatch(paths.fold_path(path)) for path in spellings)
 
 
 def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
     """Tell whether a rule's absolute glob may match one of *places*."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
-    return any(
-        each.fullmatch(fold_path(path)) for place in places for path in place for each in globs
-    )
+    folded = (paths.fold_path(path) for place in places for path in place)
+    return any(each.fullmatch(path) for path in folded for each in globs)
 
 
 def with_path(rule: Rule) -> Rule:
@@ -221,14 +220,9 @@ def with_path(rule: Rule) -> Rule:
     return evolve(rule, pattern=only[1])
 
 
-def fold_path(path: str) -> str:
-    """Return *path* with each of its names folded as `fold_name` does."""
-    return "/".join(fold_name(name) for name in path.split("/"))
-
-
 def normalise(pattern: str) -> str:
     """Return a glob of paths in its normal form; without a slash it is for names at any depth."""
-    pattern = fold_path(pattern.strip().removeprefix("./").rstrip("/"))
+    pattern = paths.fold_path(pattern.strip().removeprefix("./").rstrip("/"))
     return pattern if "/" in pattern else f"**/{pattern}"
 
 

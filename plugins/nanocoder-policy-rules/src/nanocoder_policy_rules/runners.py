@@ -179,7 +179,8 @@ def fits(rule_words: Sequence[str], words: Sequence[str]) -> bool:
         return False
     if _fits_nothing(tuple(rule_words)):
         return False
-    if not all(fnmatchcase(word, want) for want, word in zip(rule_words, words, strict=False)):
+    pairs = zip(rule_words, words, strict=False)
+    if not all(word == want or fnmatchcase(word, want) for want, word in pairs):
         return False
     return not risky_option(words, rule_words)
 

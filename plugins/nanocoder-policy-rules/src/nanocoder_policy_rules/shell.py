@@ -24,6 +24,8 @@ _WORDS = (
     r"""|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
 _QUOTED = r"'([^']*)'|\"([^\"]*)\""
+# Without quotes `>` is known in `>/dev/null` and `>&1` alone, and many commands write a file.
+_WRITING = r"[^'\">]*+>(?!/dev/null|&1)[^'\"]*+"
 _QUIET = r"2?>/dev/null|2>&1"
 _ENDS = r"[;&|\n]+"
 ASSIGNMENT: Final = r"[A-Za-z_][A-Za-z0-9_]*\+?=.*"
@@ -64,7 +66,7 @@ def forget_commands() -> None:
 @remember
 def commands(text: str) -> "Sequence[Simple] | None":
     """Return the commands of *text* in order; None when any part of it is unknown."""
-    return _read(text)[0]
+    return None if compile_once(_WRITING).fullmatch(text) else _read(text)[0]
 
 
 def unknown_part(text: str) -> tuple[str, str]:

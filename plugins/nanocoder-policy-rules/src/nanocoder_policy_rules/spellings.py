@@ -37,6 +37,8 @@ _OPEN_BRACES = r"\{[^{}\s;&|$]*(?:,|\.\.)[^{}\s;&|]*\}"
 _IN_QUOTES = r"'[^']*+'|\"(?:[^\"\\]|\\[\s\S])*+\"|\\[\s\S]"
 _LIST = r"\{([^{}]*+)\}"
 _KNOWN: Final = {"HOME": ("~",), "PWD": (".",), "IFS": (" ",)}
+_CHANGING = rf"[\\$`{{]|pwd|rev-parse|IFS=|{_RENAMES}"
+"""Each of the readings changes only a text with one of these."""
 _MAX_REPLACED: Final = 200
 _MAX_WORDS: Final = 64
 _MAX_NAME: Final = 64
@@ -46,6 +48,8 @@ _MAX_WORD_CHARS: Final = 512
 @remember
 def spellings(text: str) -> tuple[str, ...]:
     """Return *text* and its other readings."""
+    if not compile_once(_CHANGING).search(text):
+        return (text,)
     return _readings(text, (*_BEFORE_ESCAPES, _decode_escapes, _expand_braces))
 
 

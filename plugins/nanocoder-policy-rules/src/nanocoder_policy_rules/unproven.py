@@ -52,8 +52,9 @@ def _going_through(case: "Case") -> str:
 
 def ask_about_history(case: "Case") -> Verdict | None:
     """Ask where nothing else would ask, and git may show a file of an older commit."""
-    asks_else = case.mode != Mode.AUTO and not case.session.sandbox
-    if asks_else or not case.started or case.is_safe:
+    if not case.started or case.is_safe or "git" not in case.text.words:
+        return None
+    if case.mode != Mode.AUTO and not case.session.sandbox:
         return None
     if not (doubt := in_git(case)):
         return None
@@ -92,20 +93,22 @@ def _computed(case: "Case") -> str:
     for pattern in candidates.computed_paths(case.started):
         if has_rules or candidates.could_be(pattern, case.settings.all_secrets):
             return "" if case.is_masked() else f"{pattern!r} is known only when it runs"
-    if case.is_masked():
-        return ""
-    if doubt := code_runners.unknown_names(case.started):
-        return doubt
-    return case.text.once(_running_code) if has_rules else ""
+    doubt = case.text.once(_unknown_names) or (has_rules and case.text.once(_running_code)) or ""
+    return "" if doubt and case.is_masked() else doubt
+
+
+def _unknown_names(text: "Text") -> str:
+    return code_runners.unknown_names(text.text)
 
 
 def _running_code(text: "Text") -> str:
     """Say which program gets code or names that no rule can look into."""
     if not _UNKNOWN_INPUT.isdisjoint(text.words):
         return "the files that it names are known only when it runs"
-    for segment in text.segments:
+    is_interpreter = compile_once(_INTERPRETER).fullmatch
+    for segment in text.segments if any(map(is_interpreter, text.words)) else ():
         names = [word.rpartition("/")[2] for word in segment.words]
-        interpreter = next(filter(compile_once(_INTERPRETER).fullmatch, names), "")
+        interpreter = next(filter(is_interpreter, names), "")
         if interpreter and (not _CODE_OPTIONS.isdisjoint(names) or "<<" in text.text):
             return f"a rule keeps files back, and it cannot look into the code for {interpreter}"
     if name := code_runners.code_runner(text.text):

@@ -1,6 +1,7 @@
 """Which program a command would start: one in the workspace may be anyone's."""
 
 import os
+import stat
 from collections.abc import Sequence
 
 from nanocoder import SessionInfo
@@ -23,15 +24,24 @@ def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> 
         return ""
     for folder in path.split(os.pathsep):
         program = f"{folder}/{words[0]}"
-        if folder[:1] == "/" and os.access(program, os.X_OK) and os.path.isfile(program):
+        if folder[:1] != "/" or not os.access(program, os.X_OK):
+            continue
+        if stat.S_ISREG(mode := _mode(program)):
             return program if _is_below(program, folder, session) else ""
+        if stat.S_ISLNK(mode) and os.path.isfile(program):
+            return program if _is_inside(program, session) else ""
     return ""
 
 
+def _mode(program: str) -> int:
+    try:
+        return os.lstat(program).st_mode
+    except OSError:  # it was removed a moment ago
+        return 0
+
+
 def _is_below(program: str, folder: str, session: SessionInfo) -> bool:
-    """Tell whether *program* is in the workspace, by its path or by the end of its links."""
-    if os.path.islink(program):
-        return _is_inside(program, session)
+    """Tell whether *program*, which is no link, is in the workspace."""
     try:
         status = os.stat(folder)
     except OSError:  # it was removed a moment ago

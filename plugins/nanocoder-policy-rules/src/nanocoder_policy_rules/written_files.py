@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.command_search import Segment, Text, program
+from nanocoder_policy_rules.command_search import Text
+from nanocoder_policy_rules.segment import Segment, program
 from nanocoder_policy_rules.shell import compile_once
 from nanocoder_policy_rules.spellings import spellings
 
@@ -31,7 +32,8 @@ _IN_PLACE = r"-[A-Za-z]*i.*|--in-place.*"
 _SCRIPT = r"[sy][^\w\s].*"
 _OPTION_OF_TARGET = r"--t.*|-[A-Za-z]*t"
 _SED_WRITES = r"w([./~][^\s;}'\"]*)"
-_OUTPUT = r">[>|&]?\s*([^\s;&|<>(){}`]+)"
+# `2>&1` sends output to where another output goes, and to no file called 1.
+_OUTPUT = r">(?!&\d+(?:[\s;&|]|\Z))[>|&]?\s*([^\s;&|<>(){}`]+)"
 _LITTER = r"\\\n|[\\'\"]"
 _MOST_LETTERS: Final = 4
 
