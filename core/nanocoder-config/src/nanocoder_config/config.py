@@ -90,7 +90,6 @@ class LayeredConfig:
         *,
         environment: Mapping[str, str] = os.environ,
         flags: Mapping[str, Any] | None = None,
-        config_dir: Path | None = None,
         managed_dir: Path = MANAGED_DIR,
         trusted: bool | None = None,
     ) -> Self:
@@ -100,27 +99,29 @@ class LayeredConfig:
         person said before. No variable and no flag leads to another *managed_dir*. Raises:
         ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a flag.
         """
-        again = partial(cls.load, cwd, flags=flags, config_dir=config_dir, trusted=trusted)
-        layers: list[Layer] = []
+        again = partial(cls.load, cwd, flags=flags, trusted=trusted)
         notices: list[str] = []
         refused = refusal(cwd, environment)
         if trusted is None:
             trusted = not refused and is_trusted(cwd, environment=environment)
-        # The weakest as a value, but the limit of all others; see `layers`.
-        managed = _managed_layer(managed_dir)
-        # Where a project could have written the user's file, it is not read.
-        user = None if refused else _user_layer(environment, config_dir, notices)
-        project = _project_layer(cwd, notices, trusted=trusted)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
-        profile = _profile_layer(options.pop("profile", ""), environment, config_dir)
+        profile = options.pop("profile", "")
         names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
-        # Weakest first. A profile was named for this run, so it goes before the project's file.
-        layers += [layer for layer in (managed, user, project, profile) if layer is not None]
         keys = keys_of(cls.tables[()])
-        layers.append(_environment_layer(environment, keys))
+        # Weakest first.
+        layers = [
+            # As a value: it is the limit of all others, too; see `layers`.
+            _managed_layer(managed_dir),
+            # Where a project could have written the user's file, it is not read.
+            None if refused else _user_layer(environment, notices),
+            _project_layer(cwd, notices, trusted=trusted),
+            # A profile was named for this run, so it goes before the project's file.
+            _profile_layer(profile, environment),
+            _environment_layer(environment, keys),
+            Layer("flag", options, names=names),
+        ]
         notices += _odd_variables(environment, keys)
-        layers.append(Layer("flag", options, names=names))
-        config = cls(layers, tuple(notices), trusted=trusted)
+        config = cls([layer for layer in layers if layer], tuple(notices), trusted=trusted)
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
         config.trusted_folder = cwd if trusted else None
@@ -262,24 +263,20 @@ def _layer_of(name: LayerName, file: Path) -> Layer | None:
     return None if document is None else Layer(name, document.data, document)
 
 
-def _user_layer(
-    environment: Mapping[str, str], config_dir: Path | None, notices: list[str]
-) -> Layer | None:
+def _user_layer(environment: Mapping[str, str], notices: list[str]) -> Layer | None:
     try:
-        folder = config_dir or user_config_dir(environment)
+        folder = user_config_dir(environment)
     except ConfigError as error:
         notices.append(f"{error}; nanocoder runs with its defaults and keeps nothing")
         return None
     return _layer_of("user", folder / "config.toml")
 
 
-def _profile_layer(
-    name: str, environment: Mapping[str, str], config_dir: Path | None
-) -> Layer | None:
+def _profile_layer(name: str, environment: Mapping[str, str]) -> Layer | None:
     """Return the person's profile *name*; raises UsageError when there is none."""
     if not name:
         return None
-    folder = (config_dir or user_config_dir(environment)) / "profiles"
+    folder = user_config_dir(environment) / "profiles"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
         near = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")

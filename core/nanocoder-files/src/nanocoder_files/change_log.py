@@ -21,7 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_schema import value
+from attrs import field
+from nanocoder_schema import mutable, value
 
 from nanocoder_files import private_files
 from nanocoder_files.beneath import Beneath, Place
@@ -62,15 +63,15 @@ class LoggedChange(Change):
     version: str = ""
 
 
+@mutable
 class ChangeLog:
     """The log of one call, open and locked; *changes* are those that are wholly in it."""
 
-    def __init__(self, path: Path, fd: int) -> None:
-        self.path = path
-        self.title = ""
-        self.changes: list[LoggedChange] = []
-        self._fd = fd
-        self._end = 0
+    path: Path
+    _fd: int
+    title: str = ""
+    changes: list[LoggedChange] = field(factory=list)
+    _end: int = 0
 
     def start(self, title: str, root: str) -> None:
         """Write the first line; *title* says to a person which call the log is of.
@@ -154,22 +155,20 @@ class ChangeLog:
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(0)
             with contextlib.suppress(*DAMAGED):
-                for line in iter(file.readline, b""):
+                self.title = json.loads(file.readline())["about"]
+                while line := file.readline():
                     is_restored = line.startswith(RESTORED)
                     fields = json.loads(b"{" + line[1:] if is_restored else line)
-                    if "path" in fields:
-                        begin, size = file.tell(), int(fields["size"])
-                        # The byte behind the content has to be there, too.
-                        if size < 0 or begin + size >= total:
-                            return
-                        file.seek(begin + size)
-                        if file.read(1) != b"\n":
-                            return
-                        if not is_restored:
-                            self.changes.append(_logged(fields, line=self._end, offset=begin))
-                    else:
-                        self.title = fields["about"]
-                    self._end = file.tell()
+                    begin, size = file.tell(), int(fields["size"])
+                    # The byte behind the content has to be there, too.
+                    if not 0 <= size < total - begin:
+                        return
+                    file.seek(begin + size)
+                    if file.read(1) != b"\n":
+                        return
+                    if not is_restored:
+                        change = _logged(fields, line=begin - len(line), offset=begin)
+                        self.changes.append(change)
 
 
 def create_log(base: Path | None, root: Path, name: str, title: str) -> ChangeLog:
@@ -181,12 +180,11 @@ def create_log(base: Path | None, root: Path, name: str, title: str) -> ChangeLo
     if base is None:
         import tempfile  # only a workspace without a session needs it
 
-        folder = Path(tempfile.mkdtemp(prefix="nanocoder-")) / "changes"
-    else:
-        folder = folder_for(base, root)
+        base = Path(tempfile.mkdtemp(prefix="nanocoder-"))
     # The name may have come from a model: only characters that are safe in a file name stay.
     plain_name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
-    log = ChangeLog(*private_files.create_locked(folder, plain_name[:MAX_NAME_CHARS], SUFFIX))
+    folder, name = folder_for(base, root), plain_name[:MAX_NAME_CHARS]
+    log = ChangeLog(*private_files.create_locked(folder, name, SUFFIX))
     log.start(title, str(root))
     return log
 

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from nanocoder_schema import ToolError
+from attrs import field
+from nanocoder_schema import ToolError, mutable
 
 from nanocoder_files.backups import Backups
 from nanocoder_files.beneath import LISTING, NewFolders, Place
@@ -124,6 +125,7 @@ class Restore(Protocol[P]):
         return
 
 
+@mutable
 class LogRestore(Restore[Place]):
     """Takes logged changes back on the disk; *failed* tells whether to try once more later.
 
@@ -134,26 +136,17 @@ class LogRestore(Restore[Place]):
     started have made it, and *backups* get a copy.
     """
 
-    def __init__(
-        self,
-        root: Root,
-        backups: Backups | None,
-        known_files: KnownFiles | None = None,
-        *,
-        is_live: bool = False,
-        replaces: bool = False,
-    ) -> None:
-        self.root = root
-        self.backups = backups
-        self.known_files = KnownFiles() if known_files is None else known_files
-        self.lost: dict[str, str] = {}
-        self.copies: dict[str, Path] = {}
-        self.failed = False
-        self._is_live = is_live
-        self._replaces = replaces
-        self._paths: list[str] = []
-        self._saved: Callable[[], bytes] = bytes
-        self._temporary = ""
+    root: Root
+    backups: Backups | None
+    known_files: KnownFiles = field(factory=KnownFiles)
+    _is_live: bool = False
+    _replaces: bool = False
+    lost: dict[str, str] = field(factory=dict)
+    copies: dict[str, Path] = field(factory=dict)
+    failed: bool = False
+    _paths: list[str] = field(factory=list)
+    _saved: Callable[[], bytes] = bytes
+    _temporary: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from nanocoder_schema import value
+from nanocoder_schema import mutable, value
 
 from nanocoder_files.beneath import Place
 from nanocoder_files.change import Change, FileKind
 from nanocoder_files.change_log import ChangeLog, create_log
 from nanocoder_files.paths import FULL, WorkspaceError, escape_path
-from nanocoder_files.private_files import folder_for
 from nanocoder_files.restore import LogRestore
 
 
@@ -27,6 +26,7 @@ class Restored:
     then: str = ""
 
 
+@mutable
 class Rollback:
     """Logs each change before it is made, until `restore` or `discard` ends the call.
 
@@ -34,22 +34,14 @@ class Rollback:
     its file is called like *name*, *title* is for a person.
     """
 
-    def __init__(
-        self,
-        change_logs: Path | None,
-        name: str,
-        title: str,
-        restore: LogRestore,
-        lock: AbstractContextManager[object],
-    ) -> None:
-        self._change_logs = change_logs
-        self._name = name
-        self._title = title
-        self._restore = restore
-        self._lock = lock
-        self._log: ChangeLog | None = None
-        self._temporary = ""
-        self._is_over = False
+    _change_logs: Path | None
+    _name: str
+    _title: str
+    _restore: LogRestore
+    _lock: AbstractContextManager[object]
+    _log: ChangeLog | None = None
+    _temporary: str = ""
+    _is_over: bool = False
 
     @contextmanager
     def file(self, place: Place) -> Iterator[str]:  # noqa: ARG002 - as `WriteNote.file`
@@ -124,7 +116,7 @@ class Rollback:
             return Restored(restore.paths, tuple(restore.lost.values()), "; ".join(notes))
 
     def _what_is_next(self, log: ChangeLog) -> str:
-        if log.path.parent.name == folder_for(Path(), self._restore.root.path).name:
+        if self._change_logs is not None:
             return (
                 "make room, or remove what is in the way; the next session in this directory"
                 " tries again before anything else"
