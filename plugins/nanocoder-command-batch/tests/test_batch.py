@@ -369,13 +369,62 @@ def test_a_file_that_sets_the_mode_itself_needs_consent_too(fleet):
     words = ("batch", "tasks.jsonl", "--results", "results")
     refused = fleet.nanocoder(*words)
     assert refused.returncode == 2
-    assert "tasks.jsonl has tasks that ask nobody" in refused.stderr
+    assert "tasks.jsonl has tasks that take more than you chose" in refused.stderr
     assert f"t0: works in mode auto with {fleet.model('hostile')}" in refused.stderr
     assert "t1:" not in refused.stderr, "each kind is listed once"
     assert not (fleet.folder / "results").exists()
     assert fleet.nanocoder(*words, "--mode", "auto").returncode == 0
     fleet.tasks({"id": "a", "mode": "ask"})
     assert fleet.nanocoder(*words).returncode == 1, "it starts, and its call is refused"
+
+
+def test_a_file_that_takes_another_folder_or_more_money_needs_consent(fleet, tmp_path):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "diary.txt").write_text("mine")
+    config = fleet.nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("max_cost_usd = 0.5\nmax_turns = 7\n")
+    plain = {"mode": "ask"}
+    fleet.tasks(
+        {"id": "a", "cwd": str(tmp_path / "private"), **plain},
+        {"id": "b", "cwd": "../../../../../../../../../../..", **plain},
+        {"id": "c", "budget": {"max_cost": 100, "max_tokens": 9, "max_turns": 8}, **plain},
+        {"id": "d", "budget": {"max_cost": 0.25, "max_turns": 7}, **plain},
+    )
+    words = ("batch", "tasks.jsonl", "--results", "results")
+    refused = fleet.nanocoder(*words)
+    assert refused.returncode == 2
+    assert f"a: gives a copy of {tmp_path / 'private'} to scripted/" in refused.stderr
+    assert "b: gives a copy of / to scripted/" in refused.stderr
+    assert "c: sets max_cost_usd to 100, and you to 0.5; sets max_turns to 8" in refused.stderr
+    assert "d: " not in refused.stderr
+    assert not (fleet.folder / "results").exists()
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_disk_that_fills_up_leaves_whole_lines_and_the_batch_goes_on_later(fleet, limit):
+    fleet.tasks(*({"id": f"{n}-{'x' * 150}"} for n in range(6)))
+    limited = f'ulimit -f {limit}; exec "$0" "$@"'
+    words = ("batch", "tasks.jsonl", "--results", "results", "--yes", "--workers", "1")
+    full = subprocess.run(
+        ["sh", "-c", limited, COMMAND, *words],
+        cwd=fleet.folder,
+        env=fleet.nanocoder.environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert full.returncode in {1, 2}, full.stderr
+    assert "Traceback" not in full.stderr
+    assert all(line.endswith("}") for line in open_lines(fleet))
+    assert fleet.run("--retry-failed").returncode == 0
+    assert len(fleet.results) == 6
+
+
+def open_lines(fleet):
+    path = fleet.folder / "results" / "results.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def test_a_result_that_was_copied_counts_once(fleet):

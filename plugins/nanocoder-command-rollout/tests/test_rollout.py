@@ -231,3 +231,19 @@ def test_a_team_may_read_the_state_as_the_umask_says(rollout, nanocoder):
     path.chmod(0o640)
     rollout("back")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    "name", ["--index-url=http://x", "a\nb", "a -r b", "\x1b[2J", "", " ", "\u202ea"]
+)
+def test_a_name_that_a_script_would_take_for_options_or_more_words_is_refused(
+    rollout, nanocoder, name
+):
+    assert rollout("start", "new", "--from", "old").returncode == 0
+    for key in ("candidate", "stable"):
+        data = {**state(nanocoder), key: name}
+        (nanocoder.cwd / "rollout.json").write_text(json.dumps(data))
+        shown = rollout("set")
+        assert (shown.returncode, shown.stdout) == (2, "")
+        assert "it names no set" in shown.stderr
+        (nanocoder.cwd / "rollout.json").write_text(json.dumps({**data, key: "new-2"}))

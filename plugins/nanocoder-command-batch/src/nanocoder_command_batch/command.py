@@ -30,8 +30,8 @@ def run(arguments: Namespace, host: Host) -> int:
         checks = {task.id: task.check for task in tasks}
         place = Path(arguments.tasks)
         chosen = arguments.mode or str(host.config.core.mode)
-        modes = {task.id: _unasked(task, chosen) for task in tasks}
-        refuse_unread_checks(host, place, checks, modes, is_agreed=arguments.yes)
+        liberties = {task.id: _liberties(task, chosen, place, host) for task in tasks}
+        refuse_unread_checks(host, place, checks, liberties, is_agreed=arguments.yes)
     batch = Batch(
         host=host,
         tasks=tasks,
@@ -51,14 +51,22 @@ def run(arguments: Namespace, host: Host) -> int:
     return 0 if tally.solved == len(tasks) else 1
 
 
-def _unasked(task: Task, chosen: str) -> str:
-    """Return in which mode *task* asks about less than in the one that the person has *chosen*.
+def _liberties(task: Task, chosen: str, place: Path, host: Host) -> str:
+    """Return what *task* of the file *place* takes that the person has not *chosen*, or "".
 
     The model belongs to it: one that follows a script does what a stranger wrote.
     """
-    if not task.mode or MODES.index(task.mode) <= max(MODES.index(chosen), MODES.index(ASKS)):
-        return ""
-    return f"works in mode {task.mode} with {task.model or 'your model'}"
+    texts = list[str]()
+    if task.mode and MODES.index(task.mode) > max(MODES.index(chosen), MODES.index(ASKS)):
+        texts.append(f"works in mode {task.mode} with {task.model or 'your model'}")
+    folders = (place.resolve().parent, host.cwd.resolve())
+    if not any(Path(task.cwd).is_relative_to(folder) for folder in folders):
+        texts.append(f"gives a copy of {task.cwd} to {task.model or 'your model'}")
+    for name, limit in task.budget.items():
+        yours = getattr(host.config.core, name)
+        if yours and limit > yours:  # 0 is no limit
+            texts.append(f"sets {name} to {limit:,}, and you to {yours:,}")
+    return "; ".join(texts)
 
 
 def _missing_tasks(tasks: str) -> str:

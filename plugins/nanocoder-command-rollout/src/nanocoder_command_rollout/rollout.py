@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,8 @@ ALL: Final = 100
 TYPES: Final = {"candidate": str, "stable": str, "state": str, "stage": int, "failures": int}
 ITEMS: Final = {"stages": int, "judged": str, "history": dict}
 NOTE: Final = ("at", "event", "share", "reason")
+NAME: Final = re.compile(r"[A-Za-z0-9][!-~]{0,199}")
+"""A set or a requirement. Scripts pass it on, so it is one word, and no option."""
 State = Literal["underway", "done", "withdrawn"]
 
 
@@ -106,8 +109,8 @@ class Rollout:
 def new_rollout(candidate: str, stable: str, stages: str) -> Rollout:
     """Return a rollout at its first stage; raises UsageError."""
     for name in (candidate, stable):
-        if not name.strip() or not name.isprintable():
-            raise UsageError(f"a set has a name that can be printed, not {name!r}")
+        if not NAME.fullmatch(name):
+            raise UsageError(f"a set has a name without blanks, not {name!r:.80}")
     if candidate == stable:
         raise UsageError(f"{candidate!r} cannot take its own place: name two sets")
     numbers = _stages(stages)
@@ -152,9 +155,10 @@ def _rollout(values: Any) -> Rollout:
     rollout = Rollout(**{**values, **sequences})
     if rollout.state not in {"underway", "done", "withdrawn"} or rollout.stage < 0:
         raise ValueError(f"there is no state {rollout.state!r}")
-    if _stages(",".join(map(str, rollout.stages)))[rollout.stage] and rollout.candidate:
-        return rollout
-    raise ValueError("it names no set")
+    if not (NAME.fullmatch(rollout.candidate) and NAME.fullmatch(rollout.stable)):
+        raise ValueError("it names no set")
+    _ = _stages(",".join(map(str, rollout.stages)))[rollout.stage]
+    return rollout
 
 
 def _check_types(values: Mapping[str, Any]) -> None:

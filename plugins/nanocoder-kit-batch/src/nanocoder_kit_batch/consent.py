@@ -16,7 +16,7 @@ NOBODY: Final = (
     " was started.{listed}"
 )
 QUESTION: Final = "Run the checks that are listed above after the tasks?"
-UNASKED: Final = "Let these tasks change files or run commands without asking you?"
+UNASKED: Final = "Let these tasks do what is listed above?"
 
 
 def refuse_unread_checks(
@@ -29,7 +29,7 @@ def refuse_unread_checks(
 ) -> None:
     """List the *checks* of the file or folder *place*, by task, and let the person decide.
 
-    *modes* are what the person has to know of tasks that ask about less than they chose. Each
+    *modes* are what the person has to know of tasks that take more than they chose. Each
     distinct text is listed, whole. No question is asked with *is_agreed*, and in a folder that the
     person trusts. Raises: UsageError without a yes.
     """
@@ -40,7 +40,7 @@ def refuse_unread_checks(
         return
     listed = "\n  ".join(["", *lines, *unasked])
     parts = [f"{counted(len(lines), 'command')} to run after its tasks"] if lines else []
-    parts += ["tasks that ask nobody"] if unasked else []
+    parts += ["tasks that take more than you chose"] if unasked else []
     what = " and ".join(parts)
     if not host.is_interactive:
         raise UsageError(NOBODY.format(place=place, what=what, yes=YES, listed=listed))

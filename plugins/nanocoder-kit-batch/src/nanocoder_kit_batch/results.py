@@ -4,6 +4,7 @@
 start. Artifacts lie in `artifacts/KEY/` and are there before their line is.
 """
 
+import errno
 import json
 import os
 import re
@@ -101,7 +102,21 @@ class Results:
         for name, text in artifacts.items():
             data = text.encode("utf-8", "surrogateescape")
             write_own(self.folder, f"{ARTIFACTS}/{result['key']}/{name}", [data])
-        os.write(self._file, _line({**result, "artifacts": sorted(artifacts)}))
+        self._append(_line({**result, "artifacts": sorted(artifacts)}))
+
+    def _append(self, line: bytes) -> None:
+        """Write a whole line or none: the next one would be joined to a part of it."""
+        size = os.fstat(self._file).st_size
+        why = os.strerror(errno.ENOSPC)
+        try:
+            if os.write(self._file, line) == len(line):
+                return
+        except OSError as error:
+            why = str(error.strerror)
+        with suppress(OSError):
+            os.ftruncate(self._file, size)
+        problem = f"{self.path} cannot be written: {why}"
+        raise UsageError(f"{problem}; make room, and start the same again")
 
     def _open(self) -> int:
         return open_own(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
