@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from nanocoder_kit_process.processes import children
 from nanocoder_kit_sandbox import launch, starter
 from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.starting import Starter
@@ -75,8 +76,14 @@ def starter_of(argv):
     """Return the four processes that wait for the request of the client *argv*."""
     # A folder for these programs, and that of the session, are the only words behind the program.
     words = f"starter.main()\0{os.path.dirname(launch.__file__)}\0{argv[3]}"
-    await_that(lambda: len(processes_with(words)) == 4)
+    await_that(lambda: len(processes_with(words)) == 4 and are_ready(processes_with(words)))
     return processes_with(words)
+
+
+def are_ready(processes):
+    """Tell whether the last of the *processes* waits for its command below the one before."""
+    _, forker, broker, command = sorted(processes)
+    return not [*children(forker)] and [child.pid for child in children(broker)] == [command]
 
 
 @pytest.mark.parametrize("has_secrets", [False, True])

@@ -30,6 +30,7 @@ from nanocoder_kit_process.processes import (
 POLITE_S: Final = 0.25  # time for background processes to tidy up after the call
 FORCE_S: Final = 2.0
 LOOK_S: Final = 0.003
+MOMENT_S: Final = 0.000_5  # for a process that ends by itself, as that of a sandbox
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
@@ -78,7 +79,9 @@ class Family:
 
     def end(self) -> list[str]:
         """End the living members, politely and then by force, and return their names."""
-        alive = self._alive()
+        if alive := self._alive():
+            time.sleep(MOMENT_S)
+            alive = self._alive()
         names = sorted(member.name for member in alive)
         for number, patience_s in ((signal.SIGTERM, POLITE_S), (signal.SIGKILL, FORCE_S)):
             until = time.monotonic() + patience_s

@@ -5,7 +5,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_ENDING: Final = 0x4
+"""The flag of a process that has run its last instruction, though its memory is there still."""
 
 
 class Process(NamedTuple):
@@ -18,11 +21,12 @@ class Process(NamedTuple):
     group: int
     session: int
     born: int
+    flags: int = 0
 
     @property
     def is_dead(self) -> bool:
         """Tell whether it has ended, even if its parent has not waited for it."""
-        return self.state in "ZX"
+        return self.state in "ZX" or bool(self.flags & _ENDING)
 
 
 def process(pid: int) -> Process | None:
@@ -35,7 +39,8 @@ def process(pid: int) -> Process | None:
     name, _, rest = line.partition("(")[2].rpartition(")")
     fields = rest.split()
     parent, group, session = map(int, fields[1:4])
-    return Process(pid, name, fields[0], parent, group, session, int(fields[19]))
+    numbers = parent, group, session, int(fields[19]), int(fields[6])
+    return Process(pid, name, fields[0], *numbers)
 
 
 def children(pid: int) -> Iterator[Process]:

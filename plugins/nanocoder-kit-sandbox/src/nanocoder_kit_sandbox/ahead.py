@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _SIZE: Final = struct.Struct("=Q")
 _HANDLE_BYTES: Final = 4
 _MOST_HANDLES: Final = 8
+_VARIABLES: Final = 100
+"""So many variables an environment has, and"""
+_RULES_BYTES: Final = 6_000
+"""so long rules are, about."""
 _MOST_OPEN: Final = 1 << 16
 _READY: Final = b"x"
 _ENDED: Final = 1
@@ -88,22 +92,26 @@ class Ahead:
 
     def run(
         self,
-        rules: dict[str, Any],
+        described: tuple[dict[str, Any], bytes],
         limits: Limits,
         words: tuple[tuple[Any, ...], tuple[int, ...]],
         ends: tuple[int, ...],
     ) -> bool:
-        """Have the command of *words* run by *rules*, and by *limits*.
+        """Have the command of *words* run by the rules that are *described*, and by *limits*.
 
         *words* are its words, environment and mask, and its handles: what it has open, the folder
         in which it runs, and its ruleset. The first of the handles *ends* is where what it left
         running is noted, the second gets the code with which it ended, and it ends when one of the
         processes ends that the others are for. Returns False where the processes were killed.
         """
-        # The command may ask before its broker has all of this, and not before that is there.
-        if not self._broker.recv(len(_READY)):
+        rules, text = described
+        try:
+            # The command may ask before its broker has all of this, and not before that is there.
+            if not self._broker.recv(len(_READY)):
+                return False
+            lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
             return False
-        lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
         try:
             own = (limits, rules["limits"], rules["variables"], *words[0])
             send(self._command, own, words[1])
@@ -111,7 +119,7 @@ class Ahead:
             os.close(lock)
             return False
         try:
-            send(self._broker, (limits, rules), (lock, *ends))
+            send(self._broker, (limits, launch.granted_files(rules), text), (lock, *ends))
         except OSError:  # the command ends with its broker, and must not run twice
             return True
         finally:
@@ -168,18 +176,19 @@ def _be_broker(program: bytes, place: int, commands: int, outer: int) -> NoRetur
         listener = kernel.handle_of(handle, int(os.read(hears, 20) or b"-1"))
         socket = _socket.socket(fileno=place)
         socket.send(_READY)
-        (limits, rules), (lock, errors, answer, *watched) = receive(socket)
+        _rehearse_broker(process, handle)
+        (limits, granted, text), (lock, errors, answer, *watched) = receive(socket)
         socket.close()
         fcntl.lockf(lock, fcntl.LOCK_SH)
         set_limits(limits)
         os.dup2(errors, 2)
         os.close(errors)
-        broker = Broker(rules)
+        broker = Broker(lambda: marshal.loads(text), granted)  # noqa: S302 - nanocoder wrote it
         broker.listener = listener
         os.umask(0)
         code = launch.attend(process, handle, broker, tuple(watched))
         os.close(lock)
-        os.write(answer, b"%d\n" % code)
+        os.write(answer, b"%d\n" % code)  # the last step: the client does not wait for our end
     finally:
         os._exit(0)
 
@@ -188,7 +197,7 @@ def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
     argv = [""]
     try:
         command.stay_with_parent()
-        command.rehearse()
+        _rehearse_command()
         os.write(tells, str(kernel.listen_to_calls(program)).encode())
         os.close(tells)
         words, (*streams, folder, inner) = receive(socket)
@@ -204,6 +213,39 @@ def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
         command.say_failed(argv, error)
     finally:
         os._exit(command.NOT_FOUND)
+
+
+def _rehearse_command() -> None:
+    """Do what only reads: after a fork, a page of memory is copied when it is first touched."""
+    environment = {f"{number}": f"{number}" for number in range(_VARIABLES)}
+    _, handles = _send_to_oneself(({}, environment, ["sh"], 0), (2,) * _MOST_HANDLES)
+    for handle in handles:
+        os.dup2(handle, handle)
+        os.close(handle)
+    os.umask(os.umask(0))
+    set_limits({resource.RLIMIT_CORE: resource.getrlimit(resource.RLIMIT_CORE)})
+    command.rehearse()
+
+
+def _rehearse_broker(process: int, handle: int) -> None:
+    limits: Limits = {}
+    words = (limits, {"/": (0, 0)}, bytes(_RULES_BYTES))
+    (_, granted, _), received = _send_to_oneself(words, (2,) * _MOST_HANDLES)
+    for each in received:
+        os.close(each)
+    Broker(dict, granted)
+    os.umask(os.umask(0))
+    launch.rehearse(process, handle)
+
+
+def _send_to_oneself(what: Any, handles: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    ours, theirs = _socket.socketpair()
+    try:
+        send(ours, what, handles)
+        return receive(theirs)
+    finally:
+        ours.close()
+        theirs.close()
 
 
 def set_limits(limits: Limits) -> None:
@@ -225,8 +267,10 @@ def send(socket: _socket.socket, what: Any, handles: tuple[int, ...]) -> None:
     """Send values and handles to another process of ours; raises OSError."""
     text = marshal.dumps(what)
     rights = struct.pack(f"={len(handles)}i", *handles)
-    socket.sendmsg([_SIZE.pack(len(text))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
-    socket.sendall(text)
+    # In one piece, so that the other process wakes once.
+    text = _SIZE.pack(len(text)) + text
+    sent = socket.sendmsg([text], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+    socket.sendall(text[sent:])
 
 
 def receive(socket: _socket.socket) -> tuple[Any, tuple[int, ...]]:

@@ -55,17 +55,23 @@ class _Place:
 
 
 class Broker:
-    """Answers at `listener` by the rules of one command.
+    """Answers at `listener` by the rules of one command, which are read when it first asks.
 
-    `denied` are paths that no process inside may change, `mixed` the folders above them, and
-    `granted` what Landlock lets them change.
+    `denied` are paths that no process inside may change, `mixed` the folders above them. *granted*
+    is what Landlock lets them change: which file each path led to when its right was given.
     """
 
-    def __init__(self, rules: dict[str, Any]) -> None:
+    def __init__(
+        self, read: Callable[[], dict[str, Any]], granted: dict[str, tuple[int, int]]
+    ) -> None:
         self.listener = -1
+        self._read, self._granted = read, granted
+        self._calls: dict[int, Callable[[Arguments], int | None]] = {}
+
+    def _open_rules(self) -> None:
+        rules = self._read()
         self._denied: frozenset[str] = frozenset(rules["denied"])
         self._mixed: frozenset[str] = frozenset(rules["mixed"])
-        self._granted = {path: _identity(path) for path in rules["granted"]}
         self._calls = {number: getattr(self, f"_{name}") for number, name in rules["calls"].items()}
         self._owner = {_UNCHANGED, os.getuid()}, {_UNCHANGED, os.getgid()}
 
@@ -76,6 +82,8 @@ class Broker:
             fcntl.ioctl(self.listener, _RECEIVE, buffer)
         except OSError:  # it was killed meanwhile
             return
+        if not self._calls:
+            self._open_rules()
         self._id, thread, _, number, _, _, *arguments = _REQUEST.unpack(buffer)
         self._caller = Caller(thread)
         value, problem, flags = 0, 0, 0
@@ -112,7 +120,7 @@ class Broker:
         with self._place(folder, path, follows=follows) as (handle, place, name):
             self._be_new(handle, place, name)
             target = f"{place}/{os.fsdecode(name)}"
-            if self._granted.get(target, ()) == _identity(target):
+            if self._granted.get(target, ()) == identity(target):
                 raise GoOn
             opened = self._opened(handle, name, flags, mode)
         try:
@@ -311,7 +319,7 @@ class Broker:
             if path in self._denied:
                 return "denied"
             if path in self._granted:
-                return "granted" if self._granted[path] == _identity(path) else "new"
+                return "granted" if self._granted[path] == identity(path) else "new"
             if path in self._mixed:
                 return "new"
             path = os.path.dirname(path)
@@ -322,7 +330,7 @@ class Broker:
         target = f"{place}/{os.fsdecode(name)}"
         state = self._state(place)
         is_kept = target in self._denied or target in self._mixed
-        if is_kept or state not in ("new", "granted") or _identity(place) != _facts(handle):
+        if is_kept or state not in ("new", "granted") or identity(place) != _facts(handle):
             raise GoOn
         return state
 
@@ -333,7 +341,7 @@ class Broker:
     def _own(self, handle: int) -> str:
         """Return a path for *handle* if it may be changed; raises OSError otherwise."""
         path = _path_of(handle)
-        if self._state(path) not in ("new", "granted") or _identity(path) != _facts(handle):
+        if self._state(path) not in ("new", "granted") or identity(path) != _facts(handle):
             raise PermissionError(errno.EPERM, "")
         self._check()
         return f"/proc/self/fd/{handle}"
@@ -370,7 +378,8 @@ def _facts(handle: int) -> tuple[int, int]:
     return facts.st_dev, facts.st_ino
 
 
-def _identity(path: str) -> tuple[int, int]:
+def identity(path: str) -> tuple[int, int]:
+    """Return which file is at *path*."""
     try:
         facts = os.lstat(path)
     except OSError:

@@ -15,7 +15,7 @@ import select
 import sys
 
 from nanocoder_kit_sandbox import command, kernel
-from nanocoder_kit_sandbox.broker import Broker
+from nanocoder_kit_sandbox.broker import Broker, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def start(
     # Both are made here: after a fork each page of memory that is touched is copied.
     outer, inner = outer_ruleset(rules), inner_ruleset(rules)
     kernel.restrict(outer)
-    broker = Broker(rules)
+    broker = Broker(lambda: rules, granted_files(rules))
     broker_reads, inside_writes = os.pipe()
     inside_reads, broker_writes = os.pipe()
     process = kernel.fork()
@@ -78,6 +78,11 @@ def start(
 
 def _code_of(status: int) -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
+
+
+def granted_files(rules: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return which file each path leads to that Landlock lets a command change."""
+    return {path: identity(path) for path in rules["granted"]}
 
 
 def outer_ruleset(rules: dict[str, Any], states: list[kernel.State | None] | None = None) -> int:
@@ -120,6 +125,17 @@ def attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...]) 
     return _code_of(_attend(process, handle, broker, watched))
 
 
+def rehearse(process: int, handle: int) -> None:
+    """Do what changes nothing: after a fork, a page of memory is copied when first touched."""
+    _end_upon_signals()
+    poll = select.poll()
+    for each in (handle, 0, 1):
+        poll.register(each, select.POLLIN)
+    dict(poll.poll(0)).keys().isdisjoint(())
+    _reap(process)
+    _code_of(0)
+
+
 def _end_upon_signals() -> None:
     for number in _ENDING:
         signal.signal(number, lambda number, _: _end(number))
@@ -158,6 +174,7 @@ def _attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...])
             broker.answer()
         elif listener in ready:  # nobody is left to ask, and the last one ends
             poll.unregister(listener)
+            continue
         if handle in ready:
             break
         if not ready.keys().isdisjoint(watched):

@@ -15,7 +15,7 @@ class KeptRuleset:
     """The ruleset that was made last, for the entries *names* of rules.
 
     A file that a ruleset has a right for is in use, so no other one gets its number. `made` counts
-    how often a ruleset was made.
+    the rulesets.
     """
 
     names: tuple[str, ...] = ()
@@ -32,9 +32,11 @@ class KeptRuleset:
     def of(self, rules: dict[str, Any]) -> int:
         """Return a handle for *rules*, which is closed here; raises OSError."""
         if not self._is_for(rules):
-            self._forget()
             states: list[kernel.State | None] = []
-            self._handle = self._make(rules, states)
+            handle, self._key = self._make(rules, states), []
+            if self._handle >= 0:
+                os.close(self._handle)
+            self._handle = handle
             self.made += 1
             self._key = [rules[name] for name in self.names]
             self._paths = [path for path, _ in rules[self.names[0]]]
@@ -48,12 +50,6 @@ class KeptRuleset:
 
     def _make(self, rules: dict[str, Any], states: list[kernel.State | None]) -> int:
         raise NotImplementedError
-
-    def _forget(self) -> None:
-        self._key = []
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
 
     def _state(self, path: str) -> kernel.State | None:
         try:

@@ -40,11 +40,15 @@ FRESH_S: Final = 0.1
 """How long rules that were said to be next are taken for looked up just now."""
 REFUSAL: Final = "no"
 """The answer upon which a client starts the command without this process."""
+ACCEPTED: Final = b"y\n"
+"""What a client reads first otherwise; the code follows with which the command ended."""
 _STREAMS: Final = 3
 """The client has its streams a second time, by the numbers after those of the streams."""
 _LIMITS: Final = 16
-_LOOK_S: Final = 0.000_2
-_BLOCK_BYTES: Final = 1 << 16
+_LATER_MS: Final = 1
+"""How long a command that starts has the processor before the next one is prepared."""
+_BLOCK_BYTES: Final = 1 << 13
+"""So few that the memory for it is not given back to the system each time."""
 _PLACE: Final = os.O_PATH | os.O_CLOEXEC
 
 
@@ -65,12 +69,13 @@ class Server:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._ask = os.open(f"{folder}/{ASK}", os.O_RDWR | os.O_CLOEXEC)
-        self._limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
+        self._limits, self._user = read("/proc/self/limits"), _user(read("/proc/self/status"))
         self._forker = Forker()
         self._outer, self._inner = OuterRuleset(), InnerRuleset()
         self._ahead: Ahead | None = None
-        self._ahead_for: tuple[bytes, int] | None = None
-        self._read: tuple[str, dict[str, Any]] = ("", {})
+        self._ahead_for: tuple[bytes, int, int] = b"", -1, 0
+        self._is_due = False
+        self._read: tuple[str, bytes, dict[str, Any]] = ("", b"", {})
         self._fresh: tuple[str, float] = ("", 0)
         self._ruleset = -1
 
@@ -79,7 +84,10 @@ class Server:
         poll = select.poll()
         poll.register(self._ask, select.POLLIN)
         poll.register(0, 0)
-        while 0 not in dict(poll.poll()):
+        while 0 not in (ready := dict(poll.poll(_LATER_MS if self._is_due else None))):
+            if not ready:
+                self._fork_ahead()
+                continue
             words = os.read(self._ask, REQUEST_BYTES).decode().split()
             if words[0] == NEXT:
                 self._prepare(words[1])
@@ -106,7 +114,7 @@ class Server:
             return
         try:
             rules = self._rules(name)
-            client.take_over(self._limits)
+            client.take_over(self._limits, self._user)
             if fresh != name or time.monotonic() > until_s:
                 self._be_ready(rules)
             client.open_answer()
@@ -120,28 +128,36 @@ class Server:
         """Return rules by their name, that of their content; raises OSError or ValueError."""
         if name != self._read[0]:
             text = read(f"{self._folder}/{name}")
-            self._read = name, marshal.loads(text)  # noqa: S302 - nanocoder wrote it
-        return self._read[1]
+            self._read = name, text, marshal.loads(text)  # noqa: S302 - nanocoder wrote it
+        return self._read[2]
 
     def _be_ready(self, rules: dict[str, Any]) -> None:
         """Have processes and a ruleset for *rules* as its paths are now; raises OSError."""
         outer, self._ruleset = self._outer.of(rules), self._inner.of(rules)
-        if self._ahead_for != (rules["filter"], self._outer.made):
+        if self._ahead_for != (rules["filter"], outer, self._outer.made):
             self._end_ahead()
+            self._ahead_for = rules["filter"], outer, self._outer.made
         if self._ahead is None:
-            self._ahead = Ahead(self._forker, rules["filter"], outer)
-            self._ahead_for = rules["filter"], self._outer.made
+            self._fork_ahead()
+
+    def _fork_ahead(self) -> None:
+        """Have processes forked for rules such as those of the latest command."""
+        self._is_due = False
+        try:
+            self._ahead = Ahead(self._forker, *self._ahead_for[:2])
+        except OSError:  # each command is forked anew
+            return
 
     def _start(self, client: Client, rules: dict[str, Any]) -> None:
-        ahead, self._ahead = self._ahead, None
         has_started = False
-        if ahead is not None and not client.raises_limits:
-            words, handles = client.command(self._ruleset)
-            has_started = ahead.run(rules, client.limits, (words, handles), client.ends)
-            ahead.close()
+        if self._ahead is not None and not client.raises_limits:
+            words, text = client.command(self._ruleset), self._read[1]
+            has_started = self._ahead.run((rules, text), client.limits, words, client.ends)
+            self._ahead.close()
+            self._ahead = None
+            self._is_due = True
         if not has_started:
             self._fork_anew(client, rules)
-        self._be_ready(rules)
 
     def _fork_anew(self, client: Client, rules: dict[str, Any]) -> None:
         """Run the command in a process that becomes a child of nanocoder."""
@@ -178,19 +194,21 @@ class Client:
         if [*map(os.fsencode, (self._folder, self._name))] != self._command_line[3:5]:
             raise ProcessLookupError  # another process, by now
 
-    def take_over(self, limits: list[tuple[int, int]]) -> None:
-        """Take what the client has, and note where its *limits* differ from those of this process.
+    def take_over(self, limits: bytes, user: list[bytes]) -> None:
+        """Take what the client has, and note where it has others than *limits*, of this process.
+
+        It has to be of the same *user* as this process.
 
         Raises: OSError or ValueError where something cannot be taken over.
         """
         streams = range(_STREAMS, 2 * _STREAMS)
         self._streams = [self._keep(self._descriptor(number)) for number in streams]
         status = self._file("status")
-        for kind, own in enumerate(limits):
-            its = resource.prlimit(self._process, kind)
-            if its != own:
-                self.limits[kind] = its
-                self.raises_limits |= _is_higher(its[1], own[1])
+        if _user(status) != user:
+            raise PermissionError
+        its = self._file("limits")
+        if its != limits:
+            self._note_limits(its.splitlines(), limits.splitlines())
         words = self._command_line[self._command_line.index(b"--") + 1 :]
         self._argv = [*map(os.fsdecode, words)]
         self._environment = _environment(self._file("environ"))
@@ -198,19 +216,19 @@ class Client:
         self._place = self._keep(os.open(f"/proc/{self._process}/cwd", _PLACE))
         self._watched = (self._handle, self._keep(os.pidfd_open(int(_fact(status, b"PPid")))))
 
+    def _note_limits(self, its: list[bytes], ours: list[bytes]) -> None:
+        """Note the limits whose lines differ; they are in the order of their numbers."""
+        for kind in range(_LIMITS):
+            if its[kind + 1] != ours[kind + 1]:
+                self.limits[kind] = limit = resource.prlimit(self._process, kind)
+                self.raises_limits |= _is_higher(limit[1], resource.getrlimit(kind)[1])
+
     def open_answer(self) -> None:
         """Open the way to answer, which the rules of a command would forbid; raises OSError."""
         path = f"{self._folder}/{self._name}"
-        while True:
-            try:
-                self._answer = self._keep(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-            except OSError:  # it does not read yet
-                if select.select([self._handle, 0], [], [], _LOOK_S)[0]:
-                    raise
-            else:
-                break
-        for name in (path, f"{path}{CLAIM}"):
-            os.unlink(name)
+        self._answer = self._keep(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        os.write(self._answer, ACCEPTED)
+        os.unlink(path)  # so that nobody tells the client to start its command once more
 
     def refuse(self) -> None:
         """Have the client start its command itself."""
@@ -243,9 +261,11 @@ class Client:
         os.write(self._answer, b"%d\n" % code)
 
     def close(self) -> None:
-        """Close all that was taken over."""
+        """Close all that was taken over, and remove what is left of the request."""
         for handle in self._handles:
             os.close(handle)
+        if self._answer >= 0:
+            os.unlink(f"{self._folder}/{self._name}{CLAIM}")
 
     def _keep(self, handle: int) -> int:
         self._handles.append(handle)
@@ -292,6 +312,11 @@ def _environment(text: bytes) -> dict[str, str]:
 
 def _is_higher(limit: int, other: int) -> bool:
     return other != resource.RLIM_INFINITY and not 0 <= limit <= other
+
+
+def _user(status: bytes) -> list[bytes]:
+    """Return the user of a process, with the groups; raises ValueError."""
+    return [_fact(status, name) for name in (b"Uid", b"Gid", b"Groups")]
 
 
 def _fact(status: bytes, name: bytes) -> bytes:

@@ -21,18 +21,22 @@ from nanocoder_kit_sandbox.starter import ASK, CLAIM, NEXT, REFUSAL, REQUEST_BYT
 READY_S: Final = 2.0
 """How long the process may take until it is ready; without it each command takes longer."""
 END_S: Final = 1.0
+ENVIRONMENT: Final = {"LD_BIND_NOW": "1"}
+"""Otherwise each process that is forked looks up once more where the functions of libraries are."""
 # A redirection of a command that is built in replaces the shell's own streams for a moment, so what
-# is taken over are copies of them. The second `read` waits until the other process has ended. An
+# is taken over are copies of them. The shell can read until it has opened the pipe to write, too;
+# it closes that as soon as the other process has the pipe open, so that it sees that one's end. An
 # argument vector that is run twice finds its request claimed, or gone.
 CLIENT: Final = f"""\
 set -C
 if {{ true >"$0/$1{CLAIM}"; }} 2>/dev/null && [ -p "$0/$1" ]; then
-  exec 3<&0 4>&1 5>&2
+  exec 3<&0 4>&1 5>&2 6<>"$0/$1" 7<"$0/$1"
   printf '%-{REQUEST_BYTES - 1}s\\n' "$$ $1 $2" >"$0/{ASK}"
-  code=
-  {{ read -r code; read -r end; }} <"$0/$1"
+  read -r code <&7
+  exec 6>&-
+  [ "$code" = {REFUSAL} ] || {{ code=; read -r code <&7; }}
   [ "$code" = {REFUSAL} ] || exit "${{code:-137}}"
-  exec 3<&- 4>&- 5>&-
+  exec 3<&- 4>&- 5>&- 7<&-
 fi
 shift 2
 exec "$@"
@@ -59,7 +63,7 @@ class Starter:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={},
+            env=ENVIRONMENT,
             cwd="/",
             start_new_session=True,  # a Ctrl-C is for us alone
         )
@@ -114,7 +118,7 @@ class Starter:
                 # It stays open, and so what is in it can be read by a client that comes later.
                 answer = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
                 self._open.append(answer)
-                os.write(answer, f"{REFUSAL}\n{REFUSAL}\n".encode())
+                os.write(answer, f"{REFUSAL}\n".encode())
 
 
 def _is_pipe(path: Path) -> bool:
