@@ -10,6 +10,7 @@ from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
 from nanocoder_config import variable_of
+from nanocoder_config.layers import NO_KEYS
 
 
 @frozen
@@ -123,6 +124,13 @@ tool-y.color = "green"
         (
             "[plugins]\nstrikt = true",
             "2: plugins.strikt: unknown key; did you mean 'strict'?",
+        ),
+        *(
+            (
+                f"{name} = 'sk-1'",
+                f"1: {name}: unknown key{NO_KEYS}",
+            )
+            for name in ("api_key", "key", "OPENAI_API_KEY", "anthropic-api-key", "auth_token")
         ),
     ],
 )

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from nanocoder import Event
+from nanocoder.cli.run import AnswerOnly
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -70,3 +72,14 @@ def test_without_a_screen_for_text_a_pipe_gets_the_answer_and_notices(alone):
     assert (done.returncode, done.stdout) == (0, "I look.\nDone.\n")
     assert "nanocoder: x" in done.stderr
     assert "list_files" not in done.stderr
+
+
+def test_without_a_screen_for_text_an_answer_is_printed_as_it_comes(capsys):
+    display = AnswerOnly()
+    display.show(Event("text", {"text": "one "}))
+    assert capsys.readouterr().out == "one "
+    display.show(Event("text", {"text": "two\x1b"}))
+    display.show(Event("message", {"role": "assistant", "text": "one two\x1b"}))
+    assert capsys.readouterr().out == "two\\x1b\n"
+    display.show(Event("request.retrying", {"message": "the server is busy"}))
+    assert capsys.readouterr().err == "nanocoder: the server is busy\n"

@@ -91,7 +91,8 @@ def test_set_writes_the_persons_file(nanocoder):
         ("mode", "everything", "expected one of plan, ask, edits, auto"),
         ("max_turns", "many", "expected a whole number"),
         ("max_turns", "many", "nothing was changed, because this would be wrong"),
-        ("plugins.tool-gerp.x", "1", "unknown configuration key"),
+        ("plugins.tool-gerp.x", "1", "there is no configuration key"),
+        ("api_key", "sk-1", "a vendor's key belongs in its variable, which `nanocoder models`"),
         ("plugins.policy-rules.deny", "((", "policy-rules"),
         (
             "plugins.policy-rules.deny",

@@ -25,6 +25,12 @@ def _only_ours():
     os.umask(before)
 
 
+def test_a_key_in_place_of_its_variable_is_refused_and_not_shown():
+    with pytest.raises(ConfigError, match="must be the name of an environment variable") as caught:
+        Key("sk-1234").read()
+    assert "sk-1234" not in str(caught.value)
+
+
 def sent_keys(server):
     return [request.headers.get("authorization", "") for request in server.seen]
 

@@ -33,6 +33,8 @@ from nanocoder_config.document import ConfigFile
 
 MANY: Final = 8
 """How many keys a message still lists."""
+_VENDORS_KEY: Final = r"(?i)(^|api|auth|access|secret)[_-]?(key|token)$"
+NO_KEYS: Final = "; a vendor's key belongs in its variable, which `nanocoder models` names"
 
 Check = Callable[["Attribute[Any]", Any], Any]
 Key = tuple[str | int, ...]
@@ -230,6 +232,8 @@ def _is_looser(metadata: Mapping[Any, Any], current: Any, proposed: Any) -> bool
 
 def hint(word: str, names: Collection[str]) -> str:
     """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*."""
+    if re.search(_VENDORS_KEY, word):
+        return NO_KEYS
     few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
     return did_you_mean(word, names, few)
 

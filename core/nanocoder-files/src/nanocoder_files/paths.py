@@ -114,9 +114,7 @@ def escape_path(raw: str) -> str:
     if "\\" not in raw and raw.isprintable():
         return raw
     raw = re.sub(_ESCAPED, lambda match: match[0].replace("\\", "\\x5c"), raw)
-    if raw.isprintable():
-        return raw
-    return "".join(map(_escape_letter, raw))
+    return raw if raw.isprintable() else "".join(map(_escape_letter, raw))
 
 
 def unescape_path(path: str) -> str:

@@ -13,7 +13,6 @@ from nanocoder import (
     Host,
     NanocoderError,
     UsageError,
-    did_you_mean,
     find_offer,
     misspelt,
     read_user_file,
@@ -121,7 +120,8 @@ def _current(host: Host, key: tuple[str, ...]) -> Any:
         return values[name]
     if isinstance(values.get(".".join(key[:-1])), dict):
         return None
-    raise UsageError(f"unknown configuration key {name!r}{did_you_mean(name, values)}")
+    host.config.where(name, host.settings_classes())  # raises, and names the nearest key
+    raise UsageError(f"there is no configuration key {name!r}")  # the file has it all the same
 
 
 def _value(current: Any, text: str) -> Any:

@@ -11,6 +11,10 @@ from nanocoder_kit_redact import remember
 KEY_FILE: Final = "_FILE"
 KEY_BYTES: Final = 16 * 1024
 OTHERS: Final = 0o077
+NO_VARIABLE: Final = (
+    "the setting for the key's variable (api_key_env) must be the name of an environment variable,"
+    " such as MY_API_KEY; set that variable to the key"
+)
 
 
 class Key(NamedTuple):
@@ -35,6 +39,9 @@ class Key(NamedTuple):
 
     def read(self) -> str:
         """Return the key, "" without one; raises ConfigError for an unusable key or file."""
+        if self.variable and not self.variable.isidentifier():
+            # It may well be the key itself, so the message does not repeat it.
+            raise ConfigError(NO_VARIABLE)
         key = self._value().strip()
         if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
             raise ConfigError(

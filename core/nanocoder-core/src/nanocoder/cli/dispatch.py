@@ -28,8 +28,9 @@ from nanocoder.errors import NanocoderError, UsageError
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
-# How other programs call an action that shows a value, and how it is called here.
-ACTION_HABITS: Final = {"get": "where"}
+# How other programs call an action or an option, and how it is called here.
+OTHER_NAMES: Final = {"get": "where", "add": "install", "-m": "--model", "--json": "--output"}
+OTHER_NAMES.update(dict.fromkeys(("--yes", "--yolo"), "--mode"))
 HABIT: Final = {"init": "; to write a first AGENTS.md: nanocoder chat /init."}
 # The first word of a prompt is often a little like some action: only a clear slip is one.
 SLIP: Final = 0.75
@@ -93,7 +94,7 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
         raise problem
     _refuse_missing(host, f"{group} {action}" if actions else group)
     if actions:
-        hint = did_you_mean(ACTION_HABITS.get(action, action), actions, ".")
+        hint = did_you_mean(OTHER_NAMES.get(action, action), actions, ".")
         raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
     prompt = group if any(word.startswith("-") for word in named) else " ".join(named)
     raise _no_command(group, commands, shlex.quote(prompt))
@@ -193,7 +194,9 @@ def _refuse_idle_options(command: Command[Any], values: Namespace) -> None:
 
 
 def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:
-    hint = did_you_mean(word.split("=", maxsplit=1)[0], options_of(arguments), limit=3)
+    name = word.split("=", maxsplit=1)[0]
+    near = OTHER_NAMES.get(name, name)
+    hint = did_you_mean(near, options_of(arguments), limit=3 if near == name else 1)
     return UsageError(f"unknown argument {word!r}{hint}")
 
 

@@ -6,14 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nanocoder_console import (
-    Signals,
-    answers,
-    complain,
-    print_json,
-    print_line,
-    prompt_of,
-)
+from nanocoder_console import Signals, answers, complain, print_json, print_line, prompt_of
 from nanocoder_schema import evolve, for_terminal, parse_json
 
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
@@ -128,14 +121,17 @@ def _screen(host: Host, form: str) -> tuple[str, Any] | None:
 
 
 class AnswerOnly:
-    """The answer on stdout, where no plugin has a screen for text."""
+    """The answer on stdout as it comes, where no plugin has a screen for text."""
 
     def show(self, event: Event) -> None:
-        """Print each reply when it is complete, and at once what a person should know."""
-        if event.data.get("role") == "assistant" and event.data.get("text"):
-            print_line(event.data["text"])
-        elif event.kind == "notice":
-            complain(event.data["text"])
+        """Print a piece of the answer, the end of one, or what a person should know."""
+        if event.kind == "text":
+            sys.stdout.write(for_terminal(event.data["text"]))
+            sys.stdout.flush()
+        elif event.data.get("role") == "assistant" and event.data.get("text"):
+            print_line()
+        elif event.kind in ("notice", "request.retrying"):
+            complain(event.data.get("message") or event.data["text"])
 
     def close(self) -> None:
         """Do nothing: all is printed."""
