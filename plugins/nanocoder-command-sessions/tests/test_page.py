@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from nanocoder import Attachment, Message, ToolCall, ToolResult, encode_message
 from nanocoder_command_sessions.archive import read_session
+from nanocoder_command_sessions.markdown import as_markdown
 from nanocoder_command_sessions.page import as_page
 from nanocoder_kit_sessions import SessionStore
 
@@ -96,6 +97,26 @@ def test_prompts_answers_calls_changes_and_costs_are_on_the_page(store, tmp_path
     assert {"3,000", "$0.5000", "acme/large", str(tmp_path)} <= set(page.texts["dd"])
     assert text.count("Edited.") == 2
     assert "+new" in text
+
+
+def test_a_call_that_a_person_edited_is_shown_as_it_ran(store, tmp_path):
+    asked = answered("Edited y.py")
+    session_id, journal = store.create(tmp_path, "acme/large", "ask")
+    ran = {"tool": "edit_file", "arguments": {"path": "y.py"}, "call_id": "1"}
+    for edited in (False, True):
+        for message in asked[:2]:
+            journal.append("message", encode_message(message))
+        arguments = ran["arguments"] if edited else {"path": "x.py"}
+        journal.append("call.started", {**ran, "arguments": arguments, "edited": edited})
+        journal.append("message", encode_message(asked[2]))
+    journal.close()
+    records, transcript = read_session(store, session_id)
+    page = as_page(session_id, records, transcript)
+    assert page.count("done, edited") == page.count("arguments, edited by a person") == 1
+    assert page.count("path=y.py") == page.count("path=x.py") == 1
+    assert as_markdown(session_id, transcript).count("Call `edit_file`, edited by a person") == 1
+    # The model goes on with what it asked for; its result says what a person changed.
+    assert [call.edited for call in store.transcript(session_id).messages[4].calls] == [False]
 
 
 def test_failures_attachments_and_notes_are_shown_as_such(store, tmp_path):

@@ -198,12 +198,20 @@ def test_a_wide_letter_is_erased_as_a_whole(run, workspace):
     assert (workspace / "new.py").exists()
 
 
-@pytest.mark.parametrize("keys", ["\x1b", "q\r", "b\r"], ids=["Esc", "q", "b"])
+@pytest.mark.parametrize("keys", ["\x1b", "q", "q\r", "b"])
 def test_the_pages_of_a_preview_are_left_for_the_question(run, workspace, keys):
     talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
     talk.see("/s(how all)/q(uit)]").type("s").see("-43 of 302.").press(keys)
     talk.see("Approve?", times=2).type("y").see("All done.")
     assert (workspace / "new.py").exists()
+
+
+def test_one_key_turns_a_page_of_a_preview_on_or_back(run):
+    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk.see("/s(how all)/q(uit)]").type("s").see("-43 of 302.").press(" ")
+    talk.see("Lines 44-86 of 302.").press("x").see("Lines 44-86 of 302.", times=2).press("b")
+    talk.see("-43 of 302.", times=2).press("\x1b[B").see("Lines 44-86 of 302.", times=3)
+    talk.press("q").see("Approve?", times=2).type("n").see("All done.")
 
 
 @pytest.mark.contract("NT-43")

@@ -114,6 +114,23 @@ def test_everything_works_with_the_keyboard(web, browse, nanocoder):
     assert not (nanocoder.cwd / "hello.py").exists()
 
 
+def test_edited_arguments_are_in_sight_and_what_was_approved_is_said(web, browse, nanocoder):
+    server = web({"calls": [EDIT]}, {"text": "Done."})
+    page = browse(server.link, viewport={"width": 1000, "height": 800})
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "Write a greeting")
+    page.click(".question button:text-is('Edit')")
+    draft, buttons = (page.locator(f".question {part}") for part in ("textarea", ".answers"))
+    edges = draft.bounding_box(), buttons.bounding_box()
+    assert edges[0]["y"] + edges[0]["height"] <= edges[1]["y"] + 1
+    draft.fill('{"path": "hello.py", "content": "two\\n"}')
+    page.click(".question button.yes")
+    page.wait_for_selector(".changed")
+    assert "write_file: approved as edited" in page.inner_text("#log")
+    assert "done, edited" in page.inner_text("#log")
+    assert (nanocoder.cwd / "hello.py").read_text() == "two\n"
+
+
 def test_a_question_takes_no_click_that_was_meant_for_something_else(web, browse):
     server = web({"calls": [EDIT], "delay_s": 1.5}, {"text": "Done."})
     page = browse(server.link)

@@ -111,7 +111,8 @@ def _print_message(host: Host, message: Message, number: int) -> None:
     if added:
         host.print_line(f"  added for the model: {one_line(added, LINE_COLUMNS)}")
     for call in message.calls:
-        host.print_line(f"  call {call.name}: {brief(call.arguments)}")
+        edited = ", edited by a person" if call.edited else ""
+        host.print_line(f"  call {call.name}{edited}: {brief(call.arguments)}")
     for result in message.results:
         status = result.error_class or "ok"
         output = result.output[:OUTPUT_CHARS].removeprefix(f"{status}: ")

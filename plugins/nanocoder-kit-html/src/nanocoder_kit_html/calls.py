@@ -32,6 +32,7 @@ def call_html(call: ToolCall, result: ToolResult | None, *, missing: str = "no r
         outcome, status = "failed", result.error_class or "failed"
     else:
         outcome, status = "ok", "done" if result else missing
+    status += ", edited" if call.edited else ""
     arguments = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False, default=str)
     parts = [
         '<details class="call"><summary>',

@@ -52,7 +52,8 @@ def repaired(
 
     Calls without a result get one that says they were interrupted; results without a call, and
     messages that make no sense, are left out. *artifacts* is where the session keeps large
-    attachments. A transcript *for_people* has all that was said, compacted or not.
+    attachments. A transcript *for_people* has all that was said, compacted or not, and a call that
+    a person edited as it ran.
     """
     records = list(records)
     repair = _Repair(artifacts, for_people=for_people)
@@ -106,6 +107,8 @@ class _Repair:
             self._prompted(data)
         elif record.kind == "call.finished":
             self._finished(data)
+        elif record.kind == "call.started" and self._for_people:
+            self._started(data)
         elif record.kind == COMPACTED and self._for_people:
             self.settle()
             place = len(self.transcript.messages)
@@ -143,6 +146,18 @@ class _Repair:
         for result in results:
             by_call.setdefault(result.call_id, []).append(result)
         self._results |= by_call
+
+    def _started(self, data: Mapping[str, Any]) -> None:
+        """Put what ran in the place of the model's call, where a person edited that."""
+        name, arguments = data.get("tool"), data.get("arguments")
+        called = [call for call in self._waiting if call.id == data.get("call_id")]
+        if not (data.get("edited") is True and isinstance(arguments, dict) and called):
+            return
+        # A provider may use an ID twice in one turn: each call counts once.
+        before = next((call for call in called if not call.edited), called[0])
+        ran = evolve(before, name=str(name), arguments=arguments, edited=True)
+        self._waiting = tuple(ran if call is before else call for call in self._waiting)
+        self.transcript.messages[-1] = evolve(self.transcript.messages[-1], calls=self._waiting)
 
     def _finished(self, data: Mapping[str, Any]) -> None:
         result = data.get("result")

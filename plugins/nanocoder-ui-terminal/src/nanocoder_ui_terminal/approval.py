@@ -16,7 +16,14 @@ from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.granting import CHOICES, NOT_GRANTED, UNKNOWN, extent_lines, parse_extent
 from nanocoder_ui_terminal.group import Decision, decide
 from nanocoder_ui_terminal.hunks import Hunk, arguments_of, split
-from nanocoder_ui_terminal.line_input import LeftError, StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.line_input import (
+    ENTER,
+    LeftError,
+    StoppedError,
+    line_mode,
+    read_key,
+    read_line,
+)
 from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
@@ -52,7 +59,13 @@ UNCLEAR: Final = (
 UNCLEAR_NOTE: Final = "{!r} is neither yes nor no: type y to approve, n to refuse"
 NOT_OFFERED: Final = "{!r} is not offered here; a reason to refuse needs n before it, or more words"
 ALL_SHOWN: Final = "nothing is left out above"
-MORE: Final = "[Enter: next page; b, q or Esc: back]"
+MORE: Final = "[Space: next page; b: page before; q: back to the question]"
+PAGE_KEYS: Final = {
+    **dict.fromkeys((" ", "f", "j", *ENTER, "\x1b[B", "\x1b[6~"), 1),
+    **dict.fromkeys(("b", "k", "\x1b[A", "\x1b[5~"), -1),
+    **dict.fromkeys(("q", "Q"), 0),
+}
+"""How many pages a key goes on; 0 leads back to the question. Arrows and Page Up, Down, too."""
 DEFAULT: Final = "(Enter: no, ?: help)"
 KEYS: Final = {
     "y": "approve",
@@ -153,13 +166,26 @@ class _OpenRequest:
         """Show the whole preview, one page at a time."""
         lines = preview_lines(self.request, self.terminal)
         page = max(MIN_PAGE, self.terminal.size[1] - 2)
-        for start in range(0, len(lines), page):
+        start, step = 0, 1
+        while step and start >= 0:  # before the first page is the question
             end = min(len(lines), start + page)
             self.terminal.write(add_bar(lines[start:end], self.request, self.terminal))
-            if end < len(lines):
-                where = f"Lines {start + 1:,}-{end:,} of {len(lines):,}."
-                if self._read_inner(where, MORE):
-                    break
+            if end == len(lines):
+                break
+            where = f"Lines {start + 1:,}-{end:,} of {len(lines):,}."
+            step = self._read_page_key(where)
+            start += step * page
+
+    def _read_page_key(self, where: str) -> int:
+        """Return how many pages the next key goes on, 0 for a key that leads back."""
+        for _ in range(MAX_QUESTIONS):
+            try:
+                key = read_key(self.terminal, where, MORE, self.cancelled, self.deadline)
+            except LeftError:
+                return 0
+            if key in PAGE_KEYS:
+                return PAGE_KEYS[key]
+        return 0
 
     def _read_inner(self, words: str, hint: str) -> str:
         """Return the answer to a question within this one, "q" for Esc, which leads back."""

@@ -10,7 +10,7 @@ import re
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -51,6 +51,13 @@ class LeftError(StoppedError):
     """The question was left with Esc."""
 
 
+ENDS: Final[Mapping[str, type[Exception]]] = {
+    CTRL_C: StoppedError,
+    ESCAPE: LeftError,
+    CTRL_D: EOFError,
+}
+
+
 @define
 class _Line:
     """The line so far, which the terminal shows."""
@@ -63,12 +70,8 @@ class _Line:
 
         Raises: EOFError for Ctrl-D on an empty line, StoppedError for Ctrl-C, LeftError for Esc.
         """
-        if key == CTRL_C:
-            raise StoppedError
-        if key == ESCAPE:
-            raise LeftError
-        if key == CTRL_D and not self.text:
-            raise EOFError
+        if key in ENDS and not (key == CTRL_D and self.text):
+            raise ENDS[key]
         if key in ERASE:
             self._erase(1)
         elif key == ERASE_LINE:
@@ -107,6 +110,21 @@ def read_line(
         line.press(key)
     terminal.write("\n")
     return line.text
+
+
+def read_key(
+    terminal: Terminal, words: str, rest: str, cancelled: Cancel, deadline: float | None = None
+) -> str:
+    """Return the key that was pressed after *words* and *rest* appeared; raises as `read_line`."""
+    terminal.write(f"{terminal.paint(words, 'bold')} {rest} ")
+    _discard_typed()
+    try:
+        key = next(_keys(sys.stdin.fileno(), cancelled, deadline))
+    finally:
+        terminal.write("\n")
+    if key in ENDS:
+        raise ENDS[key]
+    return key
 
 
 def _keys(descriptor: int, cancelled: Cancel, deadline: float | None) -> Iterator[str]:

@@ -127,7 +127,9 @@ def _outcome(answer: Mapping[str, Any] | None) -> str:
         return "no answer"
     if "approved" not in answer:
         return "answered"
-    return "approved" if answer["approved"] is True else "refused"
+    if answer["approved"] is not True:
+        return "refused"
+    return "approved as edited" if answer.get("arguments") is not None else "approved"
 
 
 class Answers:

@@ -172,7 +172,9 @@ function approvalCard(entry) {
     draft.hidden = !draft.hidden;
     scope.disabled = !draft.hidden; // an edited call is approved once
     scope.value = "once";
-    if (!draft.hidden) draft.focus();
+    if (draft.hidden) return;
+    draft.focus();
+    draft.scrollIntoView({ block: "nearest" }); // the buttons below it would hide its end
   };
   const edit = element("button", { type: "button", onclick: toggleDraft }, "Edit");
   card.append(
