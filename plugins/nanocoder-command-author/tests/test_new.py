@@ -119,3 +119,21 @@ def test_what_to_do_next_is_three_commands_on_lines_of_their_own(nanocoder) -> N
         "  nanocoder plugins test nanocoder-tool-count",
         "  nanocoder plugins install ./nanocoder-tool-count",
     ]
+
+
+def test_a_folder_is_checked_by_its_tests_and_a_check_of_it_says_so(nanocoder) -> None:
+    nanocoder("plugins", "new", "tool", "count")
+    done = nanocoder("plugins", "check", "nanocoder-tool-count")
+    assert done.returncode == 2
+    assert "`nanocoder plugins test nanocoder-tool-count` checks it where it is" in done.stderr
+    assert "`nanocoder plugins install ./nanocoder-tool-count` installs it" in done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_package_says_that_it_is_an_example_and_how_to_install_it(
+    tmp_path: Path, kind: str
+) -> None:
+    folder = make_package(kind, "word-count", tmp_path)
+    readme = (folder / "README.md").read_text()
+    assert "As an example" in readme
+    assert f"nanocoder plugins install ./{folder.name}" in readme

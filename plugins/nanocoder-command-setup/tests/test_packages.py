@@ -34,6 +34,7 @@ def test_a_folder_that_is_called_like_a_package_is_not_taken_for_it(nanocoder):
     ("name", "said"),
     [
         ("tool-gerp", "no plugin 'tool-gerp' is installed; did you mean 'tool-grep'?"),
+        ("grep", "no plugin 'grep' is installed; did you mean 'tool-grep'?"),
         ("xyz", "no plugin 'xyz' is installed; `nanocoder plugins list`"),
     ],
 )

@@ -1,12 +1,15 @@
 """The conversation in a real terminal."""
 
 import base64
+import io
 import json
 import re
 import signal
 import stat
 
 import pytest
+from nanocoder_ui_terminal.table import table_lines
+from nanocoder_ui_terminal.terminal import Terminal
 
 pytestmark = pytest.mark.timeout(90)
 PNG = base64.b64decode(
@@ -35,6 +38,16 @@ def test_an_interrupt_returns_to_the_prompt(chat):
     talk = chat({"text": "Late.", "delay_s": 60}, HI).type("slow").see("waiting").press("\x03")
     talk.see("interrupted").type("/cost").see("0 tokens").press("\x04")
     assert talk.end() == 0
+
+
+@pytest.mark.contract("H9")
+def test_cost_and_context_fit_together_and_a_stopped_request_is_named(chat):
+    talk = chat(HI, {"text": "Late.", "delay_s": 60}).type("one").see("Hello there.")
+    talk.type("/context").see("by the model's own count, it was 1,234 tokens with the last reply")
+    talk.type("slow").see("waiting").press("\x03").see("interrupted").type("/context")
+    total = re.findall(r"together +([\d,]+)", talk.see("together", times=2).text)[1]
+    talk.type("/cost").see(f"prompt, tools, conversation  {total} tokens")
+    talk.see("stopped requests             1 without a count: the provider may charge for")
 
 
 def test_two_interrupts_of_one_run_leave(chat):
@@ -537,6 +550,24 @@ def test_what_fills_the_window_is_shown_by_source(chat):
     talk.type("/context").see("together").see("% of 1,000,000")
     for part in ("system prompt", "tools", "conversation", "results of calls", "· read_file"):
         talk.see(part)
+
+
+def test_in_a_narrow_window_short_rows_of_a_table_stay_rows():
+    class Narrow(Terminal):
+        size = 40, 24
+
+    rows = [("system prompt", "112", "#"), ("· tool-read", "111", ""), ("together", "1", "x" * 18)]
+    assert table_lines(rows, Narrow(io.StringIO())) == [
+        "system prompt  112  #",
+        "· tool-read    111",
+        "together       1    xxxxxxxxxxxxxxxxxx",
+    ]
+    wide = [("a" * 20, "111", "b" * 18), ("c", "22", "")]
+    assert table_lines(wide, Narrow(io.StringIO())) == [
+        "a" * 20,
+        f"  111  {'b' * 18}",
+        f"c{' ' * 21}22",
+    ]
 
 
 @pytest.mark.contract("G5")

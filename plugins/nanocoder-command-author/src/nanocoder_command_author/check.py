@@ -1,8 +1,10 @@
 """`nanocoder plugins check`: capabilities and the contract suite, of one plugin or of all."""
 
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from attrs import frozen
@@ -15,6 +17,18 @@ from nanocoder_command_author.testing import NO_KIT
 PREFIX: Final = "nanocoder-"
 
 
+def _missing(name: str) -> str:
+    folder = Path(name)
+    if (folder / "pyproject.toml").is_file():
+        place = shlex.quote(str(folder))
+        return (
+            f"{name!r} is a folder, and only installed plugins are checked by name:"
+            f" `nanocoder plugins test {place}` checks it where it is,"
+            f" `nanocoder plugins install {shlex.quote(f'./{folder}')}` installs it"
+        )
+    return f"there is no plugin {name!r}; see `nanocoder plugins list`"
+
+
 def run(arguments: Namespace, host: Host) -> int:
     """Run the suite and return its exit code."""
     try:
@@ -24,7 +38,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
     plugin = arguments.name.removeprefix(PREFIX)
     if plugin and plugin not in host.plugins.entries:
-        raise UsageError(f"there is no plugin {arguments.name!r}; see `nanocoder plugins list`")
+        raise UsageError(_missing(arguments.name))
     for line in start_files():
         host.say(line)
     packages = [each for each in packages_in() if not plugin or plugin in each.plugins]

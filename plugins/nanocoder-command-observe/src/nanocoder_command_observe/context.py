@@ -9,7 +9,7 @@ from nanocoder_kit_context import ASSUMED_WINDOW, aligned, sources_of, window_ro
 from nanocoder_kit_sessions import session_store
 
 ASSUMED = f"without a model, the share is of an assumed window of {ASSUMED_WINDOW:,} tokens"
-UNKNOWN = "the window of this model is unknown; set `context`"
+UNKNOWN = "the window of this model is unknown: `nanocoder config set context N` sets it, in tokens"
 
 
 def run(arguments: Namespace, host: Host) -> int:

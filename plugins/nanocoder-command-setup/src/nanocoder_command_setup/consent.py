@@ -178,9 +178,11 @@ def lines_of(proposal: Proposal) -> Iterator[str]:
     tools = [tool for folder in package.folders for tool in outline(folder).tools]
     for tool in tools:
         effects = ", ".join(tool.effects) or "no effect declared"
-        yield f"  tool {tool.name}: {tool.risk}, {effects}, about {counted(tool.tokens, 'token')}"
+        size = f"about {counted(tool.tokens, 'token')} of each request"
+        yield f"  tool {tool.name}: {tool.risk}, {effects}, {size}"
     if len(tools) > 1:
-        yield f"  its tools cost about {sum(tool.tokens for tool in tools):,} tokens a request"
+        total = sum(tool.tokens for tool in tools)
+        yield f"  its tools take about {total:,} tokens of each request together"
     if hooks := sorted(_parts(package, "hooks")):
         yield f"  hooks: {', '.join(hook.removeprefix('nanocoder_') for hook in hooks)}"
     yield from _lines_of_programs(proposal)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
 SET: Final = "set-"
-FIRST_USE: Final = "installed; the next command reads {} for the first time, and names it as new"
+FIRST_USE: Final = "installed; the next command reads {} for the first time, and names {} as new"
 BROKEN: Final = (
     "{name} is installed but cannot be imported, so nothing of it works: {problem}."
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
     " requires: nanocoder plugins install"
 )
-SURE: Final = 0.75
+SURE: Final = 0.8
 """How alike two names must be: anybody may own a package, and some names differ by little."""
 
 CAUSE_CHARS: Final = 160
@@ -75,7 +75,7 @@ def _report(plugins: list[str], host: Host) -> int:
     """Say which plugins are there now, and which cannot be imported; returns the exit code."""
     broken = dict(broken_ones(plugins))
     if usable := [name for name in plugins if name not in broken]:
-        host.say(FIRST_USE.format(", ".join(usable)))
+        host.say(FIRST_USE.format(", ".join(usable), "them" if usable[1:] else "it"))
     for name, problem in broken.items():
         host.say(BROKEN.format(name=name, problem=problem))
     return 1 if broken else 0
@@ -161,7 +161,10 @@ def remove(arguments: Namespace, host: Host) -> int:
     packages = installed_packages()
     gone = [name for name in arguments.names if _normal(name) not in packages]
     if gone:
-        hint = did_you_mean(_normal(gone[0]), packages, ";", cutoff=SURE)
+        name = _normal(gone[0])
+        # People leave out the kind, as in "skill" for tool-skill.
+        short = sorted(each for each in packages if each.endswith(f"-{name}"))
+        hint = did_you_mean(short[0] if short else name, packages, ";", cutoff=SURE)
         raise UsageError(
             f"no plugin {gone[0]!r} is installed{hint}"
             " `nanocoder plugins list` names them. Nothing was removed"

@@ -34,6 +34,14 @@ NO_PLUGIN: Final = (
 EMPTY: Final = "nothing to compact yet: the conversation is empty"
 STOPPED: Final = "stopped; the conversation is as it was"
 NO_WORDS: Final = "{} takes no words: {!r} did not decide what is kept"
+UNKNOWN_WINDOW: Final = (
+    "the window of this model is unknown, so a usual one is taken: `nanocoder config set context N`"
+    " sets it, in tokens"
+)
+ESTIMATED: Final = (
+    "These figures are estimates; by the model's own count, it was {:,} tokens with the last reply"
+)
+STOPPED_REQUESTS: Final = "{} without a count: the provider may charge for what it read and wrote"
 WAY_BACK: Final = "To take it back: /compact restore"
 
 
@@ -44,15 +52,17 @@ def show_context(conversation: "Conversation", _argument: str) -> None:
     sign = conversation.display.block
     rows = window_rows(sources_of(session), window or ASSUMED_WINDOW, sign)
     conversation.display.show_table(aligned(rows))
+    if conversation.context:
+        conversation.display.say(ESTIMATED.format(conversation.context))
     if not window:
-        conversation.display.warn("the window of this model is unknown; set `context`")
+        conversation.display.warn(UNKNOWN_WINDOW)
 
 
 def show_cost(conversation: "Conversation", _argument: str) -> None:
     """Show tokens and money of all requests, and of each model if there were several."""
     usage = conversation.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    # Without a request, or after a rewind, nothing was counted yet.
+    # Without a request, and after one that was stopped or rewound, nothing was counted yet.
     tokens = conversation.context or _expected_tokens(conversation)
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
@@ -62,6 +72,8 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
         ("output", f"{usage.output_tokens:,} tokens"),
         ("cost", _price(usage)),
     ]
+    if stopped := conversation.stopped_requests:
+        rows.append(("stopped requests", STOPPED_REQUESTS.format(stopped)))
     models = conversation.usage_by_model
     if len(models) > 1:
         rows += [(for_terminal(model), _price(models[model])) for model in models]

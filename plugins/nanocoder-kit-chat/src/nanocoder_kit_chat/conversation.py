@@ -54,7 +54,9 @@ class Conversation:
         self.usage = Usage()
         self.usage_by_model: dict[str, Usage] = {}
         self.context = 0
-        """How many tokens the conversation has, as of the latest reply."""
+        """How many tokens the conversation has, as of the latest reply; 0: not counted since."""
+        self.stopped_requests = 0
+        """How many requests were stopped before their tokens were reported."""
         self.model = ""
         self.asked_model = ""
         self.leaving = Cancel()
@@ -67,6 +69,7 @@ class Conversation:
         self._built_in = built_in
         self._preview: tuple[int, Any] | None = None
         self._is_running = False
+        self._is_asking = False
         self._news: list[str] = []
         self._notices: list[str] = []
         self._report_count = len(session.plugins.reports)
@@ -228,15 +231,23 @@ class Conversation:
         self._news.clear()
         attachments = prompt.attachments + named.attachments
         run = self.session.run(text, attachments=attachments, typed=typed.command or typed.text)
+        self._is_asking = False
         for event in self.events(run):
             show(event)
             self._count(event)
+        if self._is_asking and self.session.report.stop_reason is StopReason.INTERRUPTED:
+            # What was written so far is in the conversation, and the provider did not count it.
+            self.stopped_requests += 1
+            self.context = 0
         self.usage += self.session.report.usage
         self.ended_well = self.session.report.stop_reason is StopReason.DONE
 
     def _count(self, event: Event) -> None:
         """Count the tokens of a reply, for the whole conversation and by model."""
-        if event.kind == "request.finished":
+        if event.kind == "request.started":
+            self._is_asking = True
+        elif event.kind == "request.finished":
+            self._is_asking = False
             self.context = conversation_tokens(event.data["usage"])
         elif event.kind == "message" and "usage" in event.data:
             model, usage = self.session.info.model, Usage(**event.data["usage"])

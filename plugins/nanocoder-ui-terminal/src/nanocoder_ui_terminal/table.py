@@ -16,7 +16,7 @@ def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
     """Return the lines of a table that fit: the first column plain, the others dim.
 
     The cells of the last column are wrapped between words. Where little room is left for them, the
-    cells behind the first one are below it.
+    cells behind the first one are below it; rows of three columns that fit stay as they are.
     """
     texts = [[" ".join(for_terminal(cell).split()) for cell in row] for row in rows]
     count = max(map(len, texts), default=0)
@@ -26,7 +26,7 @@ def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
     ]
     room = terminal.width - sum(widths[:-1]) - GAP * (count - 1)
     if count > 1 and room < min(MIN_COLUMNS, widths[-1]):
-        return [line for row in texts for line in _stacked(row, terminal)]
+        return [line for row in texts for line in _narrow(row, widths, terminal)]
     lines = []
     for row in texts:
         is_wrapped = len(row) == count and room >= MIN_COLUMNS
@@ -34,6 +34,15 @@ def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:
         lines += [_line([*row[:-1], *parts[:1]], widths, terminal)]
         lines += [_line([*[""] * (count - 1), part], widths, terminal) for part in parts[1:]]
     return lines
+
+
+def _narrow(row: Sequence[str], widths: Sequence[int], terminal: Terminal) -> list[str]:
+    last = max((place for place, cell in enumerate(row) if cell), default=0)
+    columns = sum(widths[:last]) + GAP * last + columns_of(row[last])
+    # A short number reads well beside its name; two columns of text would be a jumble.
+    if len(widths) > 2 and columns <= terminal.width:  # noqa: PLR2004
+        return [_line(row[: last + 1], widths, terminal)]
+    return _stacked(row, terminal)
 
 
 def _stacked(row: Sequence[str], terminal: Terminal) -> list[str]:
