@@ -72,8 +72,8 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
         ("output", f"{usage.output_tokens:,} tokens"),
         ("cost", _price(usage)),
     ]
-    if stopped := conversation.stopped_requests:
-        rows.append(("stopped requests", STOPPED_REQUESTS.format(stopped)))
+    if count := conversation.stopped_requests:
+        rows.append(("stopped requests", STOPPED_REQUESTS.format(count)))
     models = conversation.usage_by_model
     if len(models) > 1:
         rows += [(for_terminal(model), _price(models[model])) for model in models]

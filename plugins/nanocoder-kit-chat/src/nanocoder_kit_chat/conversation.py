@@ -236,7 +236,7 @@ class Conversation:
             show(event)
             self._count(event)
         if self._is_asking and self.session.report.stop_reason is StopReason.INTERRUPTED:
-            # What was written so far is in the conversation, and the provider did not count it.
+            # The conversation has the part that was written, and the provider did not count it.
             self.stopped_requests += 1
             self.context = 0
         self.usage += self.session.report.usage

@@ -1,4 +1,4 @@
-"""Who may hold a connection: clients with the token as long as they like, others for a moment.
+"""Holders of connections: clients with the token as long as they like, others for a moment.
 
 Every program on this machine can connect. Without limits one of them takes all descriptors, and the
 event loop does not recover from that.

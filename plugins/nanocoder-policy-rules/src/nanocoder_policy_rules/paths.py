@@ -33,7 +33,7 @@ _GIT: Final = (".git", "git~1")
 # A file that is put here, or in git's directory itself, may bring hooks along.
 _STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
 _OTHER_ROOT = r"/proc/[^/]+/(?:root|cwd)(?=/)"
-# Of such names a file system may ignore a part.
+# A file system may ignore a part of such names.
 _ODD_NAME = r":|[. ](?:/|\Z)"
 LOOSENING: Final = (
     *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),

@@ -130,8 +130,7 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
     except ProviderError:
         raise
     except Exception as error:
-        problem = problem_of(error)
-        raise ProviderError(f"{chosen} could not be opened: {problem}") from error
+        raise ProviderError(f"{chosen} could not be opened: {problem_of(error)}") from error
     return provider
 
 
