@@ -278,8 +278,11 @@ from importlib import import_module
 from pathlib import Path
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
-module, name, workspace, command = sys.argv[1:]
-box = getattr(import_module(module), name)(SessionInfo("s", Path(workspace)), Settings())
+from standby_box import ready
+is_ready, module, name, workspace, command = sys.argv[1:]
+kind = getattr(import_module(module), name)
+kind = ready(kind) if is_ready else kind
+box = kind(SessionInfo("s", Path(workspace)), Settings())
 subprocess.run(box.wrap(["/bin/sh", "-c", command], ()), cwd=workspace, check=False)
 """
 OF_KILLED = "mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; mkdir armed; sleep 60"
@@ -287,8 +290,11 @@ OF_KILLED = "mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; mkdir armed;
 
 def kill_a_session(repository, box, workspace):
     """Let a session run OF_KILLED, and kill it."""
-    argv = [sys.executable, "-c", SESSION, box.__module__, box.__qualname__, str(workspace)]
-    environ = {**os.environ, "TMPDIR": str(repository.root / "tmp")}
+    kind = getattr(box, "kind", box)
+    words = ("" if kind is box else "ready", kind.__module__, kind.__qualname__, str(workspace))
+    argv = [sys.executable, "-c", SESSION, *words]
+    here = os.path.dirname(__file__)
+    environ = {**os.environ, "TMPDIR": str(repository.root / "tmp"), "PYTHONPATH": here}
     session = subprocess.Popen([*argv, OF_KILLED], env=environ)
     await_path(workspace / "armed")
     session.send_signal(signal.SIGKILL)

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_attacks import *  # noqa: F403
+from standby_box import ready
 
 # The attacks are those of PATH-051, PROC-023, PROC-036, PROC-038, PROC-039, PROC-040, PROC-046,
 # and PROC-049.
@@ -34,7 +35,10 @@ class BubblewrapOfNobody(Bubblewrap):
         return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *wrapped]
 
 
-@pytest.fixture(params=["ourselves", "nobody"] if os.getuid() == 0 else ["ourselves"])
+BOXES = {"new": Bubblewrap, "ready": ready(Bubblewrap), "nobody": BubblewrapOfNobody}
+
+
+@pytest.fixture(params=[*BOXES] if os.getuid() == 0 else ["new", "ready"])
 def box(request):
-    """Open bubblewrap around a workspace; for root also as a user who has no rights."""
-    return BubblewrapOfNobody if request.param == "nobody" else Bubblewrap
+    """Open bubblewrap around a workspace, new or ready; for root also as a user without rights."""
+    return BOXES[request.param]

@@ -15,6 +15,7 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, base, system
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_spawns import PROGRAM, RUNS, quickest
+from standby_box import await_ready, wrap_ahead
 
 PLACES = ("--bind", "--ro-bind", "--ro-bind-try", "--tmpfs", "--dev", "--proc")
 
@@ -35,7 +36,7 @@ def measure(runs: int = RUNS) -> dict[str, float]:
     """Return the milliseconds of a process without a sandbox, in bare ones, and in a session's.
 
     The second bare one has the session's places, without its shells and its filter of calls: no
-    session can start a process in less.
+    session can start a process in less, but in a sandbox that is there already.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -48,7 +49,10 @@ def measure(runs: int = RUNS) -> dict[str, float]:
                 "no sandbox": quickest(lambda: PROGRAM, folder, runs),
                 "bubblewrap alone": quickest(lambda: bare, folder, runs),
                 "with the places": quickest(lambda: with_places, folder, runs),
-                "bubblewrap of a session": quickest(lambda: box.wrap(PROGRAM, ()), folder, runs),
+                "a new one of a session": quickest(lambda: box.wrap(PROGRAM, ()), folder, runs),
+                "one that was ready": quickest(
+                    lambda: wrap_ahead(box, box, PROGRAM), folder, runs, lambda: await_ready(box)
+                ),
             }
         finally:
             box.close()
@@ -64,7 +68,8 @@ def options_of(argv: list[str]) -> list[str]:
 def test_each_figure_is_measured():
     figures = measure(runs=2)
     assert list(figures) == [
-        *("no sandbox", "bubblewrap alone", "with the places", "bubblewrap of a session"),
+        *("no sandbox", "bubblewrap alone", "with the places"),
+        *("a new one of a session", "one that was ready"),
     ]
     assert all(milliseconds > 0 for milliseconds in figures.values())
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from nanocoder import SessionInfo
@@ -27,6 +26,7 @@ from nanocoder_kit_sandbox.landlock_rules import (
     rules_of_workspace,
 )
 from nanocoder_kit_sandbox.limits import limits_of
+from nanocoder_kit_sandbox.programs import program_of
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.starting import Starter
 from nanocoder_kit_sandbox.survey import GIT
@@ -36,12 +36,6 @@ OLDEST: Final = 3
 SCOPED: Final = 6
 """The version from which on signals do not leave it."""
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
-START: Final = (
-    "import sys; package = type(sys)('nanocoder_kit_sandbox');"
-    " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
-    " from nanocoder_kit_sandbox import {0}; {0}.main()"
-)
-"""Imports the program {0}, which starts commands, without the rest of this package."""
 
 
 @cache
@@ -77,7 +71,7 @@ class Landlocked:
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._starting = threading.Lock()
-        self._starter = Starter(self._program(starter), self._rules)
+        self._starter = Starter(program_of(self._python, starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
@@ -88,7 +82,9 @@ class Landlocked:
                 beside = file.with_suffix(".new")
                 beside.write_bytes(rules)
                 beside.replace(file)
-        return self._starter.through(file.name, [*self._program(launch), str(file), "--", *argv])
+        return self._starter.through(
+            file.name, [*program_of(self._python, launch), str(file), "--", *argv]
+        )
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
@@ -98,11 +94,6 @@ class Landlocked:
         """Remove the session's own files."""
         self._starter.close()
         self._inside.close()
-
-    def _program(self, module: ModuleType) -> list[str]:
-        name = module.__name__.rpartition(".")[2]
-        start = START.replace("{0}", name)
-        return [self._python, "-I", "-S", "-c", start, os.path.dirname(launch.__file__)]
 
     def _described(self) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""

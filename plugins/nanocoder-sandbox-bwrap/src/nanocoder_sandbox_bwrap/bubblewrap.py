@@ -5,10 +5,11 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import (
+    Access,
     Inside,
     Mount,
     Settings,
@@ -19,12 +20,17 @@ from nanocoder_kit_sandbox import (
 )
 from nanocoder_kit_sandbox.bubblewrap import (
     NO_NETWORK,
+    base,
     filtered,
     lock_options,
     mount_options,
     system,
 )
-from nanocoder_kit_sandbox.leftovers import telling
+from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
+from nanocoder_kit_sandbox.leftovers import NAME_OF_SANDBOX, NOTE, telling
+from nanocoder_kit_sandbox.limits import limits_of
+from nanocoder_kit_sandbox.standby import Standby
+from nanocoder_kit_sandbox.survey import MISSING, MISSING_REPOSITORY
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
@@ -51,44 +57,82 @@ class Bubblewrap:
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         places = hidden_places(session, settings)
-        self._hidden = [self._inside.hidden(path) for path in places]
-        self._apart = (*places, self._root, os.path.dirname(self._inside.place.tmp))
+        own = os.path.dirname(self._inside.place.tmp)
+        # Here are the pipes to the sandbox that is ready; a place that is read-only has them work.
+        is_seen = not own.startswith(tuple(f"{place}/" for place in EMPTY_PLACES))
+        hidden = (*places, own) if is_seen else places
+        self._hidden = [self._inside.hidden(path) for path in hidden]
+        self._apart = (*places, self._root, own)
         self._filter = self._inside.place.tmp.with_suffix(".filter")
         self._proxy: Proxy | None = None
         self._starting = threading.Lock()
+        # Where nanocoder is installed may be hidden inside; the interpreter is of the system.
+        self._python = os.path.realpath(sys.executable)
+        self._standby = Standby(self._python, self._inside.place.tmp.with_suffix(".rules"))
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
         mounts, place = self._inside.mounts(), self._inside.place
-        return [
+        names = [mount for mount in mounts if mount.access is Access.HELD]
+        options = list(self._options(mount for mount in mounts if mount.access is not Access.HELD))
+        bridge = self._bridge if self._settings.hosts and not self._settings.network else ()
+        fresh = [
             *filtered(self._filter),
-            *(() if self._settings.network else (NO_NETWORK,)),
-            *system(),
-            *_repeated("--ro-bind-try", KEPT_IN_RUN),
-            *("--bind", str(place.tmp), "/tmp"),  # noqa: S108
-            # Before the workspace: what a command left in its /tmp leads these over nothing of it.
-            *_repeated("--ro-bind-try", environments_on_path(self._apart)),
-            *("--bind", self._root, self._root),
-            *self._writable(),
-            *mount_options(mounts),
-            *mount_options(self._hidden),
-            *mount_options(self._sockets()),
+            *options,
+            *mount_options(names),
             *lock_options(place.lock),
-            *VARIABLES,
-            *self._way_out(),
             "--",
-            *(self._bridge if self._settings.hosts and not self._settings.network else ()),
+            *bridge,
             *telling(argv, self._settings),
         ]
+        described = self._described(options, bridge)
+        relative = [mount.path.removeprefix(f"{self._root}/") for mount in names]
+        return self._standby.through(described, relative, len(argv), fresh)
+
+    def _options(self, mounts: Iterable[Mount]) -> Iterator[str]:
+        """Yield the options of a sandbox, but for what is there only while a command runs."""
+        if not self._settings.network:
+            yield NO_NETWORK
+        yield from system()
+        yield from _repeated("--ro-bind-try", KEPT_IN_RUN)
+        yield from ("--bind", str(self._inside.place.tmp), "/tmp")  # noqa: S108
+        # Before the workspace: what a command left in its /tmp leads these over nothing of it.
+        yield from _repeated("--ro-bind-try", environments_on_path(self._apart))
+        yield from ("--bind", self._root, self._root)
+        yield from self._writable()
+        yield from mount_options(mounts)
+        yield from mount_options(self._hidden)
+        yield from mount_options(self._sockets())
+        yield from VARIABLES
+        yield from self._way_out()
+
+    def _described(self, options: list[str], bridge: Sequence[str]) -> dict[str, Any]:
+        """Describe a sandbox with *options* as `standby_attendant` makes it ahead."""
+        return {
+            "base": base(),
+            "filter": str(self._filter) if self._filter.stat().st_size else "",
+            "options": options,
+            "lock": str(self._inside.place.lock),
+            "root": self._root,
+            "most_names": len((*MISSING, *MISSING_REPOSITORY)),
+            "bridge": bridge,
+            "limits": limits_of(self._settings),
+            "python": self._python,
+            "note": NOTE.encode(),
+            "sandbox": NAME_OF_SANDBOX.encode(),
+        }
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
-        return self._inside.changes()
+        lines = self._inside.changes()
+        self._standby.prepare()
+        return lines
 
     def close(self) -> None:
         """Remove the session's /tmp, and what is held in the workspace."""
         if self._proxy is not None:
             self._proxy.close()
+        self._standby.close()
         self._inside.close()
 
     def _way_out(self) -> Iterator[str]:
@@ -111,8 +155,7 @@ class Bubblewrap:
 
     @property
     def _bridge(self) -> tuple[str, ...]:
-        # Where nanocoder is installed may be hidden inside; the interpreter is of the system.
-        return (os.path.realpath(sys.executable), "-I", "-S", BRIDGE, SOCKET, str(PORT))
+        return (self._python, "-I", "-S", BRIDGE, SOCKET, str(PORT))
 
     def _sockets(self) -> list[Mount]:
         """Hide the sockets of services: what is shown read-only can still be connected to."""
