@@ -2,15 +2,18 @@
 
 import json
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from attrs import evolve
-from command_line import rewrite_journal
+from command_line import COMMAND, rewrite_journal
 
 pytestmark = pytest.mark.timeout(60)
 DONE = {"text": "All done."}
+LIMIT_BLOCKS = 600
+"""Of 512 bytes: more than a journal takes, less than the file that is refused."""
 
 
 def calls(*wanted):
@@ -60,6 +63,40 @@ def tree(nanocoder):
 
 def undo(nanocoder, *words):
     return nanocoder("sessions", "undo", "--yes", *words)
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_a_write_for_which_there_was_no_room_is_no_change_to_undo(nanocoder, is_edited):
+    """A change is in the journal before it is made."""
+    original = "start\n" + "a" * 60_000 + "\n"
+    (nanocoder.cwd / "a.txt").write_text(original)
+    small = {"path": "a.txt", "old_string": "start", "new_string": "edited"}
+    large = {"path": "a.txt", "old_string": "a", "new_string": "b" * 9, "replace_all": True}
+    edits = [("edit_file", small), ("edit_file", large)] if is_edited else [("edit_file", large)]
+    script = nanocoder.script(
+        *[calls(call) for call in [("read_file", {"path": "a.txt"}), *edits]], DONE
+    )
+    limited = f'ulimit -f {LIMIT_BLOCKS}; exec "$0" "$@"'
+    words = ("run", "--mode", "auto", "--output", "json", "--model", script, "go")
+    done = subprocess.run(
+        ["sh", "-c", limited, COMMAND, *words],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["tool_calls"][-1]["error_class"] == "disk_full"
+    assert (nanocoder.cwd / "a.txt").read_text() == original.replace("start", "edited", is_edited)
+    incident = nanocoder("sessions", "incident").stdout
+    assert ("`a.txt`: as the session left it" in incident) is is_edited
+    undone = undo(nanocoder)
+    assert undone.returncode == 0, undone.stderr
+    assert "changed since" not in undone.stdout + undone.stderr
+    assert ("put back a.txt" in undone.stdout) is is_edited
+    assert (nanocoder.cwd / "a.txt").read_text() == original
 
 
 def test_what_a_run_wrote_made_moved_and_deleted_is_put_back(nanocoder, work):

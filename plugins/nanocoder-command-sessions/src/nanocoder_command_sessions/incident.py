@@ -13,6 +13,8 @@ from nanocoder_kit_sessions.redaction import without_secrets
 
 TO_FILL: Final = "(to be filled in: {})"
 COLUMNS: Final = 120
+NOT_WRITTEN: Final = frozenset({"disk_full", "io_error", "permission_denied"})
+"""The classes of errors with which the last change of a call was not made."""
 TICKS: Final = re.compile("`+")
 CALLS: Final = frozenset({"call.started", "call.edited", "call.denied"})
 """Records with the arguments of a call."""
@@ -114,14 +116,30 @@ def _files(records: Sequence[Record]) -> list[str]:
     """Return a line for each file, which says whether it is again as it was."""
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
-    for record in records:
-        if record.kind == "file.changed":
-            path = str(record.data.get("path", ""))
-            before.setdefault(path, _digest(record.data.get("before")))
-            after[path] = _digest(record.data.get("after"))
+    for data in _changes(records):
+        path = str(data.get("path", ""))
+        before.setdefault(path, _digest(data.get("before")))
+        after[path] = _digest(data.get("after"))
     states = dict.fromkeys(sorted(before), "as the session left it")
     states |= {path: "put back" for path in before if after[path] == before[path]}
     return [f"- {_code(path)}: {state}" for path, state in states.items()]
+
+
+def _changes(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return the changes that were made: each is recorded before, and the disk may refuse it."""
+    changes: list[dict[str, Any]] = []
+    begun: dict[str, int] = {}
+    for record in records:
+        call_id = str(record.data.get("call_id", ""))
+        if record.kind == "call.started":
+            begun[call_id] = len(changes)
+        elif record.kind == "file.changed":
+            changes.append(record.data)
+        elif record.kind == "call.finished" and len(changes) > begun.get(call_id, len(changes)):
+            result = record.data.get("result")
+            if isinstance(result, dict) and result.get("error_class") in NOT_WRITTEN:
+                changes.pop()
+    return changes
 
 
 def _digest(state: Any) -> Any:

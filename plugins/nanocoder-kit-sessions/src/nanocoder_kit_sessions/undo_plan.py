@@ -282,6 +282,9 @@ class _Planner(Restore[str]):
     def _may_replace(self, place: str, now: FileState, change: Change) -> bool:
         if change.target or FileKind.DIRECTORY in {change.before.kind, change.after.kind}:
             return False
+        # It is recorded before it is made: this one was not, as the disk was full or we were ended.
+        if now.resembles(change.before):
+            return False
         if self._force and now.kind in {FileKind.FILE, FileKind.NOTHING}:
             return True
         # A call that failed was taken back: the file is as an earlier change found it.
