@@ -19,7 +19,7 @@ from instructions import ALONE, count
 from measure import ORDER, Bench, make_repository, script, serving
 
 CALLS = len(ORDER)
-COUNTED = {"run_with_deadline": "hand-overs", "may_hold_secret": "texts searched"}
+COUNTED = {"run_each": "hand-overs", "may_hold_secret": "texts searched"}
 """The functions of nanocoder whose calls are counted."""
 PROGRAM = f"""
 import json

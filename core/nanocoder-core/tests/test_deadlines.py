@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 import pluggy
 import pytest
 from nanocoder import Decision, Plugins, ToolResult, Verdict, hookimpl, tool
-from nanocoder.cancel import LateError, idle_threads, run_with_deadline
+from nanocoder.cancel import LateError, idle_threads, run_each, run_with_deadline
 from nanocoder.hooks import styles
 from nanocoder.plugins.registry import MAX_FAILURES
 from nanocoder_testing import play
@@ -222,6 +223,53 @@ def test_work_that_is_late_leaves_its_thread_behind(forever: threading.Event) ->
     forever.set()
     first.join(60)
     assert not first.is_alive()
+
+
+def test_works_run_one_after_the_other_on_one_thread_up_to_the_first_that_raises() -> None:
+    ran: list[str] = []
+    works: list[Any] = [threading.current_thread, lambda: 1 // 0, lambda: ran.append("third")]
+    (thread, error), (nothing, problem) = run_each(works, 60)
+    assert thread in idle_threads()
+    assert (error, nothing, ran) == (None, None, [])
+    assert isinstance(problem, ZeroDivisionError)
+
+
+def test_each_work_has_the_whole_limit_for_itself() -> None:
+    works = [lambda: time.sleep(SHORT_S)] * 4
+    assert run_each(works, 3 * SHORT_S) == [(None, None)] * 4
+
+
+def test_what_waits_behind_late_work_does_not_run_on_the_thread_left_behind(
+    forever: threading.Event,
+) -> None:
+    ran: list[Any] = []
+
+    def late() -> None:
+        ran.append(threading.current_thread())
+        forever.wait()
+
+    first, (_, error) = run_each([lambda: None, late, lambda: ran.append("third")], SHORT_S)
+    assert first == (None, None)
+    assert isinstance(error, LateError)
+    forever.set()
+    ran[0].join(60)
+    assert not ran[0].is_alive()
+    assert len(ran) == 1
+
+
+def test_the_plugins_of_a_hook_run_on_one_thread_in_turn(tmp_path: Path) -> None:
+    threads: list[threading.Thread] = []
+
+    def listener() -> SimpleNamespace:
+        def note(result: ToolResult) -> None:
+            threads.append(threading.current_thread())
+
+        return offer(nanocoder_after_execute=note)
+
+    plugins = {f"acme-{name}": listener() for name in "abc"}
+    played(tmp_path, plugins, [[("look", {})], "Done."])
+    assert len(threads) == 3
+    assert len(set(threads)) == 1
 
 
 FORKING = """

@@ -9,10 +9,11 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+Outcome = tuple[T | None, BaseException | None]
 
 IDLE_S: Final = 0.3
 """By then a request was sent, and a model that answers at once has answered."""
@@ -42,10 +44,9 @@ class Cancel:
     def __init__(self, parent: "Cancel | None" = None) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self._callbacks: dict[int, Callable[[], object]] = {}
-        self._next = 0
+        self._callbacks: dict[object, Callable[[], object]] = {}
         self.reason = ""
-        self._detach = parent.on_set(lambda: self.set(parent.reason)) if parent else None
+        self._detach = parent.on_set(lambda: self.set(parent.reason)) if parent else bool
 
     def is_set(self) -> bool:
         """Tell whether the work should stop."""
@@ -60,23 +61,18 @@ class Cancel:
             self._event.set()
             # Called without the lock: a callback may ask this object, or set another one.
             callbacks, self._callbacks = self._callbacks, {}
-        for callback in callbacks.values():
+        for callback in tuple(callbacks.values()):  # another thread may take one out meanwhile
             callback()
 
-    def on_set(self, callback: Callable[[], object]) -> Callable[[], None]:
+    def on_set(self, callback: Callable[[], object]) -> Callable[[], object]:
         """Call *callback* when set, at once if it is; return what takes the wish back."""
         with self._lock:
             if not self._event.is_set():
-                key = self._next
-                self._next += 1
+                key = object()
                 self._callbacks[key] = callback
-                return lambda: self._forget(key)
+                return lambda: self._callbacks.pop(key, None)
         callback()
         return lambda: None
-
-    def _forget(self, key: int) -> None:
-        with self._lock:
-            self._callbacks.pop(key, None)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until set or *timeout_s* seconds have passed; True when set."""
@@ -89,9 +85,7 @@ class Cancel:
 
     def close(self) -> None:
         """Let go of the parent, once the work is over."""
-        if self._detach:
-            self._detach()
-            self._detach = None
+        self._detach()
 
 
 class LateError(TimedOut):
@@ -103,34 +97,41 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
 
     Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled as soon as *cancel* is set.
     """
-    import contextvars
+    [(value, error)] = run_each([work], limit_s, cancel)
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
 
+
+def run_each(
+    works: Sequence[Callable[[], T]], limit_s: float, cancel: Cancel | None = None
+) -> Sequence[Outcome[T]]:
+    """Return what each of *works* returned or raised, up to the first that raised or was late.
+
+    They run one after the other on one other thread: waking it takes longer than most work. Each
+    may take *limit_s* seconds (0: no limit). Raises: Cancelled as soon as *cancel* is set.
+    """
     if cancel is not None:
         cancel.check()
-    outcomes: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-    interrupted = Cancelled("interrupted")
+    batch = _Batch(works, limit_s)
     try:
         worker = _idle().pop()
     except IndexError:  # another thread may have taken the last one
         worker = _Worker()
-    # A cancel is one more outcome: whichever comes first is taken.
-    forget = cancel.on_set(lambda: outcomes.put((None, interrupted))) if cancel else lambda: None
-    context = contextvars.copy_context()  # a tracer's span is the hook's, too
-    worker.tasks.put((lambda: context.run(work), outcomes))
-    is_done = False
+    # A cancel comes to the same queue: whichever comes first is taken.
+    forget = cancel.on_set(lambda: batch.ends.put("cancelled")) if cancel else lambda: None
+    worker.tasks.put(batch)
     try:
-        value, error = outcomes.get(timeout=limit_s or None)
-        is_done = error is not interrupted
-    except queue.Empty:
-        raise LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s}) from None
+        while (left_s := batch.left_s()) > 0:
+            with suppress(queue.Empty):
+                if batch.ends.get(timeout=left_s):
+                    raise Cancelled("interrupted")
+                return batch.outcomes
+        late = LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s})
+        return [*batch.outcomes, (None, late)]
     finally:
-        if not is_done:
-            # It may hang for ever: it is never given another piece of work.
-            worker.is_left_behind = True
+        batch.is_left_behind = True
         forget()
-    if error is not None:
-        raise error
-    return value  # type: ignore[no-any-return]
 
 
 def idle_threads() -> set[threading.Thread]:
@@ -146,31 +147,62 @@ def _idle() -> "deque[_Worker]":
     return workers
 
 
+def outcome_of(work: Callable[[], T]) -> Outcome[T]:
+    """Return what *work* returned or raised."""
+    try:
+        return work(), None
+    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        return None, error
+
+
+class _Batch:
+    """Pieces of work on their way through a thread; *ends* gets an item when nothing is left."""
+
+    def __init__(self, works: Sequence[Callable[[], Any]], limit_s: float) -> None:
+        import contextvars
+
+        self.ends: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.outcomes: list[Outcome[Any]] = []
+        self.is_left_behind = False
+        self._works, self._limit_s = works, limit_s or threading.TIMEOUT_MAX
+        self._began, self._lock = time.monotonic(), threading.Lock()
+        self._context = contextvars.copy_context()  # a tracer's span is the hook's, too
+
+    def left_s(self) -> float:
+        """Return how long the piece of work that runs may still take; none: it is left behind."""
+        with self._lock:
+            left_s = self._limit_s + self._began - time.monotonic()
+            self.is_left_behind = left_s <= 0
+            return left_s
+
+    def run(self, worker: "_Worker") -> bool:
+        """Take one piece of work after the other until one fails; False: it was left behind."""
+        for work in self._works:
+            outcome = outcome_of(partial(self._context.copy().run, work))
+            with self._lock:
+                if self.is_left_behind:
+                    return False
+                self.outcomes.append(outcome)
+                self._began = time.monotonic()
+            if outcome[1] is not None:
+                break
+        _idle().append(worker)
+        self.ends.put("")
+        return True
+
+
 class _Worker:
-    """A thread for one piece of work after the other."""
+    """A thread for one batch after the other."""
 
     def __init__(self) -> None:
-        self.is_left_behind = False
-        self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.tasks: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
         self.thread = threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True)
         self.thread.start()
 
     def _serve(self) -> None:
-        while True:
-            work, outcomes = self.tasks.get()
-            outcome: tuple[Any, BaseException | None]
-            try:
-                outcome = work(), None
-            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                outcome = None, error
-            del work  # an idle thread keeps nothing of the session alive
-            ends = self.is_left_behind  # read once: a thread that ends must not look idle
-            if not ends:
-                _idle().append(self)
-            outcomes.put(outcome)
-            del outcome, outcomes
-            if ends:
-                return
+        # No name for the batch: an idle thread keeps nothing of the session alive.
+        while self.tasks.get().run(self):
+            pass
 
 
 @contextmanager

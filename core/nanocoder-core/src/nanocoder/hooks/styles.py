@@ -21,7 +21,7 @@ from nanocoder_schema import (
     wrong_field,
 )
 
-from nanocoder.cancel import LateError, run_with_deadline
+from nanocoder.cancel import LateError, outcome_of, run_each
 from nanocoder.errors import BadArguments, PluginError
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import Decision, Risk, ToolCall, Verdict
@@ -75,37 +75,59 @@ class Implementation:
 
 
 def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any:
-    """Call one implementation.
+    """Return what one implementation returns; raises PluginError, as `attempt_each` yields it."""
+    [(_, answer, failure)] = attempt_each([implementation], lambda hook: hook(arguments))
+    if failure is not None:
+        raise failure
+    return answer
 
-    Whatever goes wrong, a call of sys.exit or a missed deadline included, is a PluginError.
+
+def attempt_each(
+    implementations: Iterable[Implementation], call: Callable[[Implementation], T]
+) -> Iterator[tuple[Implementation, T | None, PluginError | None]]:
+    """Yield each implementation of a hook with what *call* returns for it, or its failure.
+
+    Whatever goes wrong, a call of sys.exit or a missed deadline included, is a PluginError. Where
+    the hook has a deadline, one call follows the other on one other thread.
     """
-    limit_s = DEADLINES_S.get(implementation.hook)
-    try:
-        if limit_s is None:
-            return implementation(arguments)
-        return run_with_deadline(partial(implementation, arguments), limit_s)
-    except LateError as error:
-        late = implementation.error(error)
-        late.is_late = True
-        raise late from error
+    waiting = list(implementations)
+    while waiting:
+        limit_s = DEADLINES_S.get(waiting[0].hook)
+        works = [partial(call, implementation) for implementation in waiting]
+        for answer, error in run_each(works, limit_s) if limit_s else [outcome_of(works[0])]:
+            implementation = waiting.pop(0)
+            yield implementation, answer, _failure_of(implementation, error)
+
+
+def _failure_of(implementation: Implementation, error: BaseException | None) -> PluginError | None:
+    if error is None or isinstance(error, PluginError):
+        return error
     # A person's Ctrl-C is no fault of the plugin that runs just then.
-    except (KeyboardInterrupt, PluginError):
-        raise
-    except BaseException as error:
-        raise implementation.error(problem_of(error, implementation.function.__module__)) from error
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    is_late, module = isinstance(error, LateError), implementation.function.__module__
+    failure = implementation.error(error if is_late else problem_of(error, module))
+    failure.is_late, failure.__cause__ = is_late, error
+    return failure
 
 
 def collect(
     implementations: Iterable[Implementation],
     report: Report,
     arguments: Mapping[str, Any],
-    expected: type[T],
+    expected: type[T] | tuple[type[T], ...],
 ) -> list[tuple[str, T]]:
     """Return what each plugin contributes, beside its name; None contributes nothing.
 
     A failure, or what is not *expected*, is reported and contributes nothing either.
     """
-    return list(_answers(implementations, report, arguments, expected))
+    answers, call = [], partial(answer_of, arguments, expected)
+    for implementation, answer, failure in attempt_each(implementations, call):
+        if failure is not None:
+            report(failure)
+        elif answer is not None:
+            answers.append((implementation.plugin, answer))
+    return answers
 
 
 def choose(
@@ -115,7 +137,9 @@ def choose(
     expected: type[T] | tuple[type[T], ...],
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
-    return next((it for _, it in _answers(implementations, report, arguments, expected)), None)
+    # One by one: the next plugin is asked only if this one has no answer.
+    answers = (collect([each], report, arguments, expected) for each in implementations)
+    return next((answer for [(_, answer)] in filter(None, answers)), None)
 
 
 def tell(
@@ -125,23 +149,14 @@ def tell(
     collect(implementations, report, arguments, object)
 
 
-def _answers(
-    implementations: Iterable[Implementation],
-    report: Report,
-    arguments: Mapping[str, Any],
-    expected: type[T] | tuple[type[T], ...],
-) -> Iterator[tuple[str, T]]:
-    """Ask one plugin after the other, as long as the caller wants another answer."""
-    for implementation in implementations:
-        try:
-            value = attempt(implementation, arguments)
-            if value is not None and not isinstance(value, expected):
-                raise implementation.error(wrong_type(value, expected))
-        except PluginError as error:
-            report(error)
-            continue
-        if value is not None:
-            yield implementation.plugin, value
+def answer_of(
+    arguments: Mapping[str, Any], expected: type[T] | tuple[type[T], ...], hook: Implementation
+) -> T | None:
+    """Return what one implementation returns; raises PluginError if it is not *expected*."""
+    answer = hook(arguments)
+    if answer is None or isinstance(answer, expected):
+        return answer
+    raise hook.error(wrong_type(answer, expected))
 
 
 class Judgement(NamedTuple):
@@ -174,7 +189,11 @@ def judge_call(
     for _ in range(MAX_REWRITES):
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         copied = evolve(call, arguments=copy_arguments(call.arguments))
-        answers = [_verdict_of(policy, report, {**context, "call": copied}) for policy in policies]
+        vote_of = partial(_vote_of, {**context, "call": copied})
+        answers = (
+            vote if failure is None else _denial(policy, report, failure)
+            for policy, vote, failure in attempt_each(policies, vote_of)
+        )
         latest = [verdict for verdict in answers if verdict is not None]
         if all(vote.decision is Decision.ABSTAIN for vote in latest):
             latest.append(_default_verdict(call, context["tool"]))
@@ -214,8 +233,7 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
     strictest = max(ranked, key=_strictness)
     remarks = [each.reason for each in ranked if each.decision is Decision.ABSTAIN]
     reasons = [strictest.reason, *(remarks if strictest.decision is Decision.ASK else ())]
-    sandbox = any(verdict.sandbox for verdict in verdicts)
-    persons = max(verdict.persons for verdict in verdicts)
+    sandbox, persons = any(it.sandbox for it in verdicts), max(it.persons for it in verdicts)
     grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
     joined = evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
     return evolve(joined, reason="; ".join(dict.fromkeys(filter(None, reasons))))
@@ -223,10 +241,9 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
     """Rank verdicts; an ask that comes from a rule outranks a default ask."""
-    asks = verdict.decision is Decision.ASK
+    asks, by_rule = verdict.decision is Decision.ASK, bool(verdict.rule)
     inside = asks and verdict.asks_inside_composed
-    by_rule = asks and bool(verdict.rule)
-    return STRICTNESS[verdict.decision], inside, by_rule, not verdict.covers_steps
+    return STRICTNESS[verdict.decision], inside, asks and by_rule, not verdict.covers_steps
 
 
 def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
@@ -240,25 +257,25 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
     return min(changes, key=attrgetter("plugin"), default=None)
 
 
-def _verdict_of(
-    implementation: Implementation, report: Report, arguments: Mapping[str, Any]
-) -> Verdict | None:
-    plugin = implementation.plugin
-    try:
-        value = attempt(implementation, arguments)
-        if value is None:
-            return None
-        if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
-            raise implementation.error(wrong_type(value, Verdict))
-        if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
-            raise implementation.error(f"returned a wrong Verdict: {problem}")
-    except PluginError as error:
-        report(error)
-        # A policy that breaks never opens the gate.
-        return Verdict(Decision.DENY, f"policy {plugin!r} failed: {_cause(error)}", plugin=plugin)
+def _vote_of(arguments: Mapping[str, Any], policy: Implementation) -> Verdict | None:
+    value = policy(arguments)
+    if value is None:
+        return None
+    if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
+        raise policy.error(wrong_type(value, Verdict))
+    if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
+        raise policy.error(f"returned a wrong Verdict: {problem}")
     # Several people can agree only if they are asked.
     is_ask = value.decision is not Decision.DENY and value.persons > 1
-    return evolve(value, plugin=plugin, decision=Decision.ASK if is_ask else value.decision)
+    decision = Decision.ASK if is_ask else value.decision
+    return evolve(value, plugin=policy.plugin, decision=decision)
+
+
+def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdict:
+    """Return the verdict of a policy that breaks: it never opens the gate."""
+    report(error)
+    reason = f"policy {policy.plugin!r} failed: {_cause(error)}"
+    return Verdict(Decision.DENY, reason, plugin=policy.plugin)
 
 
 def _cause(error: PluginError) -> str:
@@ -271,25 +288,26 @@ def chain(
     arguments: Mapping[str, Any],
     subject: str,
     expected: type[T],
-    refuse: Callable[[T], None] = lambda _value: None,
+    accept: Callable[[T, T], T] = lambda _before, after: after,
 ) -> T:
     """Pass the argument named *subject* through all; None leaves it as it is.
 
-    *refuse* raises TypeError for a value that is not sound. Raises PluginError at the first
-    failure.
+    *accept* gets the value before and after each, and returns the one to go on with, or raises
+    TypeError for one that is not sound. Raises PluginError at the first failure.
     """
     current: T = arguments[subject]
-    for implementation in implementations:
-        value = attempt(implementation, {**arguments, subject: current})
-        if value is None:
-            continue
-        if not isinstance(value, expected):
-            raise implementation.error(wrong_type(value, expected))
+
+    def pass_on(implementation: Implementation) -> None:
+        nonlocal current
+        after = answer_of({**arguments, subject: current}, expected, implementation)
         try:
-            refuse(value)
+            current = current if after is None else accept(current, after)
         except TypeError as error:
             raise implementation.error(error) from error
-        current = value
+
+    for _, _, failure in attempt_each(implementations, pass_on):
+        if failure is not None:
+            raise failure
     return current
 
 

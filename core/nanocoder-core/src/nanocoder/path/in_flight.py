@@ -218,11 +218,9 @@ class InFlight:
         """Begin to run; a transactional call records its changes, unless its parent does."""
         self.is_running = True
         if self.tool.transactional and self.recording is None:
-            self.recording, self.rollback = open_workspace().recording(
-                f"{session_id}-{self.call.id}",
-                f"{self.call.name} of session {session_id}",
-                processes=Effect.EXECUTE in self.tool.effects,
-            )
+            names = f"{session_id}-{self.call.id}", f"{self.call.name} of session {session_id}"
+            executes = Effect.EXECUTE in self.tool.effects
+            self.recording, self.rollback = open_workspace().recording(*names, processes=executes)
 
     def end(self, *, keep_tmp: bool) -> None:
         """End the run: steps have no approval any more, and the private directory goes."""

@@ -25,12 +25,12 @@ from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import CallSession, InFlight
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry
 from nanocoder.tools.outcome import (
+    accept_result,
     add_note,
     add_undone,
     call_data,
     changed_note,
     limit_output,
-    refuse_unsound,
     result_of_error,
 )
 from nanocoder.tools.queue import Slot
@@ -304,19 +304,14 @@ class Executor:
 
     def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:
         """Pass a result through the `after_execute` chain; one that fails withholds it."""
-        plugins = self._session.plugins
-        arguments = {**self._session.hook_context(), "call": flight.call, "tool": flight.tool}
+        plugins, subject = self._session.plugins, {"result": result, "call": flight.call}
+        arguments = {**self._session.hook_context(), **subject, "tool": flight.tool}
+        chain = plugins.implementations("nanocoder_after_execute")
         try:
-            for hook in plugins.implementations("nanocoder_after_execute"):
-                arguments["result"] = result
-                after = styles.chain([hook], arguments, "result", ToolResult, refuse_unsound)
-                # A secret that was taken out of the text is still in the data.
-                is_stale = after.output != result.output and after.data is result.data
-                result = evolve(after, data=None) if is_stale else after
+            return styles.chain(chain, arguments, "result", ToolResult, accept_result)
         except PluginError as error:
             plugins.report(error)
             raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error
-        return result
 
 
 def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:

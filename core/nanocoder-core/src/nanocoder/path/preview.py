@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from nanocoder_schema import clip
 
 from nanocoder.cancel import Cancel, LateError, run_with_deadline
-from nanocoder.errors import PluginError, ToolError
+from nanocoder.errors import ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.styles import Implementation, Report
 from nanocoder.tools.tool import ANY_TOOL, Tool
@@ -104,17 +104,13 @@ def _render(
     hook: Implementation, report: Report, arguments: Mapping[str, Any], *, is_owner: bool
 ) -> tuple[str | None, ToolError | None]:
     """Return what one plugin says of a call, and what its owner says will make it fail."""
-    obstacles: list[ToolError] = []
-
-    def note(error: PluginError) -> None:
-        cause = error.__cause__
+    [(_, text, failure)] = styles.attempt_each([hook], partial(styles.answer_of, arguments, str))
+    if failure is not None:
+        cause = failure.__cause__
         if is_owner and isinstance(cause, ToolError) and _has_message(cause):
-            obstacles.append(cause)
-        else:
-            report(error)
-
-    text = styles.choose([hook], note, arguments, str)
-    return text, obstacles[0] if obstacles else None
+            return None, cause
+        report(failure)
+    return text, None
 
 
 def _has_message(error: ToolError) -> bool:

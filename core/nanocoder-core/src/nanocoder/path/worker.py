@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
 
 from attrs import field
 from nanocoder_schema import mutable
 
-from nanocoder.cancel import Cancel
+from nanocoder.cancel import Cancel, Outcome, outcome_of
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Question
 
@@ -46,12 +47,6 @@ Steps = Generator[Emitted, None, None]
 class _Forward:
     item: Emitted
     is_taken: threading.Event = field(factory=threading.Event)
-
-
-@mutable
-class _Returned:
-    value: Any = None
-    error: BaseException | None = None
 
 
 class Worker:
@@ -136,9 +131,8 @@ class Worker:
         try:
             while True:
                 try:
-                    message = self._inbox.get(
-                        timeout=deadline and max(0.0, deadline - time.monotonic())
-                    )
+                    left_s = deadline and max(0.0, deadline - time.monotonic())
+                    message = self._inbox.get(timeout=left_s)
                 except queue.Empty:
                     if is_overdue:
                         raise self._abandoned(limit_s, name) from None
@@ -148,7 +142,7 @@ class Worker:
                     continue
                 if message is None:
                     is_overdue, deadline = True, time.monotonic() + GRACE_S
-                elif isinstance(message, _Returned):
+                elif isinstance(message, tuple):
                     return self._value(message, limit_s, name)
                 elif isinstance(message, _Forward):
                     yield message.item
@@ -165,29 +159,24 @@ class Worker:
             self._over.set()
 
     def _run(self, work: Callable[[], Any], rescue: Callable[[BaseException], Any] | None) -> None:
-        returned = _Returned()
         self._began = time.perf_counter()
         try:
-            try:
-                returned.value = work()
-            except BaseException as error:
-                if rescue is None:
-                    raise
-                # Here, where the limit counts: a plugin's error may hang when it says what it is.
-                returned.value = rescue(error)
+            outcome: Outcome[Any] = work(), None
         except BaseException as error:  # noqa: BLE001 - raised again on the waiting side
-            returned.error = error
+            # Here, where the limit counts: a plugin's error may hang when it says what it is.
+            outcome = outcome_of(partial(rescue, error)) if rescue else (None, error)
         self._ended = time.perf_counter()
-        self._inbox.put(returned)
+        self._inbox.put(outcome)
 
-    def _value(self, returned: _Returned, limit_s: float, name: str) -> Any:
-        if returned.error is not None:
-            raise returned.error
+    def _value(self, outcome: Outcome[Any], limit_s: float, name: str) -> Any:
+        value, error = outcome
+        if error is not None:
+            raise error
         # A handler that ended over its limit, with no more to say than that it was cancelled.
-        is_cancelled = getattr(returned.value, "error_class", "") == Cancelled.error_class
+        is_cancelled = getattr(value, "error_class", "") == Cancelled.error_class
         if is_cancelled and self._cancel.reason == "timeout":
             raise self._abandoned(limit_s, name)
-        return returned.value
+        return value
 
     def _abandoned(self, limit_s: float, name: str) -> Exception:
         if self._cancel.reason == "timeout":

@@ -73,12 +73,9 @@ class Reply:
     def __init__(self, model: str) -> None:
         self.model = model
         self.finished = Finished("")
-        self.is_stuck = False
-        self._is_finished = False
+        self.is_stuck = self._is_finished = False
         self._texts: list[str] = []
-        self._size = 0
-        self._tail = ""
-        self._unchecked = 0
+        self._size, self._unchecked, self._tail = 0, 0, ""
 
     @property
     def text(self) -> str:

@@ -46,8 +46,7 @@ class Session(Runtime):
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
         self._delivery = Delivery(self)
         self._run: Run | None = None
-        self._cancel, self._is_cancel_used = Cancel(), False
-        self._signal = 0
+        self._cancel, self._is_cancel_used, self._signal = Cancel(), False, 0
         self._started, self._closed, self._announced = False, False, ""
 
     def __enter__(self) -> Self:

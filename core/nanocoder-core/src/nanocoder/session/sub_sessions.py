@@ -42,7 +42,7 @@ class SubSessions:
         """Hold the children of the session that works with *runtime*."""
         self._runtime = runtime
         self._open: dict[str, ChildSession | None] = {}
-        self._stop_listening: dict[str, Callable[[], None]] = {}
+        self._stop_listening: dict[str, Callable[[], object]] = {}
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._is_closed = False

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nanocoder_config import own_folders, state_dir
 from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
@@ -13,7 +13,7 @@ from nanocoder_schema import problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import ConfigError, PluginError, UsageError
-from nanocoder.hooks.styles import Implementation, attempt, wrong_type
+from nanocoder.hooks.styles import answer_of, attempt_each
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
 
@@ -113,7 +113,8 @@ class SessionReadable(Readable):
         if len(before) == len(asked_with) and all(map(operator.is_, before, asked_with)):
             return readable
         context = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
-        filters = [(policy.plugin, self._filter(policy, context)) for policy in policies]
+        answers = attempt_each(policies, partial(answer_of, context, PathFilter))
+        filters = [(each.plugin, self._filter(answer, error)) for each, answer, error in answers]
         resolve = self.session.resolve
         folders = [resolve(str(folder)).path for folder in self.session.own_folders]
         own = OwnFolders(folders, lambda path: resolve(path).is_private, OWN_PLACES)
@@ -121,16 +122,10 @@ class SessionReadable(Readable):
         self._current = (asked_with, readable)
         return readable
 
-    def _filter(self, policy: Implementation, context: dict[str, Any]) -> PathFilter:
-        try:
-            value = attempt(policy, context)
-            if value is None:
-                return PathFilter()
-            if not isinstance(value, PathFilter):
-                raise policy.error(wrong_type(value, PathFilter))
-        except PluginError as error:
-            self._plugins.report(error)
-            cause = error.__cause__
-            problem = error.problem if cause is None else problem_of(cause)
-            return Closed(f"policy {policy.plugin!r} failed: {problem}")
-        return value
+    def _filter(self, answer: PathFilter | None, failure: PluginError | None) -> PathFilter:
+        if failure is None:
+            return PathFilter() if answer is None else answer
+        self._plugins.report(failure)
+        cause = failure.__cause__
+        problem = failure.problem if cause is None else problem_of(cause)
+        return Closed(f"policy {failure.plugin!r} failed: {problem}")

@@ -64,6 +64,14 @@ def refuse_unsound(result: ToolResult) -> None:
             raise TypeError(f"ToolResult.{name} cannot be JSON: {problem}")
 
 
+def accept_result(before: ToolResult, after: ToolResult) -> ToolResult:
+    """Return what a plugin made of a result; raises TypeError for one that is not sound."""
+    refuse_unsound(after)
+    # A secret that was taken out of the text is still in the data.
+    is_stale = after.output != before.output and after.data is before.data
+    return evolve(after, data=None) if is_stale else after
+
+
 def clean_and_clip(output: str, where: str = "") -> str:
     """Return what a dialect words as a model may read it; *where* holds all of it.
 
