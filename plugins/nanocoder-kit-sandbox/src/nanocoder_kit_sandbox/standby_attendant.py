@@ -23,7 +23,7 @@ import struct
 import sys
 
 from nanocoder_kit_sandbox import kernel, starter
-from nanocoder_kit_sandbox.standby_client import Client, Request
+from nanocoder_kit_sandbox.standby_client import LIMITS, Client, Request
 from nanocoder_kit_sandbox.standby_names import NameHolder
 from nanocoder_kit_sandbox.standby_view import View
 
@@ -46,7 +46,6 @@ REFUSAL: Final = "no"
 """The answer upon which a client starts the command without this process."""
 _INFO_BYTES: Final = 1 << 12
 _LINE_BYTES: Final = 64
-_LIMITS: Final = 16
 _UNUSED_MS: Final = 60_000
 """How long a command may take to start for which a sandbox was taken."""
 _PROBLEM: Final = 1
@@ -90,7 +89,7 @@ def _attend(folder: str, number: str, inner: str, parent: int) -> NoReturn:
     requests = Requests(folder, number)
     try:
         sandbox = Sandbox(requests.described(), inner)
-        limits = [resource.getrlimit(kind) for kind in range(_LIMITS)]
+        limits = [resource.getrlimit(kind) for kind in range(LIMITS)]
         requests.open()
     except OSError:
         requests.fail()

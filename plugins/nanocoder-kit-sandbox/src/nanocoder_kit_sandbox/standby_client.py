@@ -12,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+LIMITS: Final = 16
+STREAMS: Final = (3, 4, 5)
+"""The client has its streams a second time, by these numbers."""
 _NAMES_AT, _COUNT_AT = 5, 6
 _OWNER: Final = (b"Uid", b"Gid", b"Groups")
 _MARK: Final = resource.RLIMIT_RTTIME
@@ -26,23 +29,25 @@ class Client(starter.Client):
 
         Raises: OSError or ValueError where it has something that a command here cannot have.
         """
-        self.take_over(limits)
         status, own = self._file("status"), starter.read("/proc/self/status")
         if any(_fact(status, name) != _fact(own, name) for name in _OWNER):
             raise PermissionError("another user's")
+        its = [resource.prlimit(self._process, kind) for kind in range(LIMITS)]
         nice = os.getpriority(os.PRIO_PROCESS, self._process)
-        if self.limits.keys() - {_MARK} or nice != os.getpriority(os.PRIO_PROCESS, 0):
+        mark, its[_MARK] = its[_MARK], limits[_MARK]
+        if its != limits or nice != os.getpriority(os.PRIO_PROCESS, 0):
             raise ValueError("limits of its own")
         words = self._command_line
+        entries = (entry.partition(b"=") for entry in self._file("environ").split(b"\0"))
         return Request(
             names=[name for name in os.fsdecode(words[_NAMES_AT]).split("/") if name],
             argv=words[len(words) - int(words[_COUNT_AT]) :],
-            streams=self._streams,
-            environment={os.fsencode(n): os.fsencode(v) for n, v in self._environment.items()},
+            streams=[self._keep(self._descriptor(number)) for number in STREAMS],
+            environment={name: value for name, sign, value in entries if name and sign},
             folder=os.fsencode(os.readlink(f"/proc/{self._process}/cwd")),
-            umask=self._umask,
-            limits=self.limits,
-            watched=self._watched,
+            umask=int(_fact(status, b"Umask"), 8),
+            limits={_MARK: mark},
+            watched=(self._handle, os.pidfd_open(int(_fact(status, b"PPid")))),
         )
 
 
