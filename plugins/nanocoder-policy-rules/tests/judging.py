@@ -4,6 +4,7 @@ The rules are a company's: for commands, paths, addresses and tools, most about 
 the calls. It prints microseconds for each call, the fastest of several rounds.
 """
 
+import itertools
 import sys
 import tempfile
 import time
@@ -21,10 +22,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "read_file": {"path": "src/a.py"},
     "edit_file": {"path": "src/a.py", "old_string": "a", "new_string": "b"},
     "bash ls": {"command": "ls -la src"},
-    "bash pytest": {"command": "pytest -q tests/test_a.py"},
-    "bash chain": {"command": "cd src && grep -n main a.py | head -5"},
-    "bash log": {"command": "make test > log 2>&1; tail -5 log"},
+    "bash pytest": {"command": "pytest -q tests/test_{}.py"},
+    "bash chain": {"command": "cd src && grep -n main{} a.py | head -5"},
+    "bash log": {"command": "make test > log{} 2>&1; tail -5 log{}"},
 }
+"""The calls; `{}` is a part of a name that is new in each new command."""
 
 
 def rules(count: int) -> dict[str, tuple[str, ...]]:
@@ -54,8 +56,8 @@ def a_tool(name: str, effects: set[str], risk: str) -> Tool[..., Any]:
 
 
 @contextmanager
-def prepared(count: int) -> Iterator[Callable[[str], object]]:
-    """Yield what judges one of CALLS, by its title, with *count* rules."""
+def prepared(count: int) -> Iterator[Callable[..., object]]:
+    """Yield what judges one of CALLS, by its title and a new part of names, with *count* rules."""
     settings = Settings(**rules(count))
     tools = {
         "read_file": a_tool("read_file", {"read"}, "safe"),
@@ -70,9 +72,10 @@ def prepared(count: int) -> Iterator[Callable[[str], object]]:
         filters = [("policy-rules", nanocoder_readable(tools, plain, settings))]
         session = SessionInfo("bench", folder, Mode.EDITS, readable=Readable(filters))
 
-        def judge_once(title: str) -> object:
+        def judge_once(title: str, part: str = "a") -> object:
             name = title.split(maxsplit=1)[0]
-            call = ToolCall("1", name, CALLS[title])
+            arguments = {key: text.replace("{}", part) for key, text in CALLS[title].items()}
+            call = ToolCall("1", name, arguments)
             return nanocoder_before_execute(call, tools[name], session, settings)
 
         yield judge_once
@@ -81,8 +84,9 @@ def prepared(count: int) -> Iterator[Callable[[str], object]]:
 def microseconds(count: int, repeat: int = 200, *, forget: bool = False) -> dict[str, float]:
     """Return how long each of CALLS takes to be judged with *count* rules.
 
-    With *forget* each command is judged as if for the first time.
+    With *forget* each command is judged as if for the first time, with names that are new.
     """
+    parts = map(str, itertools.count())
     with prepared(count) as judge_once:
 
         def judge_often(title: str) -> float:
@@ -90,8 +94,9 @@ def microseconds(count: int, repeat: int = 200, *, forget: bool = False) -> dict
             for _ in range(repeat):
                 if forget:
                     forget_commands()
+                part = next(parts) if forget else "a"
                 began = time.process_time()
-                judge_once(title)
+                judge_once(title, part)
                 spent += time.process_time() - began
             return spent / repeat * 1e6
 

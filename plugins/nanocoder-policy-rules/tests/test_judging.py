@@ -23,9 +23,9 @@ def test_the_bench_judges_every_call_with_the_rules_that_it_says():
     assert all(duration > 0 for duration in durations.values())
 
 
-MOST_CALLS = 600
+MOST_CALLS = 420
 """So many functions judge a command that was judged before; it was up to 3,400."""
-MOST_FIRST_CALLS = 800
+MOST_FIRST_CALLS = 540
 """So many judge one that is new."""
 MOST_CALLS_OF_RULES = 30
 """So many of them may be there because of 500 rules that are about something else."""
@@ -65,7 +65,14 @@ def test_a_new_command_is_judged_with_few_steps(title):
 
 
 def _functions_called(title, count, *, is_new=False):
-    """Return how many functions of Python are called to judge a call once more."""
+    """Return how many functions of Python are called to judge a call once more.
+
+    Once in a while `re` compiles an expression anew, since it keeps no more than 512.
+    """
+    return min(_count_once(title, count, is_new=is_new) for _ in range(2))
+
+
+def _count_once(title, count, *, is_new):
     calls = 0
 
     def note(_frame, event, _argument):
@@ -75,12 +82,14 @@ def _functions_called(title, count, *, is_new=False):
     with BENCH["prepared"](count) as judge:
         for _ in range(3):
             judge(title)
+        part = "a"
         if is_new:
             shell.forget_commands()
+            part = "new"
         gc.disable()  # what ends other tests' objects would be counted, too
         sys.setprofile(note)
         try:
-            judge(title)
+            judge(title, part)
         finally:
             sys.setprofile(None)
             gc.enable()

@@ -1,6 +1,9 @@
 """What the recogniser reads of a command, exactly: these tests are what mutants of it meet."""
 
+import itertools
+
 import pytest
+from nanocoder_policy_rules import shell
 from nanocoder_policy_rules.shell import MAX_CHARS, SHOWN_CHARS, Simple, commands, unknown_part
 
 READ = {
@@ -116,3 +119,22 @@ def test_the_unknown_part_comes_with_its_command():
 def test_what_is_said_twice_is_the_same():
     assert commands("ls a") is commands("ls a")
     assert str(Simple("|", ("a", "b c"))) == "a b c"
+
+
+def test_a_text_without_quotes_is_split_as_it_is_read_letter_by_letter():
+    parts = ("a", "ls", " ", "  ", ";", "|", "||", "&&", "&", "x=1", "-l", "./b^")
+    for words in itertools.product(parts, repeat=4):
+        text = "".join(words)
+        assert commands.__wrapped__(text) == shell._read(text)[0], text
+    for end in (
+        ">log",
+        ">>log",
+        ">/dev/null",
+        "2>&1",
+        "2>&12",
+        "&>log",
+        ">/dev/null2",
+        " >log | b",
+    ):
+        for text in (f"a {end}", f"a{end}", f"a 'b' {end}", f"a {end} 'b'", f"a {end}; b"):
+            assert commands.__wrapped__(text) == shell._read(text)[0], text

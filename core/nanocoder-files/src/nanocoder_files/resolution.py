@@ -180,17 +180,17 @@ class Resolver:
         place = _joined(self.root, names[-1])
         is_own = (self._holds_own or not is_inside) and protected.is_in(place, self.own)
         is_private = is_own and not protected.is_in(place, self._readable)
-        why = STATE if is_own else self._protection(names, place)
+        why = STATE if is_own else self._protection(names, place, exists=exists)
         return ResolvedPath(tuple(names), place, tuple(places), is_inside, exists, why, is_private)
 
-    def _protection(self, names: list[str], place: str) -> Protection | None:
+    def _protection(self, names: list[str], place: str, *, exists: bool) -> Protection | None:
         if why := next(filter(None, map(protection_of, names)), None):
             return why
         if names[-1] == ".":
             return None
-        return PROGRAM if place in self._programs else self._installed(names[-1])
+        return PROGRAM if place in self._programs else self._installed(names[-1], exists=exists)
 
-    def _installed(self, real: str) -> Protection | None:
+    def _installed(self, real: str, *, exists: bool) -> Protection | None:
         """Return why *real* is protected as a part of what is installed; by what it is there."""
         if real.startswith("/"):
             return None
@@ -201,7 +201,7 @@ class Resolver:
             if protected.is_in_venv(part) and self._is_venv(folder):
                 return PROGRAM
             folder = f"{folder}/{part}"
-        return PROGRAM if self._is_venv(folder) else None
+        return PROGRAM if exists and self._is_venv(folder) else None
 
     def _is_venv(self, folder: str) -> bool:
         return folder in self._programs or os.path.exists(f"{folder}/{VENV_MARK}")

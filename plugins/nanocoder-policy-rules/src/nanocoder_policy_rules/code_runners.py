@@ -47,7 +47,7 @@ _CODE_MODULES: Final = frozenset(("timeit", "pdb", "code"))
 _FROM_INPUT = r"-|/dev/(?:stdin|fd/.*)|/proc/.*/fd/.*"
 _NAMES_FROM = r"--?files0?-from(?:=.*)?|--?file-list(?:=.*)?|--from-file(?:=.*)?|--pathspec-fr.*"
 _SPLIT = r"-[a-zA-Z0]*S.*|--s(?:p.*)?"
-_LISTS: Final = {
+_WORDS_OF_LISTS: Final = {
     **dict.fromkeys(("tar", "bsdtar", "gtar"), r"-?[A-Za-z]*T.*|--files.*"),
     **dict.fromkeys(("7z", "7za", "7zr", "rar"), r"@.+|-i[r0-9-]*@.+"),
     **dict.fromkeys(("zip", "gcc", "cc", "g++", "clang", "ar", "ld", "javac"), r"-@|@.+"),
@@ -59,6 +59,7 @@ _LISTS: Final = {
     "cpio": r".*",
     "git": r"--stdin.*|--batch.*",
 }
+_LISTS: Final = {name: f"{_NAMES_FROM}|{words}" for name, words in _WORDS_OF_LISTS.items()}
 _RUNS_OPTIONS: Final = {
     "make": r"-[a-zA-Z]*f-?|-[a-zA-Z]*E.*|--eval.*|--file=?-?|--makefile=?-?",
     "rsync": r"-[a-zA-Z]*e.*|--rsh.*|--rsync-path.*",
@@ -73,7 +74,6 @@ _TEXT: Final = frozenset(("echo", "printf", "grep", "egrep", "fgrep", "rg"))
 _SHOWING: Final = frozenset(("echo", "cat", "tee", "true", ":", "set", "cd", "if", "then", "fi"))
 
 
-@remember
 def unknown_names(text: str) -> str:
     """Say which part of *text* names files that no word shows, or ""."""
     if leaves_braces(text):
@@ -82,17 +82,16 @@ def unknown_names(text: str) -> str:
         for name, rest in programs:
             if name == _TOO_LONG:
                 return f"{name} could start any program"
-            if any(map(compile_once(_FILE_URL).fullmatch, rest)):
+            if any(":" in word and compile_once(_FILE_URL).fullmatch(word) for word in rest):
                 return "an address of a file has signs that stand for others"
             if name == "env" and any(map(compile_once(_SPLIT).fullmatch, rest)):
                 return "env -S builds a command of its own"
-            pattern = f"{_NAMES_FROM}|{_LISTS.get(name, _NAMES_FROM)}"
+            pattern = _LISTS.get(name, _NAMES_FROM)
             if word := next(filter(compile_once(pattern).fullmatch, rest), ""):
                 return f"{name} {word} reads the names of files from elsewhere"
     return ""
 
 
-@remember
 def code_runner(text: str) -> str:
     """Return the program of *text* that gets code no rule can look into, or ""."""
     for programs, is_piped in _programs(text):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Verdict
 
-from nanocoder_policy_rules import rules, runners, shell, unproven
+from nanocoder_policy_rules import rules, shell, unproven
 from nanocoder_policy_rules.blocklist import describe_damage, may_damage
 from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.operands import paths_in
@@ -104,10 +104,12 @@ def allow_by_rules(case: "Case", fitting: Sequence[Rule]) -> Verdict | None:
 
 
 def allow_as_named(case: "Case", unknown: Sequence[shell.Simple]) -> bool:
-    """Tell whether rules with the words of the *unknown* commands would allow the whole chain."""
+    """Tell whether rules with the words of the *unknown* commands would allow the whole chain.
+
+    They are commands for which there can be a rule: no runners, and none of the shell's own.
+    """
     return _fed_names_are_inside(case.simples or (), case, HERE) and all(
-        runners.fits(each.words, each.words) and _does_what_is_named(each, each.words, case, HERE)
-        for each in unknown
+        _does_what_is_named(each, each.words, case, HERE) for each in unknown
     )
 
 

@@ -1,7 +1,7 @@
 """The steps of judging a call in their order: what forbids comes first, what allows last."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from nanocoder import (
@@ -22,7 +22,7 @@ from nanocoder_policy_rules.unproven import ask_about_history, ask_when_unproven
 from nanocoder_policy_rules.writing_rules import rule_for_changes
 
 if TYPE_CHECKING:
-    from nanocoder import ResolvedPath
+    from nanocoder import ResolvedPath, Tool
 
 
 _TABLE = "plugins.policy-rules"
@@ -57,7 +57,8 @@ def _deny_by_rule(case: Case) -> Verdict | None:
 
 
 def _deny_secret(case: Case) -> Verdict | None:
-    secret = case.secret_in(name for path in case.paths for name in path.names)
+    names = [name for path in case.paths for name in path.names]
+    secret = case.secret_in(names) if names else ""
     if not secret and case.started:
         secret = case.secret_in(case.words)
     if not secret:
@@ -193,13 +194,15 @@ def _ask(case: Case) -> Verdict:
 
 
 def _ask_by_mode(case: Case, offered: tuple[str, ...]) -> Verdict:
-    tool = case.tool
-    rating = f"is rated {tool.risk}" if tool.effects else _UNDECLARED
-    if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
-        rating = "reaches the network"
-    cause = command_steps.unknown_part(case) or f"{tool.name} {rating}"
+    cause = command_steps.unknown_part(case) or f"{case.tool.name} {_rating(case.tool)}"
     reason = f"{cause}, so mode {case.mode} needs your approval"
     return Verdict(Decision.ASK, reason, source=f"mode {case.mode}", grants=offered)
+
+
+def _rating(tool: "Tool[..., Any]") -> str:
+    if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
+        return "reaches the network"
+    return f"is rated {tool.risk}" if tool.effects else _UNDECLARED
 
 
 _STEPS: tuple[Callable[[Case], Verdict | None], ...] = (

@@ -149,9 +149,9 @@ def _recognised_files(text: Text) -> list[str]:
 
 
 def _all_targets(text: Text) -> list[str]:
-    commands: Sequence[Simple | Segment] = text.recognised
-    if not commands and any(word in _ENTERS or word[:2] == "-C" for word in text.words):
-        commands = text.segments
+    if _ENTERS.isdisjoint(text.words) and not any(word[:2] == "-C" for word in text.words):
+        return []
+    commands: Sequence[Simple | Segment] = text.recognised or text.segments
     return [target for command in commands for target in _targets(command.words)]
 
 

@@ -24,6 +24,8 @@ _WORDS = (
     r"""|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
 _QUOTED = r"'([^']*)'|\"([^\"]*)\""
+_JOINS = r"(&&|\|\||[;|])"
+_PLAIN = r"[A-Za-z0-9_@%+=:,./^ ;|&-]*+"
 # Without quotes `>` is known in `>/dev/null` and `>&1` alone, and many commands write a file.
 _WRITING = r"[^'\">]*+>(?!/dev/null|&1)[^'\"]*+"
 _QUIET = r"2?>/dev/null|2>&1"
@@ -66,7 +68,21 @@ def forget_commands() -> None:
 @remember
 def commands(text: str) -> "Sequence[Simple] | None":
     """Return the commands of *text* in order; None when any part of it is unknown."""
-    return None if compile_once(_WRITING).fullmatch(text) else _read(text)[0]
+    if len(text) > MAX_CHARS or (">" in text and compile_once(_WRITING).fullmatch(text)):
+        return None
+    return _split(text) if compile_once(_PLAIN).fullmatch(text) else _read(text)[0]
+
+
+def _split(text: str) -> list[Simple] | None:
+    """Return the commands of a text without quotes and redirections, as `_read` does."""
+    parts = ["", *compile_once(_JOINS).split(text.rstrip(" ").removesuffix(";"))]
+    simples: list[Simple] = []
+    for join, part in zip(parts[::2], parts[1::2], strict=True):
+        words = tuple(part.split())
+        if not words or "&" in part or compile_once(ASSIGNMENT).fullmatch(words[0]):
+            return None
+        simples.append(Simple(join, words))
+    return simples
 
 
 def unknown_part(text: str) -> tuple[str, str]:
