@@ -54,6 +54,19 @@ def without_snapshots(nanocoder):
     (state / "snapshots").write_text("in the way")
 
 
+def on_full_disk(nanocoder, blocks, *words):
+    """Run nanocoder where no file may have more than so many *blocks*."""
+    return subprocess.run(
+        ["sh", "-c", f'ulimit -f {blocks}; exec "$0" "$@"', COMMAND, *words],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
 def tree(nanocoder):
     return {
         str(path.relative_to(nanocoder.cwd)): path.read_text() if path.is_file() else None
@@ -76,17 +89,8 @@ def test_a_write_for_which_there_was_no_room_is_no_change_to_undo(nanocoder, is_
     script = nanocoder.script(
         *[calls(call) for call in [("read_file", {"path": "a.txt"}), *edits]], DONE
     )
-    limited = f'ulimit -f {LIMIT_BLOCKS}; exec "$0" "$@"'
     words = ("run", "--mode", "auto", "--output", "json", "--model", script, "go")
-    done = subprocess.run(
-        ["sh", "-c", limited, COMMAND, *words],
-        cwd=nanocoder.cwd,
-        env=nanocoder.environment,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
+    done = on_full_disk(nanocoder, LIMIT_BLOCKS, *words)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["tool_calls"][-1]["error_class"] == "disk_full"
     assert (nanocoder.cwd / "a.txt").read_text() == original.replace("start", "edited", is_edited)
@@ -97,6 +101,28 @@ def test_a_write_for_which_there_was_no_room_is_no_change_to_undo(nanocoder, is_
     assert "changed since" not in undone.stdout + undone.stderr
     assert ("put back a.txt" in undone.stdout) is is_edited
     assert (nanocoder.cwd / "a.txt").read_text() == original
+
+
+def test_an_undo_for_which_there_was_no_room_goes_on_later(nanocoder, work):
+    large = {name: f"{name}\n" + name[0] * 400_000 for name in ("b.txt", "a.txt", "c.txt")}
+    for name, text in large.items():
+        (nanocoder.cwd / name).write_text(text)
+    (nanocoder.cwd / "small.txt").write_text("small\n")
+    before = tree(nanocoder)
+    work(*map(delete, large), write("small.txt", "new\n"))
+    after = tree(nanocoder)
+    failed = on_full_disk(nanocoder, LIMIT_BLOCKS, "sessions", "undo", "--yes")
+    assert failed.returncode == 1, failed.stdout[-700:]
+    assert "done so far: small.txt" in failed.stderr
+    assert tree(nanocoder) == {**after, "small.txt": "small\n"}
+    again = undo(nanocoder)
+    assert again.returncode == 0, again.stderr
+    assert tree(nanocoder) == before
+    assert "put back small.txt" not in again.stdout, "it is as it was"
+    assert undo(nanocoder, "--redo").returncode == 0
+    assert tree(nanocoder) == {**after, "small.txt": "small\n"}
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == before
 
 
 def test_what_a_run_wrote_made_moved_and_deleted_is_put_back(nanocoder, work):

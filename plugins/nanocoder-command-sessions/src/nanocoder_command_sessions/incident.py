@@ -2,7 +2,7 @@
 
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -125,9 +125,9 @@ def _files(records: Sequence[Record]) -> list[str]:
     return [f"- {_code(path)}: {state}" for path, state in states.items()]
 
 
-def _changes(records: Sequence[Record]) -> list[dict[str, Any]]:
+def _changes(records: Sequence[Record]) -> list[Mapping[str, Any]]:
     """Return the changes that were made: each is recorded before, and the disk may refuse it."""
-    changes: list[dict[str, Any]] = []
+    changes: list[Mapping[str, Any]] = []
     begun: dict[str, int] = {}
     for record in records:
         call_id = str(record.data.get("call_id", ""))

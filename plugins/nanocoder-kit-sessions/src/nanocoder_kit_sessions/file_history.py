@@ -17,7 +17,7 @@ class Piece:
 
     *title* names it for a person, *tools* ran in it; *commands* are those of them that had their
     changes of files seen in snapshots. *undoes* are the changes that an undo took back; it is empty
-    while the undo has not ended.
+    while the undo has not ended, and *begun* are then those that it was to take back.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class Piece:
     tools: list[str] = field(factory=list)
     commands: list[str] = field(factory=list)
     undoes: tuple[int | str, ...] = ()
+    begun: tuple[int | str, ...] = ()
 
 
 class History:
@@ -71,9 +72,22 @@ class History:
             if piece.undoes:
                 continue
             if self.standing(piece):
-                return evolve(piece, tools=[*piece.tools, *later])
+                last = self._with_begun(piece)
+                return evolve(last, tools=[*last.tools, *later])
             later += piece.tools
         return None
+
+    def _with_begun(self, undo: Piece) -> Piece:
+        """Return an *undo* that did not end together with what it was to take back."""
+        pieces = [piece for piece in self.pieces if piece is not undo]
+        changes = [
+            change
+            for piece in pieces
+            for change in self.standing(piece)
+            if change.key in undo.begun
+        ]
+        tools = [tool for piece in pieces if {*piece.changes} & {*changes} for tool in piece.tools]
+        return evolve(undo, changes=[*changes, *undo.changes], tools=[*tools, *undo.tools])
 
     def last_undo(self) -> Piece | None:
         """Return the last undo that has not been taken back itself."""
@@ -112,7 +126,9 @@ class History:
         if record.kind == "run.started":
             self._begin("run", record, data.get("prompt"))
         elif record.kind == "undo.started":
-            self._begin("undo", record, data.get("of"))
+            # Of one that restores changes again, only what it did itself is taken back.
+            begun = () if data.get("again") else _keys(data.get("undoes"))
+            self._begin("undo", record, data.get("of")).begun = begun
         elif record.kind == "call.started":
             self._called(record)
         elif record.kind == "call.finished":

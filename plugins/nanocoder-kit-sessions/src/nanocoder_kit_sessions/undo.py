@@ -265,17 +265,16 @@ class _Undo:
 
     def _carry_out(self, plan: UndoPlan, selection: _Selection) -> None:
         """Carry *plan* out, between two records that say so."""
-        self.journal.append("undo.started", {"of": selection.piece.title})
+        record = {
+            "undoes": [change.key for change in plan.changes],
+            "again": [change.key for change in selection.again],
+        }
+        self.journal.append("undo.started", {"of": selection.piece.title, **record})
         try:
             carry_out(plan, self.workspace)
         except ToolError as error:
             raise PersonError(str(error)) from error
-        record = {
-            "undoes": [change.key for change in plan.changes],
-            "again": [change.key for change in selection.again],
-            "files": plan.paths,
-        }
-        self.journal.append("undo.finished", record, sync=True)
+        self.journal.append("undo.finished", {**record, "files": plan.paths}, sync=True)
         if plan.paths:
             how = "restored your changes" if selection.again else "undid your changes"
             note = TELL_MODEL.format(how, ", ".join(plan.paths))
