@@ -137,3 +137,27 @@ def test_a_new_package_says_that_it_is_an_example_and_how_to_install_it(
     readme = (folder / "README.md").read_text()
     assert "As an example" in readme
     assert f"nanocoder plugins install ./{folder.name}" in readme
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.contract("A36")
+def test_a_tool_that_is_one_file_becomes_a_package(nanocoder) -> None:
+    code = (TEMPLATES / "tool/src/MODULE/__init__.py.template").read_text()
+    (nanocoder.cwd / "acme.py").write_text(code.replace("$identifier", "count_lines"))
+    done = nanocoder("plugins", "new", "tool", "acme", "--from", "acme.py")
+    assert done.returncode == 0, done.stderr
+    folder = nanocoder.cwd / "nanocoder-tool-acme"
+    module = folder / "src/nanocoder_tool_acme/__init__.py"
+    assert module.read_bytes() == (nanocoder.cwd / "acme.py").read_bytes()
+    assert "example" not in (folder / "README.md").read_text()
+    tests = outcome_of_its_tests(folder)
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+
+
+def test_a_file_of_code_that_cannot_be_read_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'gone\.py' cannot be read: No such file"):
+        make_package("tool", "count", tmp_path, "gone.py")
+    (tmp_path / "bad.py").write_text("def (:\n")
+    with pytest.raises(UsageError, match=r"bad\.py:1: invalid syntax"):
+        make_package("tool", "count", tmp_path, str(tmp_path / "bad.py"))
+    assert [each.name for each in tmp_path.iterdir()] == ["bad.py"]

@@ -20,6 +20,9 @@ def nanocoder_commands() -> list[Command[Host]]:
                 Argument("kind", "what it is", choices=KINDS),
                 Argument("name", "its name without the kind, for example wordcount"),
                 Argument("--into", "parent directory (default: .)", default=".", metavar="DIR"),
+                Argument(
+                    "--from", "the code, in place of an example", target="code", metavar="FILE"
+                ),
             ),
         ),
         Command(

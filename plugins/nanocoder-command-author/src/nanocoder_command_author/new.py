@@ -1,12 +1,13 @@
 """`nanocoder plugins new`: a package whose tests pass at once."""
 
+import ast
 import os
 import re
 import shlex
 import shutil
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
@@ -19,6 +20,12 @@ SUFFIX = ".template"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME_CHARS = 40
 RULE = "lower-case letters and digits, words joined by dashes, a letter first"
+CONTRACT = "tests/test_contract.py"
+README = """# {distribution}
+
+{description} `nanocoder plugins install ./{distribution}` installs it.
+"""
+"""The first page of a package around a file that a person wrote."""
 DESCRIPTIONS = {
     "tool": "The tool {identifier} for nanocoder.",
     "policy": "A policy for nanocoder: {name}.",
@@ -29,7 +36,7 @@ DESCRIPTIONS = {
 
 def run(arguments: Namespace, host: Host) -> int:
     """Make the package and say how to test and install it."""
-    folder = make_package(arguments.kind, arguments.name, arguments.into)
+    folder = make_package(arguments.kind, arguments.name, arguments.into, arguments.code)
     place = shlex.quote(str(folder))
     host.print_line(f"{folder} is ready. Next:")
     # The kit has pytest; the other Pythons of the machine may have neither it nor nanocoder.
@@ -38,14 +45,19 @@ def run(arguments: Namespace, host: Host) -> int:
     return 0
 
 
-def make_package(kind: str, name: str, into: str | os.PathLike[str] = ".") -> Path:
-    """Write a plugin package below *into* and return its folder.
+def make_package(
+    kind: str, name: str, into: str | os.PathLike[str] = ".", code: str | None = None
+) -> Path:
+    """Write a plugin package below *into*, with the file *code* as its module; return its folder.
 
-    Raises: UsageError for a name that breaks the rule, a folder that is there already, and a
-    directory that cannot be written; nothing half-written is left behind.
+    Raises: UsageError for a name that breaks the rule, a folder that is there already, a file that
+    cannot be read, and a directory that cannot be written; nothing half-written is left behind.
     """
     check_name(kind, name)
     words = words_of(kind, name)
+    files = dict(rendered(kind, words))
+    if code is not None:
+        files = _around(code, words, files)
     parent = Path(into)
     folder = parent / words["distribution"]
     if not parent.is_dir():
@@ -53,7 +65,7 @@ def make_package(kind: str, name: str, into: str | os.PathLike[str] = ".") -> Pa
     if os.path.lexists(folder):
         raise UsageError(f"{str(folder)!r} already exists; choose another name or --into DIR")
     try:
-        _write(kind, words, folder)
+        _write(files, folder)
     except OSError as error:
         raise UsageError(f"{str(folder)!r} cannot be written: {error.strerror}") from error
     return folder
@@ -93,11 +105,43 @@ def _better(kind: str, name: str) -> str:
     return f"my-{plain}" if iskeyword(plain) else plain
 
 
-def _write(kind: str, words: dict[str, str], folder: Path) -> None:
+def _around(code: str, words: dict[str, str], files: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of a package whose module is the file *code*."""
+    try:
+        text = Path(code).read_text(encoding="utf-8")
+        tools = _tools_of(ast.parse(text))
+    except OSError as error:
+        raise UsageError(f"{code!r} cannot be read: {error.strerror}") from error
+    except SyntaxError as error:
+        raise UsageError(f"{code}:{error.lineno}: {error.msg}") from error
+    except ValueError as error:  # as for text that is not UTF-8
+        raise UsageError(f"{code!r} is no Python: {error}") from error
+    source, distribution = f"src/{words['module']}", words["distribution"]
+    first = README.format(distribution=distribution, description=words["description"])
+    return {
+        "README.md": "\n".join([first, *tools]),
+        "pyproject.toml": files["pyproject.toml"],
+        CONTRACT: files[CONTRACT],
+        f"{source}/__init__.py": text,
+        f"{source}/py.typed": "",
+    }
+
+
+def _tools_of(module: ast.Module) -> Iterator[str]:
+    """Yield a line about each function with the decorator `tool`."""
+    for node in module.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = [ast.unparse(each).partition("(")[0] for each in node.decorator_list]
+            if {"tool", "nanocoder.tool"}.intersection(names):
+                first_line = (ast.get_docstring(node) or "").partition("\n")[0]
+                yield f"- `{node.name}`: {first_line}\n"
+
+
+def _write(files: Mapping[str, str], folder: Path) -> None:
     """Write into a folder beside *folder*, then give it its name in one step."""
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        for relative, text in rendered(kind, words):
+        for relative, text in files.items():
             path = draft / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

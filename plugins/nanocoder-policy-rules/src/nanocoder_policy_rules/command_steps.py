@@ -42,7 +42,19 @@ _LASTING: Final = {
     ("git", "branch", "-D"): "deletes a branch",
     ("git", "tag", "-d"): "deletes a tag",
     ("git", "update-ref", "-d"): "deletes a branch or a tag",
+    ("gh", "pr", "create"): "opens a pull request",
+    ("gh", "pr", "merge"): "merges a pull request",
+    ("gh", "pr", "comment"): "writes to a pull request",
+    ("gh", "pr", "review"): "reviews a pull request",
+    ("gh", "pr", "close"): "closes a pull request",
+    ("gh", "issue", "create"): "opens an issue",
+    ("gh", "issue", "comment"): "writes to an issue",
+    ("gh", "release", "create"): "publishes a release",
+    ("gh", "repo", "delete"): "deletes a repository",
+    ("glab", "mr", "create"): "opens a merge request",
+    ("glab", "mr", "merge"): "merges a merge request",
 }
+_LASTING_PROGRAMS: Final = frozenset(words[0] for words in _LASTING)
 
 
 def deny_damage(case: "Case") -> Verdict | None:
@@ -57,12 +69,12 @@ def deny_damage(case: "Case") -> Verdict | None:
 
 
 def ask_about_lasting(case: "Case") -> Verdict | None:
-    """Ask about pushes and deleted branches in every mode, unless a rule allowed them."""
+    """Ask in every mode about what others see at once, or nobody brings back, unless allowed."""
     if not case.started:
         return None
-    if deed := case.text.once(_lasting_deed):
-        rule_words = next(words for words, each in _LASTING.items() if each == deed)
-        advice = f'allow = ["bash({" ".join(rule_words)} *)"] in {_TABLE} allows it'
+    if words := case.text.once(_lasting_words):
+        deed = _LASTING[words]
+        advice = f'allow = ["bash({" ".join(words)} *)"] in {_TABLE} allows it'
     elif case.text.once(may_remove) and (deed := case.removal.empties(case.text)):
         deed, advice = f"{deed} of the workspace", f"a rule in {_TABLE}.allow allows it"
     else:
@@ -71,11 +83,10 @@ def ask_about_lasting(case: "Case") -> Verdict | None:
     return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT)
 
 
-def _lasting_deed(text: Text) -> str:
-    if "git" not in text.words:  # each of them begins with it
-        return ""
-    deeds = (deed for words, deed in _LASTING.items() if text.match(words) is Match.YES)
-    return next(deeds, "")
+def _lasting_words(text: Text) -> tuple[str, ...]:
+    if _LASTING_PROGRAMS.isdisjoint(text.words):
+        return ()
+    return next((words for words in _LASTING if text.match(words) is Match.YES), ())
 
 
 def allow_reading(case: "Case") -> Verdict | None:
