@@ -70,12 +70,14 @@ class Landlocked:
         self._rules = self._inside.place.tmp.with_suffix(".rules")
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
+        self._version = kernel.landlock_version()
         self._starting = threading.Lock()
         self._starter = Starter(program_of(self._python, starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
-        rules = marshal.dumps(self._described())
+        # Later formats depend on which values are the same object, and so would the file's name.
+        rules = marshal.dumps(self._described(), 2)
         file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
         with self._starting:
             if not file.exists():
@@ -108,7 +110,7 @@ class Landlocked:
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
-            "version": kernel.landlock_version(),
+            "version": self._version,
             "lock": str(self._inside.place.lock),
             "network": settings.network,
             "limits": limits_of(settings),

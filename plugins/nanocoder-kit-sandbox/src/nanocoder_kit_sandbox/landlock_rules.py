@@ -6,6 +6,7 @@ surrounds it gets rights of its own.
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from nanocoder_kit_sandbox import kernel
@@ -14,6 +15,8 @@ from nanocoder_kit_sandbox.survey import ancestors
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")
+_KEPT: Final = 16
+"""For so many sets of paths their folders are kept: one command has the same ones as the next."""
 ROOM: Final = kernel.READ_DIR | kernel.EXECUTE
 
 
@@ -48,7 +51,7 @@ def _surroundings(folder: str, hidden: frozenset[str]) -> Iterator[Rule]:
 
 def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:
     """Yield the rights in the workspace at *root*, the outer folders first."""
-    above, above_secret = _above((*protected.denied, *protected.secret)), _above(protected.secret)
+    above, above_secret = _above(protected.denied | protected.secret), _above(protected.secret)
     queue = [root]
     while queue:
         folder = queue.pop()
@@ -68,11 +71,7 @@ def mixed_folders(root: str, protected: Protected) -> list[str]:
     return sorted(
         {
             root,
-            *(
-                path
-                for path in _above((*protected.denied, *protected.secret))
-                if _is_in(root, path)
-            ),
+            *(path for path in _above(protected.denied | protected.secret) if _is_in(root, path)),
         }
     )
 
@@ -81,7 +80,8 @@ def _is_in(root: str, path: str) -> bool:
     return path.startswith(f"{root}/")
 
 
-def _above(paths: Iterable[str]) -> frozenset[str]:
+@lru_cache(_KEPT)
+def _above(paths: frozenset[str]) -> frozenset[str]:
     outer = ancestors(tuple(path.lstrip("/") for path in paths))
     return frozenset(("/", *(f"/{path}" for path in outer)))
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_git import is_like_bare
+from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
 from nanocoder_kit_sandbox.targets import folders_of_hooks, targets_of
 
@@ -76,6 +76,7 @@ class Survey:
         self._root = str(root)
         self._readable: Readable | None = None
         self._folders: dict[str, _Folder] = {}
+        self._repository: Repository | None = None
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
         """Return what is protected and secret now, without what is in *writable*."""
@@ -86,7 +87,8 @@ class Survey:
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
-        hooks = folders_of_hooks(self._root)
+        self._repository = find_repository(self._root)
+        hooks = folders_of_hooks(self._root, self._repository)
         protected = list(dict.fromkeys((*protected, *hooks, *sorted(closed))))
         protected = _outermost([path for path in protected if path not in writable])
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
@@ -97,8 +99,8 @@ class Survey:
         return Surveyed(tuple(protected), tuple(missing), secret, has_git, closed)
 
     def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
-        """Return *names* with what protected links lead to, for a program that starts now."""
-        targets = set(targets_of(self._root, names.protected)) - writable
+        """Return *names* of the last look with what protected links lead to."""
+        targets = set(targets_of(self._root, names.protected, self._repository)) - writable
         targets -= {*names.protected, GIT}
         return names._replace(targets=tuple(sorted(targets)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_files import ProtectionKind, protection_of
-from nanocoder_kit_git import find_repository, read_start
+from nanocoder_kit_git import Repository, read_start
 
 HOOKS: Final = "hooks"
 _SETTING: Final = re.compile(
@@ -16,12 +16,11 @@ _SETTING: Final = re.compile(
 _OF_PERSON: Final = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")
 
 
-def folders_of_hooks(root: str) -> list[str]:
+def folders_of_hooks(root: str, repository: Repository | None) -> list[str]:
     """Return the folders in the workspace at *root*, relative to it, that `core.hooksPath` names.
 
-    Files that settings include are not read.
+    *repository* is that of *root*. Files that settings include are not read.
     """
-    repository = find_repository(root)
     if repository is None:
         return []
     files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
@@ -32,13 +31,13 @@ def folders_of_hooks(root: str) -> list[str]:
     return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
 
 
-def targets_of(root: str, protected: Iterable[str]) -> list[str]:
+def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:
     """Return what *protected* paths, git's hooks, and the links in both lead to in the workspace.
 
-    Paths are relative to *root*.
+    Paths are relative to *root*, and *repository* is the one there.
     """
     folders = [f"{root}/{path}" for path in protected if _is_looked_into(path)]
-    if (repository := find_repository(root)) is not None:
+    if repository is not None:
         folders.append(f"{repository.common}/{HOOKS}")
     links = [path for folder in folders for path in (folder, *_entries(folder))]
     return list(_within(root, (path for path in links if os.path.islink(path))))
