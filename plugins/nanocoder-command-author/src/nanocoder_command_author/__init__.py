@@ -6,6 +6,12 @@ from typing import Final
 from nanocoder import Argument, Command, Host, hookimpl
 
 KINDS: Final = ("tool", "policy", "provider", "ui")
+NEW: Final = (
+    Argument("kind", "what it is", choices=KINDS),
+    Argument("name", "its name without the kind, for example wordcount"),
+    Argument("--into", "parent directory (default: .)", default=".", metavar="DIR"),
+    Argument("--from", "the code, in place of an example", target="code", metavar="FILE"),
+)
 
 
 @hookimpl
@@ -16,14 +22,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             "plugins new",
             "create a plugin package with passing tests",
             _new,
-            (
-                Argument("kind", "what it is", choices=KINDS),
-                Argument("name", "its name without the kind, for example wordcount"),
-                Argument("--into", "parent directory (default: .)", default=".", metavar="DIR"),
-                Argument(
-                    "--from", "the code, in place of an example", target="code", metavar="FILE"
-                ),
-            ),
+            NEW,
         ),
         Command(
             "plugins test",
