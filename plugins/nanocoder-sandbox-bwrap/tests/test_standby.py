@@ -1,6 +1,7 @@
 """A sandbox that was made before its command shows what one that is made now would show."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import time
 import attrs
 import pytest
 import standby_box
-from nanocoder_kit_sandbox import standby
+from nanocoder_kit_sandbox import place, standby
 from nanocoder_kit_sandbox.leftovers import NOTE
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandboxed_place import SECRET, inside  # noqa: F401
@@ -43,6 +44,17 @@ def opened(inside):  # noqa: F811
     await_ready(opened)
     await_that(lambda: opened._inside.place.is_idle)
     assert opened.changes() == []
+    return opened
+
+
+@pytest.fixture
+def unhurried(opened, monkeypatch):
+    """Return a sandbox in which a command is about to start until it does, on a busy machine too.
+
+    Otherwise what is put in place of a folder would be moved away as left by that command.
+    """
+    for name in ("START_S", "MEANWHILE_S"):
+        monkeypatch.setattr(place, name, float(MOST_S))
     return opened
 
 
@@ -128,8 +140,10 @@ def anew(path, text):
 
 def swap(path):
     """Put a folder with the same names in place of another one."""
+    copy = path.parent / "copy"
+    shutil.copytree(path, copy, symlinks=True)
     path.rename(path.with_name("earlier"))
-    subprocess.run(["cp", "-r", str(path.with_name("earlier")), str(path)], check=True)
+    copy.rename(path)
 
 
 def another_home(ws):
@@ -160,8 +174,8 @@ def test_a_secret_that_came_since_is_not_read(inside, opened, change):  # noqa: 
 
 
 @pytest.mark.parametrize("change", AFTER)
-def test_a_secret_that_is_replaced_at_the_last_moment_is_not_read(inside, opened, change):  # noqa: F811
-    argv = shell_ahead(opened, "cat .env sub/.env private/notes $HOME/.ssh/id_ed25519; ls; true")
+def test_a_secret_that_is_replaced_at_the_last_moment_is_not_read(inside, unhurried, change):  # noqa: F811
+    argv = shell_ahead(unhurried, "cat .env sub/.env private/notes $HOME/.ssh/id_ed25519; ls; true")
     SECRETS[change](inside.workspace)
     done = inside.start(argv)
     assert SECRET not in done.stdout
@@ -191,12 +205,13 @@ LATE = [name for name in PROTECTED if name not in ("a new folder below", "a new 
     ("change", "is_late"),
     [*((name, False) for name in PROTECTED), *((name, True) for name in LATE)],
 )
-def test_what_decides_what_runs_stays_though_it_came_since(inside, opened, change, is_late):  # noqa: F811
+def test_what_decides_what_runs_stays_though_it_came_since(inside, unhurried, change, is_late):  # noqa: F811
     if is_late:
-        argv = shell_ahead(opened, WRITE)
+        argv = shell_ahead(unhurried, WRITE)
     PROTECTED[change](inside.workspace)
-    inside.start(argv if is_late else shell(opened, WRITE))
+    done = inside.start(argv if is_late else shell(unhurried, WRITE))
     ws = inside.workspace
+    assert done.returncode == 0, done
     assert (ws / "mark").read_text() == "ran\n"
     assert (ws / ".mcp.json").read_text() == "good"
     assert (ws / "sub/.vscode/tasks.json").read_text() == "good"
