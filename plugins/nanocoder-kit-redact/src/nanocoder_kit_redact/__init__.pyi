@@ -1,3 +1,4 @@
+from nanocoder_kit_redact.json_texts import SecretFoundError as SecretFoundError
 from nanocoder_kit_redact.known import is_secret_name as is_secret_name
 from nanocoder_kit_redact.known import remember as remember
 from nanocoder_kit_redact.placeholders import placeholder as placeholder

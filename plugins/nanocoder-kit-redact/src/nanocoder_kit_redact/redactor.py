@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nanocoder_kit_redact.clean_texts import CleanTexts, clean_texts
 from nanocoder_kit_redact.forms import AHEAD, BEHIND, FORMS, PEM_ANCHOR
+from nanocoder_kit_redact.json_texts import JsonTexts, json_of
 from nanocoder_kit_redact.known import SHORTEST, KnownValues
 from nanocoder_kit_redact.placeholders import placeholder
 
@@ -35,7 +36,7 @@ class Redactor:
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._known = KnownValues(environment)
-        self._state: tuple[Mapping[str, str], CleanTexts] | None = None
+        self._state: tuple[Mapping[str, str], CleanTexts, JsonTexts] | None = None
 
     def redact(self, text: str) -> str:
         """Return *text* with a placeholder in the place of each secret."""
@@ -46,7 +47,7 @@ class Redactor:
 
     def holds_secret(self, text: str) -> bool:
         """Tell whether *text* holds a secret."""
-        values, clean = self._knowledge()
+        values, clean, _ = self._knowledge()
         # A call has a hundred texts; most were seen before, and nearly all are ruled out here.
         if text in clean.texts:
             return False
@@ -54,6 +55,13 @@ class Redactor:
             return True
         clean.add(text)
         return False
+
+    def json_of(self, value: Any) -> str:
+        """Return *value* as JSON without spaces, what JSON has no form for as its `str`.
+
+        Raises: SecretFoundError where a text or a key holds a secret, and what `json.dumps` raises.
+        """
+        return json_of(value, self._knowledge()[2])
 
     def stream(self) -> "RedactorStream":
         """Return a stream: what it returns does not depend on where its text was cut."""
@@ -64,11 +72,12 @@ class Redactor:
         """Texts that were looked at and hold no secret."""
         return self._knowledge()[1].texts
 
-    def _knowledge(self) -> tuple[Mapping[str, str], CleanTexts]:
-        """Return the known values and the texts that hold none; one pair, as threads share it."""
+    def _knowledge(self) -> tuple[Mapping[str, str], CleanTexts, JsonTexts]:
+        """Return the known values and the texts that hold none; one tuple, as threads share it."""
         values, state = self._known.current(), self._state
         if state is None or state[0] is not values:
-            self._state = state = values, clean_texts(tuple(values))
+            clean = clean_texts(tuple(values))
+            self._state = state = values, clean, JsonTexts(self.holds_secret)
         return state
 
 

@@ -15,7 +15,7 @@ from nanocoder_files import append_all, lock_file, open_private, sync_directory
 from nanocoder_kit_redact import Redactor
 
 from nanocoder_kit_sessions.records import Record, Scan, is_typed, read, title_of
-from nanocoder_kit_sessions.redaction import without_secrets
+from nanocoder_kit_sessions.redaction import line_without_secrets
 
 if TYPE_CHECKING:
     from nanocoder_kit_sessions.transcript import Transcript
@@ -204,7 +204,7 @@ class FileJournal(RecordJournal):
     def _keep(self, record: Record, *, sync: bool) -> None:
         if self._descriptor < 0:
             return
-        self._pending.append(without_secrets(record, self._redactor).line())
+        self._pending.append(line_without_secrets(record, self._redactor))
         self._flush(sync=sync)
         if record.kind == "run.finished":
             self._check()

@@ -17,7 +17,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -60,8 +60,11 @@ class Record:
     is_rewound: bool = False
     prompts: int | None = None
 
-    def line(self) -> bytearray:
-        """Return the line of a journal that holds the record, ending in a line feed."""
+    def line(self, encode: Callable[[Any], str] | None = None) -> bytearray:
+        """Return the line of a journal that holds the record, ending in a line feed.
+
+        *encode* makes JSON of all but the `long_texts`, and may raise an error of its own.
+        """
         head: dict[str, Any] = {
             "seq": self.seq,
             "kind": self.kind,
@@ -71,7 +74,7 @@ class Record:
         head |= {"prompts": self.prompts} if self.prompts is not None else {}
         head |= {"title": self.title} if self.title else {}
         head |= {"rewound": True} if self.is_rewound else {}
-        body = _json(head, self.data)
+        body = _json(head, self.data, encode or _dumps)
         del body[-1:]  # the brace: the checksum is the last field
         body += SEAL % zlib.crc32(body)
         return body
@@ -165,31 +168,40 @@ def _record(fields: Any) -> Record:
     return Record(seq, kind, float(at), data, int(turn), title, is_rewound, prompts)
 
 
-def _json(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:
+def long_texts(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a record that are encoded in pieces, by their keys."""
+    return {key: text for key, text in data.items() if isinstance(text, str) and len(text) > PIECE}
+
+
+def _json(
+    head: Mapping[str, Any], data: Mapping[str, Any], encode: Callable[[Any], str]
+) -> bytearray:
     try:
-        return _encoded(head, data)
+        return _encoded(head, data, encode)
     except UnicodeEncodeError:
         # Half a surrogate pair, from a file name or a model: escaped, it stays valid UTF-8.
         text = json.dumps({**head, "data": data}, separators=(",", ":"), default=str)
         return bytearray(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         # A tool's data can hold anything; a record without it beats a session without a journal.
-        return _json(head, {"unwritable": f"{type(error).__name__}: {error}"})
+        return _json(head, {"unwritable": f"{type(error).__name__}: {error}"}, encode)
 
 
-def _encoded(head: Mapping[str, Any], data: Mapping[str, Any]) -> bytearray:
+def _encoded(
+    head: Mapping[str, Any], data: Mapping[str, Any], encode: Callable[[Any], str]
+) -> bytearray:
     """Encode a record; its long texts come last and in pieces, so that no copy of them is made."""
-    long = {key: text for key, text in data.items() if isinstance(text, str) and len(text) > PIECE}
+    long = long_texts(data)
     short = {key: value for key, value in data.items() if key not in long} if long else data
-    line = bytearray(_dumps({**head, "data": short}))
+    line = bytearray(encode({**head, "data": short}).encode())
     for key, text in long.items():
         del line[-2:]
-        line += b'%s%s:"' % (b"," if line[-1:] != b"{" else b"", _dumps(key))
+        line += b'%s%s:"' % (b"," if line[-1:] != b"{" else b"", encode(key).encode())
         for start in range(0, len(text), PIECE):
-            line += _dumps(text[start : start + PIECE])[1:-1]
+            line += _dumps(text[start : start + PIECE]).encode()[1:-1]
         line += b'"}}'
     return line
 
 
-def _dumps(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import evolve
-from nanocoder_kit_redact import Redactor, redact_value
+from nanocoder_kit_redact import Redactor, SecretFoundError, redact_value
 
-from nanocoder_kit_sessions.records import Record
+from nanocoder_kit_sessions.records import Record, long_texts
 
 REDACTED: Final = frozenset(
     (
@@ -28,6 +28,19 @@ def without_secrets(record: Record, redactor: Redactor) -> Record:
         return record
     data = _without_secrets(record.data, redactor)
     return record if data is record.data else evolve(record, data=data)
+
+
+def line_without_secrets(record: Record, redactor: Redactor) -> bytearray:
+    """Return the line of a journal that holds *record* without secrets."""
+    if record.kind not in REDACTED:
+        return record.line()
+    try:
+        # One walk encodes and looks; nearly all records have no secret.
+        if not any(map(redactor.holds_secret, long_texts(record.data).values())):
+            return record.line(redactor.json_of)
+    except SecretFoundError:
+        pass
+    return without_secrets(record, redactor).line()
 
 
 def _without_secrets(data: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
