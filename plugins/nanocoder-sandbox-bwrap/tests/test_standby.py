@@ -375,6 +375,29 @@ def test_a_session_that_is_killed_leaves_no_process(inside):  # noqa: F811
     await_that(lambda: not processes_with(folder) and not processes_with("sleep\x00876.25"))
 
 
+SHORT_SESSION = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from nanocoder import SessionInfo
+from nanocoder_kit_sandbox import Settings
+from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
+box = Bubblewrap(SessionInfo("s", Path(sys.argv[1])), Settings())
+subprocess.run(box.wrap(["/bin/true"], ()), cwd=sys.argv[1], check=True)
+box.changes()
+time.sleep(float(sys.argv[2]))
+os.kill(os.getpid(), signal.SIGKILL) if sys.argv[3] == "killed" else box.close()
+"""
+
+
+@pytest.mark.parametrize("end", ["killed", "closed"])
+@pytest.mark.parametrize("delay_s", [0, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05])
+def test_a_session_that_ends_while_a_sandbox_is_made_leaves_no_process(inside, delay_s, end):  # noqa: F811
+    environ = {**os.environ, "TMPDIR": str(inside.root / "tmp")}
+    argv = [sys.executable, "-c", SHORT_SESSION, str(inside.workspace), str(delay_s), end]
+    subprocess.run(argv, env=environ, check=end == "closed")
+    await_that(lambda: not processes_with(str(inside.root)))
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
 def test_the_client_of_another_user_gets_no_sandbox_of_ours(inside, opened):  # noqa: F811
     argv = shell_ahead(opened, "id -u")

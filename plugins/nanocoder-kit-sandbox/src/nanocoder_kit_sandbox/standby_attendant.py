@@ -46,6 +46,7 @@ REFUSAL: Final = "no"
 """The answer upon which a client starts the command without this process."""
 _INFO_BYTES: Final = 1 << 12
 _LINE_BYTES: Final = 64
+_PAUSE_MS: Final = 20
 _UNUSED_MS: Final = 60_000
 """How long a command may take to start for which a sandbox was taken."""
 _PROBLEM: Final = 1
@@ -63,11 +64,20 @@ def main() -> NoReturn:
     parent, waiting = os.getpid(), b""
     while piece := os.read(0, _LINE_BYTES):
         *numbers, waiting = (waiting + piece).split(b"\n")
+        if _has_ended(_PAUSE_MS):
+            break
         for number in numbers:
             if not kernel.fork():
                 _attend(folder, number.decode(), inner, parent)
         _reap()
     os._exit(0)
+
+
+def _has_ended(pause_ms: int) -> bool:
+    """Wait, and tell whether nanocoder has ended: after its only command nothing need be made."""
+    poll = select.poll()
+    poll.register(0, 0)
+    return bool(poll.poll(pause_ms))
 
 
 def _reap() -> None:
@@ -80,15 +90,16 @@ def _reap() -> None:
 
 def _attend(folder: str, number: str, inner: str, parent: int) -> NoReturn:
     """Make one sandbox, and have one command run in it."""
-    kernel.end_with_parent(signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(_PROBLEM)
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     requests = Requests(folder, number)
     try:
         sandbox = Sandbox(requests.described(), inner)
+        # Not before: if bubblewrap is killed while it starts, its child waits for it forever.
+        kernel.end_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(_PROBLEM)
         limits = [resource.getrlimit(kind) for kind in range(LIMITS)]
         requests.open()
     except OSError:
@@ -191,8 +202,7 @@ class Sandbox:
         os.close(tells)
         self.handle = os.pidfd_open(self._process)
         first = _first_process(info)
-        if not self._socket.recv(1):
-            raise OSError("bubblewrap has ended")
+        self._await_inner(os.pidfd_open(first))
         self._view = View(first, described["options"])
         others = (self._socket.fileno(), self._lock, self.handle, info)
         self._holder = NameHolder(first, described["root"], described["most_names"], others)
@@ -213,6 +223,17 @@ class Sandbox:
         for handle in handles:
             os.set_inheritable(handle, False)
         return process
+
+    def _await_inner(self, first: int) -> None:
+        """Wait for the program inside; *first* is a handle of the first process there."""
+        poll = select.poll()
+        for handle in (self._socket.fileno(), self.handle):
+            poll.register(handle, select.POLLIN)
+        if self.handle in dict(poll.poll()) or not self._socket.recv(1):
+            # It may wait for bubblewrap, which has ended.
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+            raise OSError("bubblewrap has ended")
+        os.close(first)
 
     def run(self, request: Request, begin: Callable[[], None]) -> None:
         """Have a command run; raises OSError before that, and where it must not run here."""
