@@ -120,6 +120,7 @@ def test_going_on_takes_the_fork_and_from_then_on_it_is_the_last(nanocoder, smal
     assert "user 2: And now?" in nanocoder("sessions", "show", forked).stdout
     done = nanocoder("sessions", "undo", "--yes")
     assert (done.returncode, "nothing to undo" in done.stderr) == (1, True)
+    assert f"(session {forked}; `nanocoder sessions list` names the others)" in done.stderr
 
 
 # Removing

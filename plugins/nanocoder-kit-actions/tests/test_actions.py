@@ -176,3 +176,25 @@ def test_no_line_of_a_block_begins_like_its_end():
     assert pattern.fullmatch("\n```python\n```")
     assert not pattern.fullmatch("\n```python\nx\n```\ny\n```")
     assert not pattern.fullmatch("\n```python\n``}\n```")
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "is_refused"),
+    [
+        ("notes.md", '{"action": "write_file", "path": "notes.md", "content": "x"}', True),
+        ("a.py", ' {"action": "answer", "text": "Done."}\n', True),
+        ("a.py", '{"action": "unknown"}', False),
+        ("a.py", '{"a": 1}', False),
+        ("a.txt", 'See {"action": "answer", "text": "x"}', False),
+        ("a.txt", '{"action": "answer", "text": "x"} and more', False),
+        ("a.txt", "{" * 5_000, False),
+        ("a.txt", '{"a":' * 5_000, False),
+        ("actions.json", '{"action": "write_file", "path": "a", "content": "x"}', False),
+    ],
+)
+def test_a_file_that_would_hold_an_action_is_an_error_for_the_model(path, content, is_refused):
+    reply = json.dumps({"action": "write_file", "path": path, "content": content})
+    call = Actions.of([WRITE, LIST]).read(reply)
+    assert call.arguments["content"] == content
+    assert call.error.startswith("the content is the action ") == is_refused
+    assert bool(call.error) == is_refused

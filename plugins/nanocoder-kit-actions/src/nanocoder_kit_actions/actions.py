@@ -23,6 +23,11 @@ from nanocoder_kit_actions.schemas import restrict
 ACTION: Final = "action"
 TEXT: Final = "text"
 ARGUMENTS: Final = "arguments"
+OF_JSON: Final = (".json", ".jsonl", ".ndjson")
+MISPLACED: Final = (
+    "the content is the action {!r}, which would only be written down: nothing was written."
+    " Give the text that {!r} shall hold as content, or make that action itself"
+)
 GRAMMAR: Final = "x-grammar"
 """The key of a schema that has a grammar for engines that know llguidance."""
 
@@ -111,7 +116,26 @@ class Actions:
         arguments = value.get(ARGUMENTS, {}) if name in self.nested else value
         if content is not None:
             arguments |= {CONTENT: content}
-        return ToolCall(id=f"call_{os.urandom(6).hex()}", name=name, arguments=arguments)
+        error = self._misplaced(arguments)
+        call_id = f"call_{os.urandom(6).hex()}"
+        return ToolCall(id=call_id, name=name, arguments=arguments, error=error)
+
+    def _misplaced(self, arguments: Mapping[str, Any]) -> str:
+        """Say what is wrong with a file whose whole content is an action; "" for any other.
+
+        A file of JSON may well describe one.
+        """
+        path, content = str(arguments.get(PATH, "")), arguments.get(CONTENT)
+        if not isinstance(content, str) or content.lstrip()[:1] != "{" or path.endswith(OF_JSON):
+            return ""
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return ""
+        name = value.get(ACTION)
+        if name not in {tool.name for tool in self.tools}.union(self.endings):
+            return ""
+        return MISPLACED.format(name, path)
 
     def _ending(self, *, bare: bool) -> str:
         return self.chat if bare else self.answer

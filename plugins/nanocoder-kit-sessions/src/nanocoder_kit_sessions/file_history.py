@@ -126,7 +126,7 @@ class History:
         if record.kind == "run.started":
             self._begin("run", record, data.get("prompt"))
         elif record.kind == "undo.started":
-            # Of one that restores changes again, only what it did itself is taken back.
+            # Where an undo restored changes again, only what it did itself is taken back.
             begun = () if data.get("again") else _keys(data.get("undoes"))
             self._begin("undo", record, data.get("of")).begun = begun
         elif record.kind == "call.started":

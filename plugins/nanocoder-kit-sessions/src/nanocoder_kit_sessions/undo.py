@@ -117,7 +117,10 @@ def _undo_stored(
     effects = _effects(host)
     if store.records(session_id):
         # A session with nothing to undo is not opened: it would be the last one used.
-        _select(_stored_history(store, session_id), request, effects)
+        try:
+            _select(_stored_history(store, session_id), request, effects)
+        except PersonError as error:
+            raise _in_session(session_id, error) from error
     records, journal = store.open(session_id)
     try:
         selection = _select(History.of_session(records, journal.artifacts), request, effects)
@@ -130,6 +133,15 @@ def _undo_stored(
             return Undone(session_id, command.run(selection, agree), command.skipped)
     finally:
         journal.close()
+
+
+def _in_session(session_id: str, error: PersonError) -> PersonError:
+    """Return *error* with the session that was looked at: people may mean an earlier one."""
+    if not str(error).startswith(NOTHING):
+        return error
+    return PersonError(
+        f"{error} (session {session_id}; `nanocoder sessions list` names the others)"
+    )
 
 
 def _effects(host: Host) -> Mapping[str, Collection[str]]:
