@@ -1,5 +1,6 @@
 """One process starts the commands of a session; each is as if it had been started by itself."""
 
+import _socket
 import os
 import resource
 import select
@@ -7,12 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
 import pytest
 from nanocoder_kit_process.processes import children
-from nanocoder_kit_sandbox import launch, starter
+from nanocoder_kit_sandbox import ahead, launch, starter
 from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.starting import Starter
 from sandboxed_place import SECRET, inside  # noqa: F401
@@ -20,6 +22,7 @@ from sandboxed_place import SECRET, inside  # noqa: F401
 WHAT_RUNS = "tr '\\0' ' ' </proc/$PPID/cmdline"
 LOOK_S = 0.01
 MOST_S = 40
+QUICK_COMMANDS = 40
 
 
 @pytest.fixture
@@ -161,6 +164,27 @@ def test_a_command_runs_once_though_a_process_that_was_ready_is_gone(inside, whi
     assert "import starter" in done.stdout
     assert done.returncode == 5
     assert (inside.workspace / "ran").read_text() == "x\n"
+
+
+def test_a_command_that_is_quick_runs_once(inside):  # noqa: F811
+    box = inside.open()
+    ran = inside.workspace / "ran"
+    ran.write_text("")
+    for number in range(QUICK_COMMANDS):
+        # A built-in command of a small shell ends before what runs beside it is awake.
+        assert inside.start(box.wrap(["/bin/sh", "-c", "echo x >>ran"], ())).returncode == 0
+        assert ran.read_text() == "x\n" * (number + 1)
+
+
+def test_what_is_sent_whole_is_sent_though_its_reader_ends():
+    """The reader may have become the command by then, which must not run twice."""
+    for _ in range(QUICK_COMMANDS):
+        ours, theirs = _socket.socketpair()
+        reads = threading.Thread(target=lambda end=theirs: (end.recv(1 << 16), end.close()))
+        reads.start()
+        ahead.send(ours, {"word": "x"}, (2,))
+        reads.join()
+        ours.close()
 
 
 def test_a_folder_in_place_of_the_workspace_can_be_changed(inside):  # noqa: F811
