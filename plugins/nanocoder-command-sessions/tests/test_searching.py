@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from attrs import evolve
+from command_line import rewrite_journal
 from nanocoder_command_sessions.listing import in_tree
 from nanocoder_kit_sessions import SessionSummary
 
@@ -154,3 +156,26 @@ def test_a_session_keeps_its_title_when_its_first_prompt_is_rewound(nanocoder, s
     assert row["title"] == "Fix the parser"
     assert "Fix the parser" in listed
     assert "Fix the parser" in page
+
+
+@pytest.mark.parametrize("value", [5, None, ["x"], {"a": {"b": 1}}])
+@pytest.mark.parametrize(
+    ("kind", "key"), [("message", "role"), ("call.started", "tool"), ("call.started", "call_id")]
+)
+def test_a_journal_of_a_stranger_with_wrong_types_is_read_or_refused(nanocoder, kind, key, value):
+    (nanocoder.cwd / "a.txt").write_text("hello\n")
+    call = {"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}
+    script = nanocoder.script(call, {"text": "The lexer skipped blanks."})
+    assert nanocoder("run", "--model", script, "go").returncode == 0
+    [row] = listed(nanocoder)
+    journal = nanocoder.home / f".local/state/nanocoder/sessions/{row['id']}.jsonl"
+
+    def wrong(record):
+        return evolve(record, data={**record.data, key: value}) if record.kind == kind else record
+
+    rewrite_journal(journal, wrong)
+    for words in (("search", "lexer"), ("replay", row["id"]), ("show", row["id"])):
+        done = nanocoder("sessions", *words)
+        assert done.returncode in {0, 1, 2}
+        assert "bug in nanocoder" not in done.stderr
+        assert "Traceback" not in done.stderr

@@ -107,7 +107,7 @@ def _passages(records: Sequence[Record], prompts: Sequence[Prompt]) -> Iterator[
 
 def _texts(record: Record) -> Iterator[tuple[str, str]]:
     data = record.data
-    if record.kind == "message" and data.get("role") in {"user", "assistant"}:
+    if record.kind == "message" and str(data.get("role")) in {"user", "assistant"}:
         role = "prompt" if data["role"] == "user" else "answer"
         yield role, _text(data.get("typed", data.get("text")), TEXT_CHARS)
         calls = data.get("calls")

@@ -59,7 +59,7 @@ def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:
     prompt, count = find_prompt(records, number), 0
     after = [record for record in without_rewound(records) if record.seq > prompt.seq]
     for record in after:
-        role = record.data.get("role") if record.kind == "message" else ""
+        role = str(record.data.get("role")) if record.kind == "message" else ""
         is_next = record.kind in {"run.started", "run.finished"} or role in {"user", "assistant"}
         if is_next and count == replies:
             return record.seq

@@ -149,7 +149,7 @@ def _repeats(record: Record) -> bool:
 def _name(record: Record) -> str:
     call = record.data.get("call_id")
     tool = record.data.get("tool") or record.data.get("role") or ""
-    return " ".join(filter(None, (record.kind, tool, call and f"({call})")))
+    return " ".join(map(str, filter(None, (record.kind, tool, call and f"({call})"))))
 
 
 def _with_volatile(data: Mapping[str, Any], recorded: Record) -> Mapping[str, Any]:
