@@ -330,7 +330,7 @@ def _checker(cls: type) -> Check:
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
         if is_plain(attribute, value):
             return tuple(value) if isinstance(value, list) else value
-        # Plain tables do not need this.
+        # cattrs is behind this import; plain tables do not need it.
         from nanocoder_schema import structure
 
         key = attribute.alias or attribute.name

@@ -7,13 +7,12 @@ import types
 import typing
 from collections import abc
 from collections.abc import Callable
-from functools import cached_property, partial
-from typing import Annotated, Any, Literal, NewType, Union
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, NewType, Union
 
 import attrs
 
 from nanocoder_schema.bounds import Param
-from nanocoder_schema.values import value
 
 SHOWN_DEFAULT = "nanocoder.default"  # metadata: the default to show when the field has a factory
 SCALARS = (str, int, float, bool, type(None))
@@ -28,25 +27,19 @@ FORMS: dict[Any, str] = {
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-@value(eq=False)
-class Unwrapped:
+class Unwrapped(NamedTuple):
     """The type of an annotation, its arguments and `Param`s; Union for both kinds of union."""
 
     kind: Any
     args: tuple[Any, ...]
     notes: tuple[Param, ...]
 
-    @cached_property
-    def inner(self) -> "tuple[Unwrapped, ...]":
-        """The arguments of a list, a mapping or a union, unwrapped."""
-        return tuple(map(unwrap, self.args))
-
-    @cached_property
+    @property
     def form(self) -> str:
         """The form in JSON: one of FORMS, "choice", "class" or "untyped"."""
-        kind, args = self.kind, self.args
+        kind, args, _ = self
         form = FORMS.get(kind, "")
-        if form == "mapping" and args and self.inner[0].kind is not str:
+        if form == "mapping" and args and unwrap(args[0]).kind is not str:
             return "untyped"
         if kind is tuple and args and args[-1] is not ...:
             return "untyped"  # providers refuse the schema of a list whose items have places
@@ -54,7 +47,7 @@ class Unwrapped:
             return "class"
         if form:
             return form
-        is_choice = self.members and all(isinstance(choice, SCALARS) for choice in self.choices)
+        is_choice = self.members and all(isinstance(value, SCALARS) for value in self.choices)
         return "choice" if is_choice else "untyped"
 
     @property

@@ -1,13 +1,25 @@
-"""JSON values into checked Python values, nothing coerced; faults in lines a model can act on."""
+"""JSON values into checked Python values, nothing coerced; faults in lines that a model can act on.
+
+Imports cattrs, which costs 40 ms: import this module late.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
+from cattrs import Converter
+from cattrs.cols import list_structure_factory
+from cattrs.errors import (
+    AttributeValidationNote,
+    BaseValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationNote,
+)
+from cattrs.gen import make_dict_structure_fn, mapping_structure_factory, override
 
 from nanocoder_schema.annotations import SCALARS, Unannotated, Unwrapped, unwrap
 from nanocoder_schema.bounds import bound_problems
@@ -16,19 +28,11 @@ from nanocoder_schema.json_text import hint_for_text
 from nanocoder_schema.text import did_you_mean
 
 T = TypeVar("T")
-Check = Callable[[Unwrapped, Any, str], Any]
-"""Returns the Python form of a value, which is found at a path; raises ValueError."""
+Hook = Callable[[Any, Any], Any]
+Factory = Callable[[Unwrapped, Converter], Hook]
 
 MAX_LINES = 50
 NUMBER_CHARS = 20
-
-
-class _Faults(ValueError):
-    """Problems inside a value: *lines* that name their places."""
-
-    def __init__(self, lines: list[str]) -> None:
-        super().__init__(*lines[:1])
-        self.lines = lines
 
 
 def structured(cls: type[T], data: Any, where: str = "") -> T:
@@ -37,131 +41,119 @@ def structured(cls: type[T], data: Any, where: str = "") -> T:
     Raises: BadArguments with one line for each problem.
     """
     try:
-        value: T = _checked(unwrap(cls), data, where)
-    except RecursionError:
-        raise BadArguments([f"{where or 'the arguments'}: nested too deeply"]) from None
-    except ValueError as error:
-        lines = _lines(error, where)
-        left_out = len(lines) - MAX_LINES
-        more = [f"… and {left_out:,} more problems"] if left_out > 0 else []
-        raise BadArguments(lines[:MAX_LINES] + more) from None
+        value: T = converter().get_structure_hook(cls)(data, cls)
+    except (BaseValidationError, WrongType, RecursionError) as error:
+        raise BadArguments(_error_lines(error, where)) from None
     return value
-
-
-def _checked(unwrapped: Unwrapped, value: Any, path: str) -> Any:
-    result = CHECKS[unwrapped.form](unwrapped, value, path)
-    if problems := [line for note in unwrapped.notes for line in bound_problems(note, value)]:
-        raise ValueError(", and ".join(problems))
-    return result
-
-
-def _each(parts: Iterable[tuple[Unwrapped, Any, str]]) -> list[Any]:
-    """Check all *parts* of a value, and raise what is wrong with any of them."""
-    results: list[Any] = []
-    lines: list[str] = []
-    for unwrapped, value, path in parts:
-        try:
-            results.append(_checked(unwrapped, value, path))
-        except ValueError as error:
-            lines += _lines(error, path)
-    if lines:
-        raise _Faults(lines)
-    return results
-
-
-def _lines(error: Exception, path: str) -> list[str]:
-    if isinstance(error, _Faults):
-        return error.lines
-    # attrs puts the class, the attribute and the value behind its message.
-    text = str(error.args[0]) if error.args else type(error).__name__
-    return [f"{path or 'the arguments'}: {text}"]
-
-
-def _only(expected: str, types: Any, value: Any) -> Any:
-    """Refuse all but *types*: a string is iterable, "abc" must not become ["a", "b", "c"]."""
-    if not isinstance(value, types):
-        raise WrongType(expected, value, hint=hint_for_text(value))
-    return value
-
-
-def _class(unwrapped: Unwrapped, value: Any, path: str) -> Any:
-    cls, fields = unwrapped.kind, _fields_of(unwrapped.kind)
-    values: dict[str, Any] = {}
-    lines: list[str] = []
-    sent = _only("an object", dict, value)
-    for name, (field, kind) in fields.items():
-        place = _join(path, name)
-        if name not in sent:
-            if field.default is attrs.NOTHING:
-                lines.append(f"{place}: required, but missing")
-            continue
-        try:
-            result = _checked(kind, sent[name], place)
-            _validate(cls, field, result, place)
-            values[str(field.alias)] = result
-        except ValueError as error:
-            lines += _lines(error, place)
-    for key in sorted(sent.keys() - fields.keys(), key=str):
-        lines.append(f"{_join(path, key)}: no such name{_advice(key, [*fields])}")
-    if lines:
-        raise _Faults(lines)
-    with _rule(path):
-        return cls(**values)
 
 
 @cache
-def _fields_of(cls: type) -> "dict[str, tuple[attrs.Attribute[Any], Unwrapped]]":
-    """Return the fields of an attrs class that a value can set, with their types."""
-    attrs.resolve_types(cls)
-    fields = (field for field in attrs.fields(cls) if field.init)
-    return {field.name: (field, unwrap(field.type or Unannotated)) for field in fields}
+def converter() -> Converter:
+    """Return the one strict converter."""
+    strict = Converter(detailed_validation=True, forbid_extra_keys=True)
+    strict.register_structure_hook_factory(lambda _: True, _hook)
+    # No cache for other annotations: A | B equals B | A, but its first member goes first.
+    hook_of = cache(lambda cls: _hook(cls, strict))
+    # cattrs has hooks of its own for these and their subclasses, and asks them first.
+    for kind in (str, bytes, int, float, Path):
+        strict.register_structure_hook(kind, lambda value, cls: hook_of(cls)(value, cls))
+    return strict
 
 
-def _validate(cls: type, field: "attrs.Attribute[Any]", value: Any, path: str) -> None:
-    """Run a field's own validator: __init__ would stop at the first, and not name the field."""
-    if field.converter is None and field.validator is not None:
-        # A validator that needs other fields finds none here; __init__ runs it again.
-        with _rule(path), suppress(AttributeError):
-            field.validator(object.__new__(cls), field, value)
+def _hook(annotation: Any, strict: Converter) -> Hook:
+    unwrapped = unwrap(annotation)
+    hook = FACTORIES[unwrapped.form](unwrapped, strict)
+    if not unwrapped.notes:
+        return hook
+
+    def within_bounds(value: Any, _: Any) -> Any:
+        result = hook(value, annotation)
+        problems = [line for note in unwrapped.notes for line in bound_problems(note, value)]
+        if problems:
+            raise ValueError(", and ".join(problems))
+        return result
+
+    return within_bounds
 
 
-@contextmanager
-def _rule(path: str) -> Iterator[None]:
-    """Take whatever the code of a class raises for what is wrong at *path*."""
+def _hook_of(annotation: Any, strict: Converter) -> Hook:
     try:
-        yield
+        return strict.get_structure_hook(annotation)
     except RecursionError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a class may raise anything
-        raise _Faults(_lines(error, path)) from None
+        # cattrs raises this for a class that it is just building: look its hook up when it is used.
+        return strict.structure
 
 
-def _mapping(unwrapped: Unwrapped, value: Any, path: str) -> Any:
-    key_type, item_type = unwrapped.inner or (unwrap(str), unwrap(Any))
-    parts: list[tuple[Unwrapped, Any, str]] = []
-    for key, item in _only("an object", dict, value).items():
-        place = _join(path, key)
-        parts += [(item_type, item, place), (key_type, key, place)]
-    results = _each(parts)
-    return dict(zip(results[1::2], results[::2], strict=True))
+def _only(expected: str, types: Any, build: Hook) -> Hook:
+    """Refuse all but *types*: a string is iterable, "abc" must not become ["a", "b", "c"]."""
+
+    def only(value: Any, annotation: Any) -> Any:
+        if not isinstance(value, types):
+            raise WrongType(expected, value, hint=hint_for_text(value))
+        return build(value, annotation)
+
+    return only
 
 
-def _list(unwrapped: Unwrapped, value: Any, path: str) -> Any:
-    item_type = unwrapped.inner[0] if unwrapped.inner else unwrap(Any)
-    sent = enumerate(_only("a list", list | tuple, value))
-    items = _each((item_type, item, f"{path}[{index}]") for index, item in sent)
-    return tuple(items) if unwrapped.kind is tuple else items
+def _class(unwrapped: Unwrapped, strict: Converter) -> Hook:
+    cls = unwrapped.kind
+    attrs.resolve_types(cls)
+    validated = {
+        field.name: override(struct_hook=_validated(cls, field, strict))
+        for field in attrs.fields(cls)
+        if field.validator or field.type is None
+    }
+    return _only("an object", dict, make_dict_structure_fn(cls, strict, **validated))  # type: ignore[arg-type]
 
 
-def _union(unwrapped: Unwrapped, value: Any, path: str) -> Any:
-    errors: list[Exception] = []
-    # The member of the value's very own type goes first: 2.0 is a float where both are offered.
-    for member in sorted(unwrapped.inner, key=lambda member: member.kind is not type(value)):
-        try:
-            return _checked(member, value, path)
-        except ValueError as error:
-            errors.append(error)
-    raise _closest(errors, value)
+def _validated(cls: type, field: "attrs.Attribute[Any]", strict: Converter) -> Hook:
+    """Run a field's own validator with its type.
+
+    __init__ would stop at the first validator that fails, and not name the field.
+    """
+    annotation = field.type or Unannotated
+    hook = _hook_of(annotation, strict)
+
+    def validated(value: Any, _: Any) -> Any:
+        result = hook(value, annotation)
+        if field.converter is None and field.validator is not None:
+            # A validator that needs other fields finds none here; __init__ runs it again.
+            with suppress(AttributeError):
+                field.validator(object.__new__(cls), field, result)
+        return result
+
+    return validated
+
+
+def _mapping(unwrapped: Unwrapped, strict: Converter) -> Hook:
+    key, item = unwrapped.args or (str, Any)
+    build = mapping_structure_factory(dict[key, item], strict)  # type: ignore[valid-type]
+    return _only("an object", dict, build)
+
+
+def _list(unwrapped: Unwrapped, strict: Converter) -> Hook:
+    item = unwrapped.args[0] if unwrapped.args else Any
+    build = list_structure_factory(list[item], strict)  # type: ignore[valid-type]
+    as_list = _only("a list", list | tuple, build)
+    if unwrapped.kind is tuple:
+        return lambda value, annotation: tuple(as_list(value, annotation))
+    return as_list
+
+
+def _union(unwrapped: Unwrapped, strict: Converter) -> Hook:
+    members = [(unwrap(arg).kind, arg, _hook_of(arg, strict)) for arg in unwrapped.args]
+
+    def either(value: Any, _: Any) -> Any:
+        errors: list[Exception] = []
+        # The member of the value's very own type goes first: 2.0 is a float where both are offered.
+        for _, member, hook in sorted(members, key=lambda entry: entry[0] is not type(value)):
+            try:
+                return hook(value, member)
+            except (BaseValidationError, ValueError) as error:
+                errors.append(error)
+        raise _closest(errors, value)
+
+    return either
 
 
 def _closest(errors: list[Exception], value: Any) -> Exception:
@@ -174,19 +166,26 @@ def _closest(errors: list[Exception], value: Any) -> Exception:
     return WrongType(" or ".join(expected), value, hint=hint)
 
 
-def _anything(unwrapped: Unwrapped, value: Any, _: str) -> Any:
+def _anything(unwrapped: Unwrapped, _: Converter) -> Hook:
     """Accept any value where the type says nothing about JSON; the schema names the place."""
-    return Path(_only("a string", str, value)) if unwrapped.kind is Path else value
+    if unwrapped.kind is Path:
+        return lambda value, _: Path(SCALAR_HOOKS[str](value, str))
+    return lambda value, _: value
 
 
-def _choice(unwrapped: Unwrapped, value: Any, _: str) -> Any:
-    """Choose a member of a Literal or an Enum by its value; True is not 1."""
-    choices = unwrapped.choices
-    members = dict(zip(map(_key, choices), unwrapped.members, strict=True))
-    if isinstance(value, SCALARS) and _key(value) in members:
+def _choice(unwrapped: Unwrapped, _: Converter) -> Hook:
+    """Return a hook for a Literal or an Enum: members are chosen by value, and True is not 1."""
+    values = unwrapped.choices
+    members = {_key(value): member for value, member in zip(values, unwrapped.members, strict=True)}
+    listed = ", ".join(map(show, values))
+    expected = f"one of {listed}" if len(values) > 1 else listed
+
+    def choice(value: Any, _: Any) -> Any:
+        if not isinstance(value, SCALARS) or _key(value) not in members:
+            raise WrongType(expected, value)
         return members[_key(value)]
-    listed = ", ".join(map(show, choices))
-    raise WrongType(f"one of {listed}" if len(choices) > 1 else listed, value)
+
+    return choice
 
 
 def _key(value: Any) -> tuple[type, Any]:
@@ -195,7 +194,7 @@ def _key(value: Any) -> tuple[type, Any]:
     return type(value), value
 
 
-def _integer(value: Any) -> int:
+def _integer(value: Any, _: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -203,7 +202,7 @@ def _integer(value: Any) -> int:
     raise WrongType("an integer", value, hint=_unquoted(value, int))
 
 
-def _number(value: Any) -> float:
+def _number(value: Any, _: Any) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -214,7 +213,7 @@ def _number(value: Any) -> float:
     raise WrongType("a number", value, hint=_unquoted(value, float))
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: Any, _: Any) -> bool:
     if isinstance(value, bool):
         return value
     hint = f"send {value.lower()} without quotes" if str(value).lower() in ("true", "false") else ""
@@ -232,18 +231,18 @@ def _unquoted(value: Any, kind: type) -> str:
     return f"send {value.strip()} without quotes"
 
 
-SCALAR_CHECKS: dict[Any, Callable[[Any], Any]] = {
+SCALAR_HOOKS: dict[Any, Hook] = {
     # A model's null must not become a file named "None".
-    str: partial(_only, "a string", str),
+    str: _only("a string", str, lambda value, _: value),
     int: _integer,
     float: _number,
     bool: _boolean,
-    type(None): partial(_only, "null", type(None)),
+    type(None): _only("null", type(None), lambda value, _: value),
 }
 
-CHECKS: dict[str, Check] = {
+FACTORIES: dict[str, Factory] = {
     "any": _anything,
-    "scalar": lambda unwrapped, value, _: SCALAR_CHECKS[unwrapped.kind](value),
+    "scalar": lambda unwrapped, _: SCALAR_HOOKS[unwrapped.kind],
     "choice": _choice,
     "class": _class,
     "mapping": _mapping,
@@ -251,6 +250,47 @@ CHECKS: dict[str, Check] = {
     "union": _union,
     "untyped": _anything,
 }
+
+
+def _error_lines(error: Exception, where: str) -> list[str]:
+    """Return one line for each problem in *error*, in the order of the definition."""
+    try:
+        lines = list(_lines(error, where))
+    except RecursionError:
+        return [f"{where or 'the arguments'}: nested too deeply"]
+    left_out = len(lines) - MAX_LINES
+    return lines if left_out <= 0 else [*lines[:MAX_LINES], f"… and {left_out:,} more problems"]
+
+
+def _lines(error: Exception, path: str) -> Iterator[str]:
+    if isinstance(error, BaseValidationError):
+        for inner in error.exceptions:
+            yield from _member_lines(inner, path)
+    elif isinstance(error, ForbiddenExtraKeysError):
+        names = [field.name for field in attrs.fields(error.cl) if field.init]
+        for key in sorted(error.extra_fields, key=str):
+            yield f"{_join(path, key)}: no such name{_advice(key, names)}"
+    elif isinstance(error, RecursionError):
+        raise error
+    else:
+        # attrs puts the class, the attribute and the value behind its message.
+        text = str(error.args[0]) if error.args else type(error).__name__
+        yield f"{path or 'the arguments'}: {text}"
+
+
+def _member_lines(error: Exception, path: str) -> Iterator[str]:
+    # The last note is of the innermost level, the others are of the levels around it.
+    kinds = AttributeValidationNote | IterableValidationNote
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, kinds)]
+    note = notes[-1] if notes else None
+    if isinstance(note, AttributeValidationNote):
+        path = _join(path, note.name)
+        if isinstance(error, KeyError) and error.args == (note.name,):
+            yield f"{path}: required, but missing"
+            return
+    elif note is not None:
+        path = f"{path}[{note.index}]" if isinstance(note.index, int) else _join(path, note.index)
+    yield from _lines(error, path)
 
 
 def _join(path: str, name: Any) -> str:
