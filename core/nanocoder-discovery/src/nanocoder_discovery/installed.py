@@ -93,7 +93,8 @@ def find_libraries(sites: Iterable[str]) -> list[Installed]:
 def modules_of(installed: Installed) -> set[str]:
     """Return the top-level modules that a distribution brings, linked ones (editable) included."""
     names = {installed.module} - {""}
-    for path in _files(installed):
+    distribution = distribution_of(installed)
+    for path in map(str, (distribution and distribution.files) or ()):
         if path.endswith(".py"):
             names.add(path.partition("/")[0].removesuffix(".py"))
         elif path.endswith(".pth") and "/" not in path:
@@ -111,11 +112,6 @@ def requirements_of(installed: Installed) -> set[str]:
 def _normal(name: str) -> str:
     """Return a distribution's name as indexes compare it, without what follows it."""
     return re.sub(r"[-_.]+", "-", re.split(r"[ ;<>=!~\[(]", name, maxsplit=1)[0]).lower()
-
-
-def _files(installed: Installed) -> list[str]:
-    distribution = distribution_of(installed)
-    return [str(path) for path in (distribution and distribution.files) or ()]
 
 
 def distribution_of(installed: Installed) -> "Distribution | None":

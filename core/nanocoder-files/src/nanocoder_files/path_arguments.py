@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Final
 
 _PATTERNS: Final = frozenset(("glob", "include"))
@@ -17,6 +16,13 @@ PATH_ARGUMENTS: Final = _FILES | _FOLDERS | _PATTERNS
 """The names of arguments that hold paths, or patterns for them."""
 _PATCHES: Final = frozenset(("patch", "input", "diff"))
 _NOTHING: Final = "/dev/null"
+# As text: `re` compiles it at its first use, and keeps it.
+_PATCHED: Final = (
+    r"(?m)^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
+    r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
+    r"([^\t\n]+)"
+    r"|^diff --git a/([^\n]+) b/\4\r?$"
+)
 
 
 def named_paths(
@@ -49,7 +55,7 @@ def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _in_patch(patch: str) -> Iterator[str]:
-    for old, new, other, single in _patched().findall(patch):
+    for old, new, other, single in re.findall(_PATCHED, patch):
         if single:  # a file that comes or goes without a hunk
             yield single.partition("\t")[0].strip()
             continue
@@ -66,14 +72,3 @@ def _in_patch(patch: str) -> Iterator[str]:
 
 def _has_prefix(path: str, prefix: str) -> bool:
     return path.startswith(prefix) or path.strip().startswith(_NOTHING)
-
-
-@cache
-def _patched() -> re.Pattern[str]:
-    return re.compile(
-        r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
-        r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
-        r"([^\t\n]+)"
-        r"|^diff --git a/([^\n]+) b/\4\r?$",
-        re.MULTILINE,
-    )

@@ -112,7 +112,8 @@ _PROTECTED: dict[Protection, str] = {
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
 # A directory for such names is protected, too: one that is moved to its place brings them along.
 _PARENTS = {name.partition("/")[0]: why for name, why in _NAMES.items() if "/" in name}
-_IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
+IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
+"""The names of what is installed in a virtual environment."""
 _GIT_NAMES = {".git", "git~1"}
 # Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
@@ -134,11 +135,6 @@ def protection_of(path: str) -> Protection | None:
     if names[-1] == "head":  # a directory with one is a repository, whose config git reads
         return _REPOSITORY
     return _PARENTS.get(names[-1])
-
-
-def is_in_venv(name: str) -> bool:
-    """Tell whether *name* in a virtual environment is a part of what is installed."""
-    return fold_name(name) in _IN_VENV
 
 
 def is_git_name(name: str) -> bool:

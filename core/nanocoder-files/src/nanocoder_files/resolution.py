@@ -198,7 +198,7 @@ class Resolver:
         for part in real.split("/"):
             if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
                 return None
-            if protected.is_in_venv(part) and self._is_venv(folder):
+            if protected.fold_name(part) in protected.IN_VENV and self._is_venv(folder):
                 return PROGRAM
             folder = f"{folder}/{part}"
         return PROGRAM if exists and self._is_venv(folder) else None

@@ -83,8 +83,8 @@ def unwrap(annotation: Any) -> Unwrapped:
     return Unwrapped(kind, typing.get_args(annotation), tuple(notes))
 
 
-def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
-    """Make an attrs class of the parameters of *function*.
+def parameters_of(function: Callable[..., Any]) -> type:
+    """Make an attrs class of the parameters of *function* but `ctx`.
 
     Raises: TypeError for parameters that cannot be passed by name.
     """
@@ -95,7 +95,7 @@ def parameters_of(function: Callable[..., Any], skip: frozenset[str]) -> type:
                 f"parameter {parameter} of {function!r} cannot be passed by name; "
                 "give each parameter a name of its own"
             )
-        if parameter.name not in skip:
+        if parameter.name != "ctx":
             fields[parameter.name] = _field(function, parameter)
     return attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nanocoder_schema.text import one_line
@@ -29,6 +29,12 @@ _TOKENS_OF_BYTES = (
 )
 _PUNCTUATION_WEIGHT = 0.609
 _RUN_OF_SPACES_WEIGHT = -1.072
+
+
+# As text: `re` compiles it at its first use, and keeps it.
+_CLIP_NOTE = (
+    r"(?m)^\[([\d,]{1,20}) (lines?|characters) left out(?:; whole output: ([^\n]{1,4096}))?\]$"
+)
 
 
 def clip(text: str, *, head: int, tail: int) -> str:
@@ -87,50 +93,32 @@ def clip_output(
 
 def _head(text: str, limit: OutputLimit) -> str:
     head = text[: limit.head_chars]
-    at = -1
-    for _ in range(limit.head_lines):
-        newline = head.find("\n", at + 1)
-        if newline < 0:
-            break
-        at = newline
-    else:
-        return head[: at + 1]
-    return head[: at + 1] if at + 1 >= limit.head_chars // 2 else head
+    *lines, cut = head.split("\n", limit.head_lines)
+    full_lines = head[: len(head) - len(cut)]
+    is_enough = len(lines) == limit.head_lines or len(full_lines) >= limit.head_chars // 2
+    return full_lines if is_enough else head
 
 
 def _tail(text: str, limit: OutputLimit) -> str:
     tail = text[max(0, len(text) - limit.tail_chars) :]
-    start = len(tail)
-    at = len(tail) - tail.endswith("\n")
-    for _ in range(limit.tail_lines):
-        newline = tail.rfind("\n", 0, at)
-        if newline < 0:
-            break
-        at, start = newline, newline + 1
-    else:
-        return tail[start:]
+    cut, *lines = tail.removesuffix("\n").rsplit("\n", limit.tail_lines)
+    full_lines = tail[len(cut) + 1 :]
+    if len(lines) == limit.tail_lines:
+        return full_lines
     if len(tail) == len(text) or text[-len(tail) - 1] == "\n":
         return tail
-    return tail[start:] if len(tail) - start >= limit.tail_chars // 2 else tail
+    return full_lines if len(full_lines) >= limit.tail_chars // 2 else tail
 
 
 def _counted(middle: str) -> tuple[int, int, str]:
     """Return the lines and characters of *middle*, and where all of it is if it was clipped."""
     lines, chars, where = middle.count("\n"), len(middle), ""
-    for note in _clip_note().finditer(middle):
+    for note in re.finditer(_CLIP_NOTE, middle):
         count = int(note[1].replace(",", ""))
         lines += count - 1 if note[2].startswith("line") else 0
         chars += count if note[2] == "characters" else 0
         where = note[3] or where
     return lines, chars, where
-
-
-@cache
-def _clip_note() -> re.Pattern[str]:
-    return re.compile(
-        r"^\[([\d,]{1,20}) (lines?|characters) left out(?:; whole output: ([^\n]{1,4096}))?\]$",
-        re.MULTILINE,
-    )
 
 
 def count_tokens(text: str) -> int:

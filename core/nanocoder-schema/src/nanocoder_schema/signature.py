@@ -3,7 +3,7 @@
 Nothing is inspected before it is asked for.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,15 +22,13 @@ class Signature:
         self._make_class = make_class
 
     @classmethod
-    def of_function(
-        cls, function: Callable[..., Any], *, skip: Collection[str] = ("ctx",)
-    ) -> "Signature":
-        """Take the parameters of *function*, without those named in *skip*."""
+    def of_function(cls, function: Callable[..., Any]) -> "Signature":
+        """Take the parameters of *function*, without `ctx`, which no model sends."""
 
         def make() -> type:
             from nanocoder_schema.annotations import parameters_of
 
-            return parameters_of(function, frozenset(skip))
+            return parameters_of(function)
 
         return cls(make)
 

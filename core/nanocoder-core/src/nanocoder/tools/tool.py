@@ -322,7 +322,7 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     options = dict(fields)
     parameters = options.pop("parameters", None)
     if parameters is None:
-        signature = Signature.of_function(function, skip=("ctx",))
+        signature = Signature.of_function(function)
     else:
         signature = Signature.of_class(parameters)
     name = options.pop("name", "") or function.__name__
