@@ -261,6 +261,21 @@ def test_a_text_without_a_secret_has_one_once_its_value_is_known():
     assert redact_value(record, redactor) == redact_value(record, other) == expected
 
 
+def test_a_key_too_short_to_be_looked_for_lets_no_redactor_forget_its_texts():
+    redactor, text = Redactor({}), f"harmless {uuid.uuid4()}"
+    redactor.json_of({"text": text})
+    for _ in range(2):
+        remember("none", "the environment")
+        assert text in redactor.clean_texts
+    counts = []
+    sys.setprofile(lambda _frame, event, _argument: counts.append(event))
+    try:
+        redactor.json_of({"text": text})
+    finally:
+        sys.setprofile(None)
+    assert counts.count("call") < 6
+
+
 def test_a_text_is_looked_at_once_whichever_redactor_gets_it():
     texts = [f"line {number} of {uuid.uuid4()}" for number in range(50)]
     record = {"output": "\n".join(texts), "data": {"lines": texts}}

@@ -138,7 +138,7 @@ def sync_directory(path: Path | str, directory: int | None = None) -> None:
 
 def private_directory(path: Path) -> None:
     """Make *path* and what is missing above it, for the user's eyes only; raises OSError."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    missing = [] if path.exists() else [each for each in (path, *path.parents) if not each.exists()]
     # One by one, since mkdir with parents gives those the default mode.
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -39,8 +39,13 @@ class _Remembered:
         self.values: dict[str, str] = {}
 
     def add(self, value: str, kind: str) -> None:
-        with self._lock:  # a new table, because others may be going through the old one
-            self.values = {**self.values, **dict.fromkeys(_spellings(value), kind)}
+        spellings = dict.fromkeys(_spellings(value), kind)
+        with self._lock:
+            # A short value, such as the key "none" of a server at home, has none: it is read anew
+            # for each request, and a new table makes redactors forget which texts hold no secret.
+            if not spellings.keys() <= self.values.keys():
+                # A new one, because others may be going through the old one.
+                self.values = {**self.values, **spellings}
 
 
 # One for the process: a key that one session reads must not appear in the journal of another.
