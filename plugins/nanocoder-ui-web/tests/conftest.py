@@ -72,9 +72,10 @@ def web(nanocoder):
     """Return what starts the command with a script of turns."""
     processes, servers = [], []
 
-    def start(*turns, words=(), stdin=subprocess.DEVNULL):
+    def start(*turns, words=(), stdin=subprocess.DEVNULL, descriptors=1_024):
+        limited = f'ulimit -n {descriptors}; exec "$0" "$@"'
         process = subprocess.Popen(
-            [COMMAND, "web", "--model", nanocoder.script(*turns), *words],
+            ["sh", "-c", limited, COMMAND, "web", "--model", nanocoder.script(*turns), *words],
             cwd=nanocoder.cwd,
             env=nanocoder.environment,
             stdin=stdin,

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from argparse import Namespace
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
@@ -24,6 +25,9 @@ ADDRESS: Final = "127.0.0.1"
 ANSWERS: Final = "ui-web-answers"
 LAST_PORT: Final = 65_535
 MAX_CONNECTIONS: Final = 64
+BACKLOG: Final = 32
+"""So many are accepted before one is looked at: the loop does not recover from the last descriptor.
+"""
 REQUEST_S: Final = 10
 """How long a request may take to come: programs that wait for nothing hold no connection."""
 LEAVE_S: Final = 5
@@ -76,7 +80,7 @@ def listen(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((ADDRESS, port))
-        listener.listen()  # a browser may come before the server has started
+        listener.listen(BACKLOG)  # a browser may come before the server has started
     except OSError as error:
         listener.close()
         why = error.strerror or str(error)
@@ -87,13 +91,26 @@ def listen(port: int) -> socket.socket:
 
 
 class Requests(H11Protocol):
-    """A connection that is closed when a request that began on it does not come in time."""
+    """A connection that is closed when a request that began on it does not come in time.
+
+    *waiting* are all such connections, the oldest first: it ends where there are too many, so that
+    a stranger who only connects keeps nobody out.
+    """
 
     _late: asyncio.TimerHandle | None = None
+
+    def __init__(self, waiting: "dict[Requests, None]", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._waiting = waiting
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request."""
         super().connection_made(transport)
+        self._waiting[self] = None
+        if len(self.connections) > MAX_CONNECTIONS:
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.transport.abort()
         self._late = self.loop.call_later(REQUEST_S, transport.abort)
 
     def data_received(self, data: bytes) -> None:
@@ -104,12 +121,15 @@ class Requests(H11Protocol):
         if self._late is not None and not is_coming:
             self._late.cancel()
             self._late = None
+            self._waiting.pop(self, None)
         elif self._late is None and is_coming:
             self._late = self.loop.call_later(REQUEST_S, self.transport.abort)
+            self._waiting[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop to wait."""
         super().connection_lost(exc)
+        self._waiting.pop(self, None)
         if self._late is not None:
             self._late.cancel()
 
@@ -120,14 +140,15 @@ class Served:
     def __init__(self, app: Any, listener: socket.socket, feed: Feed) -> None:
         config = uvicorn.Config(
             app,
-            http=Requests,
+            http=partial(Requests, {}),  # type: ignore[arg-type]  # called as the class would be
+            backlog=BACKLOG,
             log_config=None,
             log_level=logging.CRITICAL,  # a stranger's request must not write to the terminal
             access_log=False,
             lifespan="off",
             ws="none",
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
+            limit_concurrency=2 * MAX_CONNECTIONS,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
