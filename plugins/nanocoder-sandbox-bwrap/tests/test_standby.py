@@ -1,6 +1,7 @@
 """A sandbox that was made before its command shows what one that is made now would show."""
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -299,6 +300,17 @@ def test_limits_that_the_client_has_hold(inside, opened):  # noqa: F811
     argv = shell_ahead(opened, "ulimit -s")
     limited = ["/bin/sh", "-c", 'ulimit -s 4096; exec "$@"', "sh", *argv]
     assert inside.start(limited).stdout == "4096\n"
+
+
+def test_a_command_has_the_mark_of_its_call(inside, opened):  # noqa: F811
+    argv = shell_ahead(opened, "grep 'realtime timeout' /proc/self/limits; cat /proc/$PPID/cmdline")
+    waits = ["/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh", *argv]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(waits, cwd=inside.workspace, **pipes) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_RTTIME, (1 << 60, 1 << 61))
+        printed = process.communicate("\n")[0]
+    assert printed.split()[3:5] == [str(1 << 60), str(1 << 61)]
+    assert "_receive" in printed  # it was started by what waited
 
 
 def test_the_same_words_run_a_second_time_in_a_new_sandbox(inside, opened):  # noqa: F811
