@@ -265,7 +265,10 @@ class Client:
         for handle in self._handles:
             os.close(handle)
         if self._answer >= 0:
-            os.unlink(f"{self._folder}/{self._name}{CLAIM}")
+            try:
+                os.unlink(f"{self._folder}/{self._name}{CLAIM}")
+            except OSError:  # the session's folder is gone
+                return
 
     def _keep(self, handle: int) -> int:
         self._handles.append(handle)
