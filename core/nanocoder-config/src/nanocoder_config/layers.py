@@ -23,6 +23,7 @@ and for the program alone choices, values (the pattern of a table's).
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
@@ -315,14 +316,10 @@ def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a
 def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     """Return what an environment variable's *text* means for a core field; raises ValueError."""
     kind: Any = attribute.type
-    if kind is bool:
-        return checked(attribute, SWITCHES.get(text.lower(), text))
-    if kind not in (int, float):
-        return checked(attribute, text)
-    try:
-        value = kind(text)
-    except (ValueError, OverflowError):
-        raise ValueError(f"expected {EXPECTED[kind][0]}, got {text!r}") from None
+    value: Any = SWITCHES.get(text.lower(), text) if kind is bool else text
+    if kind in (int, float):
+        with suppress(ValueError, OverflowError):  # it is then refused as the text that it is
+            value = kind(text)
     return checked(attribute, value)
 
 

@@ -210,14 +210,11 @@ def package_files(origin: str) -> list[tuple[str, int]]:
     """Return the Python files beside *origin* with their mtimes, so that an edit shows."""
     if not os.path.isfile(origin):  # built in, or in a zip file, whose own time counts
         return []
-    folder = os.path.dirname(origin)
-    paths = [origin]
-    if os.path.basename(origin) == "__init__.py":
-        paths = [
-            os.path.join(folder, name)
-            for name in sorted(os.listdir(folder))
-            if name.endswith(".py")
-        ]
+    folder, file = os.path.split(origin)
+    names = [file]
+    if file == "__init__.py":
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    paths = [os.path.join(folder, name) for name in names]
     return [(path, mtime_of(path)) for path in paths]
 
 

@@ -134,6 +134,13 @@ class Place:
         """Return what is there, itself: a link is not followed."""
         return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
 
+    def status(self) -> os.stat_result | None:
+        """Return the same, or None where nothing is."""
+        try:
+            return self.stat()
+        except FileNotFoundError:
+            return None
+
     def arrive(self) -> Self:
         """Go to the end; raises what `Beneath.locate` raises."""
         try:

@@ -260,23 +260,19 @@ class WriteNote:
         name = temporary_name(place.name)
         # A write goes on without its note: only a kill would leave the file.
         with self._lock, contextlib.suppress(OSError):
-            self._note(place.path.removesuffix(place.name) + name)
+            if self._fd < 0 and self._folder is not None:
+                pid = str(os.getpid())
+                self._path, self._fd = private_files.create_locked(self._folder, pid, NOTE_SUFFIX)
+            if self._fd >= 0:
+                note = {"root": self._root, "path": place.path.removesuffix(place.name) + name}
+                # Opened for appending: after it was cut to nothing, this is at its beginning.
+                os.write(self._fd, json.dumps(note).encode())
         try:
             yield name
         finally:
             with self._lock, contextlib.suppress(OSError):
                 if self._fd >= 0:
                     os.ftruncate(self._fd, 0)
-
-    def _note(self, path: str) -> None:
-        if self._folder is None:
-            return
-        if self._fd < 0:
-            self._path, self._fd = private_files.create_locked(
-                self._folder, str(os.getpid()), NOTE_SUFFIX
-            )
-        # Opened for appending: after it was cut to nothing, this is at its beginning.
-        os.write(self._fd, json.dumps({"root": self._root, "path": path}).encode())
 
     def close(self) -> None:
         """Remove the note; a later write makes another."""

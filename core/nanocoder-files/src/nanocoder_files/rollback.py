@@ -73,21 +73,19 @@ class Rollback:
             version = self._restore.known_files.get(change.changed_path, "")
             logged = self._log.append(change, data, version)
             # Looked for afterwards, so that of two at once at least one sees the other.
-            is_contested = self._log.is_contested(logged)
-            if is_contested:
+            if self._log.is_contested(logged):
                 self._log.retract(logged)
+                raise WorkspaceError(
+                    f"{escape_path(change.path)!r} is being changed by another call, which may"
+                    " still undo its change; try again when it has ended",
+                    error_class="stale_read",
+                )
         except OSError as error:
             raise WorkspaceError(
                 f"{escape_path(change.path)!r} was not changed, because its old content"
                 f" could not be saved: {error}",
                 error_class="disk_full" if error.errno in FULL else "io_error",
             ) from error
-        if is_contested:
-            raise WorkspaceError(
-                f"{escape_path(change.path)!r} is being changed by another call, which may still"
-                " undo its change; try again when it has ended",
-                error_class="stale_read",
-            )
         self._temporary = logged.temporary
 
     def restore(self) -> Restored:

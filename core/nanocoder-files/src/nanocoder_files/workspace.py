@@ -289,10 +289,7 @@ class Workspace(Reading):
             def digest_now() -> str:
                 return old.digest if old else state_of(place, MOVED_BYTES).digest
 
-            status = None
-            with contextlib.suppress(FileNotFoundError):
-                status = place.stat()
-            self._snapshot.check(str(self.root), raw, place.path, status, digest_now)
+            self._snapshot.check(str(self.root), raw, place.path, place.status(), digest_now)
         self._known.check(place.path, old)
 
     def _log(self, change: Change, old: Old | None = None, backup: Path | None = None) -> None:

@@ -98,9 +98,8 @@ def state_of(place: Place, digest_bytes: int = MAX_BYTES) -> FileState:
 
     A file of more than *digest_bytes* has no digest.
     """
-    try:
-        status = place.stat()
-    except FileNotFoundError:
+    status = place.status()
+    if status is None:
         return FileState()
     if mode_of.S_ISREG(status.st_mode):
         digest_now = _digest(place) if status.st_size <= digest_bytes else ""
@@ -170,13 +169,8 @@ def replacing(place: Place, temporary: str) -> Iterator[None]:
 
 def check_unchanged(place: Place, old: Old | None) -> None:
     """Raise WorkspaceError (stale_read) unless *place* still holds *old*."""
-    try:
-        now = place.stat()
-    except FileNotFoundError:
-        if old is None:
-            return
-        raise stale(place.path) from None
-    if old is None or version_of(now) != version_of(old.status):
+    now = place.status()
+    if (version_of(now) if now else None) != (version_of(old.status) if old else None):
         raise stale(place.path)
 
 
@@ -237,8 +231,7 @@ def rename(here: Place, there: Place, *, overwrite: bool) -> None:
     if not overwrite:
         if mode_of.S_ISREG(here.stat().st_mode) and _move_by_link(here, there):
             return
-        with contextlib.suppress(FileNotFoundError):
-            there.stat()
+        if there.status() is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
 
