@@ -49,6 +49,7 @@ def test_status_and_body_say_what_kind_of_failure_it_is(status, body, kind):
     error = failure(status, body)
     assert (error.kind, error.status) == (kind, status)
     assert str(error).startswith(f"example.test answered {status}: ")
+    assert ("`nanocoder models PROVIDER` lists all" in str(error)) == (kind == "not_found")
 
 
 def test_the_servers_words_are_one_clean_line_without_the_key():

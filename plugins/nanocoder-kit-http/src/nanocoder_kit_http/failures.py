@@ -57,7 +57,7 @@ _QUOTA_WORDS: Final = ("credit balance", "insufficient_quota", "exceeded your cu
 _ADVICE: Final = {
     "auth": "; check the key and its permissions",
     "quota": "; the account has no credit left",
-    "not_found": "; check the model's name and the base URL",
+    "not_found": "; check the model's name (`nanocoder models PROVIDER` lists all) and base URL",
 }
 _RETRY_WORDS: Final = {"true": True, "false": False}
 """What the header x-should-retry says, which knows better than the status."""
