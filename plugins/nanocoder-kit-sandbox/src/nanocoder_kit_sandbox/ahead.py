@@ -270,7 +270,7 @@ def send(socket: _socket.socket, what: Any, handles: tuple[int, ...]) -> None:
     # In one piece, so that the other process wakes once.
     text = _SIZE.pack(len(text)) + text
     sent = socket.sendmsg([text], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
-    # Who has all of it may have closed its end, so that nothing more can be sent: no error.
+    # A receiver of all of it may have closed its end, so that nothing more can be sent: no error.
     if rest := text[sent:]:
         socket.sendall(rest)
 
