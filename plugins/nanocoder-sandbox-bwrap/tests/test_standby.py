@@ -387,6 +387,15 @@ def test_a_session_that_is_killed_leaves_no_process(inside):  # noqa: F811
     await_that(lambda: not processes_with(folder) and not processes_with("sleep\x00876.25"))
 
 
+def test_commands_run_on_though_the_process_that_makes_sandboxes_is_gone(inside, opened):  # noqa: F811
+    opened._standby._process.kill()
+    opened._standby._process.wait()
+    for _ in range(standby.MOST_FAILURES + 2):
+        assert inside.start(shell(opened, "echo x")).stdout == "x\n"
+        opened.changes()
+    await_that(lambda: not processes_with(str(folder_of(opened))))
+
+
 SHORT_SESSION = """
 import os, signal, subprocess, sys, time
 from pathlib import Path

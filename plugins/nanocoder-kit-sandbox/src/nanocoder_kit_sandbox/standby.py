@@ -65,20 +65,23 @@ class Standby:
         self._number = self._failures = 0
         self._next: dict[str, Any] | None = None
         self._waiting: dict[str, Any] | None = None
-        self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
-            # Read now, before a command could change it.
-            [
-                *program_of(python, standby_attendant),
-                str(folder),
-                Path(standby_inner.__file__).read_text("utf-8"),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd="/",
-            start_new_session=True,  # a Ctrl-C is for us alone
-        )
+        self._process = self._start(python)
+
+    def _start(self, python: str) -> "subprocess.Popen[bytes] | None":
+        # Both programs are read now, before a command could change them.
+        inner = Path(standby_inner.__file__).read_text("utf-8")
+        try:
+            return subprocess.Popen(
+                [*program_of(python, standby_attendant), str(self._folder), inner],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,  # a Ctrl-C is for us alone
+            )
+        except OSError:  # then each command gets a sandbox that is new
+            return None
 
     def through(
         self, described: dict[str, Any], names: Iterable[str], count: int, fresh: Sequence[str]
@@ -98,16 +101,20 @@ class Standby:
 
     def prepare(self) -> None:
         """Have a sandbox made for the next command, if none is ready or being made."""
-        with self._guard, suppress(OSError):
+        with self._guard:
             if self._next is None or self._waiting is not None or self._failures >= MOST_FAILURES:
                 return
             if self._process is None or self._process.stdin is None:
                 return
             self._number += 1
-            self._path(MADE).write_bytes(marshal.dumps(self._next))
-            self._process.stdin.write(f"{self._number}\n".encode())
-            self._process.stdin.flush()
-            self._waiting = self._next
+            try:
+                self._path(MADE).write_bytes(marshal.dumps(self._next))
+                self._process.stdin.write(f"{self._number}\n".encode())
+                self._process.stdin.flush()
+            except OSError:  # the process has ended
+                self._failures += 1
+            else:
+                self._waiting = self._next
 
     def close(self) -> None:
         """End the process and the sandbox."""
