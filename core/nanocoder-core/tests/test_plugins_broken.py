@@ -145,6 +145,16 @@ def test_the_file_and_the_line_of_a_fault_are_named(site: Site, what: str) -> No
     assert reason.endswith(f" (site/acme_broken.py:{line})")
 
 
+def test_an_error_with_a_text_without_end_is_cut(site: Site, tmp_path: Path) -> None:
+    site.install("tool-broken", "raise ValueError('x' * 5_000_000)", module="acme_broken")
+    cache = tmp_path / "plugins.json"
+    reason = site.plugins(cache).set_aside["tool-broken"]
+    assert "import failed: ValueError: xxx" in reason
+    assert reason.endswith(" (site/acme_broken.py:1)")
+    assert len(reason) < 3_000
+    assert cache.stat().st_size < 100_000
+
+
 # PLUG-022
 @pytest.mark.timeout(60)
 def test_a_plugin_that_hangs_on_import_is_set_aside_at_the_deadline(site: Site) -> None:

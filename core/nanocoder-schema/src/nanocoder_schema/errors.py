@@ -100,7 +100,7 @@ def problem_of(error: BaseException, module: str = "") -> str:
     if isinstance(error, SyntaxError) and error.filename:
         # Its own text has the file's name alone, which many files share.
         text = f"{error.msg} ({error.filename}, line {error.lineno})"
-    line = " ".join(text.split())
+    line = " ".join(text[:2_000].split())  # the text of a plugin may have no end
     problem = f"{type(error).__name__}: {line}" if line else type(error).__name__
     return problem + _place_in(str(module).partition(".")[0], error)
 

@@ -236,7 +236,7 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
         import traceback  # few imports fail
 
         problem = f"import failed: {problem_of(error, module)}"
-        return {"error": problem, "traceback": "".join(traceback.format_exception(error))}
+        return {"error": problem, "traceback": "".join(traceback.format_exception(error))[-9_999:]}
     description["files"] = package_files(getattr(plugin, "__file__", "") or "")
     return description
 
