@@ -49,8 +49,7 @@ class ToolError(NanocoderError):
         self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message)
-        if error_class:
-            self.error_class = error_class
+        self.error_class = error_class or self.error_class
         self.data: dict[str, Any] = dict(data or {})
 
 
