@@ -1,3 +1,6 @@
+import sys
+
+import pytest
 from nanocoder import Message
 from nanocoder_kit_http import EncodedMessages
 
@@ -40,6 +43,41 @@ def test_a_compacted_history_keeps_the_bytes_of_what_stayed():
     kept = [Message("user", "summary"), *messages[8:]]
     assert encoded.join(kept) == b"summary,8,9"
     assert encode.calls == 11
+
+
+def test_a_message_that_takes_the_place_of_another_is_encoded_and_the_others_stay():
+    encode = Counted()
+    encoded = EncodedMessages(encode)
+    messages = [Message("user", str(number)) for number in range(4)]
+    encoded.join(messages)
+    changed = [messages[0], Message("user", "new"), *messages[2:]]
+    assert encoded.join(changed) == b"0,new,2,3"
+    assert encoded.join([*changed, Message("user", "more")]) == b"0,new,2,3,more"
+    assert encode.calls == 6
+
+
+def test_a_message_that_cannot_be_encoded_leaves_what_is_known():
+    def encode(message):
+        return {"a": b"a", "c": b"c"}[message.text]
+
+    encoded = EncodedMessages(encode)
+    first = Message("user", "a")
+    with pytest.raises(KeyError):
+        encoded.join([first, Message("user", "b")])
+    assert encoded.join([first, Message("user", "c")]) == b"a,c"
+
+
+def test_more_messages_take_no_look_at_those_before():
+    encoded = EncodedMessages(lambda message: message.text.encode())
+    messages = [Message("user", str(number)) for number in range(500)]
+    encoded.join(messages)
+    calls = []
+    sys.setprofile(lambda _frame, event, _argument: calls.append(event))
+    try:
+        encoded.join([*messages, Message("user", "last")])
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 50
 
 
 def test_a_message_without_bytes_leaves_no_comma():

@@ -1,6 +1,7 @@
 """A growing list of messages, each encoded once."""
 
 from collections.abc import Callable, Sequence
+from operator import is_
 
 from nanocoder import Message
 
@@ -14,20 +15,23 @@ class EncodedMessages:
 
     def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
-        self._known: dict[int, tuple[Message, bytes]] = {}
+        # Beside each other; holding a message keeps its id from another object.
+        self._messages: list[Message] = []
+        self._parts: list[bytes] = []
 
     def parts(self, messages: Sequence[Message]) -> list[bytes]:
         """Return the bytes of each message, encoding only those not seen before."""
-        entries = [self._known.get(id(message)) or self._add(message) for message in messages]
-        if len(self._known) > len(entries):  # the history was compacted; let go of what left it
-            self._known = {id(entry[0]): entry for entry in entries}
-        return [data for _, data in entries]
+        known = len(self._messages)
+        # Nearly always there are only more: then no message is looked up.
+        if len(messages) >= known and all(map(is_, self._messages, messages)):
+            parts = [*self._parts, *map(self._encode, messages[known:])]
+        else:  # the history was compacted, or changed; let go of what left it
+            by_id = dict(zip(map(id, self._messages), self._parts, strict=True))
+            pairs = ((message, by_id.get(id(message))) for message in messages)
+            parts = [self._encode(each) if part is None else part for each, part in pairs]
+        self._messages, self._parts = list(messages), parts
+        return list(parts)
 
     def join(self, messages: Sequence[Message]) -> bytes:
         """Return the inside of the JSON array that holds *messages*."""
         return b",".join(filter(None, self.parts(messages)))
-
-    def _add(self, message: Message) -> tuple[Message, bytes]:
-        # The entry holds the message, so that no other object can get its id meanwhile.
-        entry = self._known[id(message)] = (message, self._encode(message))
-        return entry
