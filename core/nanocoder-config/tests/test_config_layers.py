@@ -7,10 +7,10 @@ import sys
 import pytest
 from attrs import field, frozen
 from nanocoder.config import Config, CoreSettings
-from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
 from nanocoder_config import variable_of
 from nanocoder_config.layers import NO_KEYS
+from nanocoder_schema import ConfigError, UsageError
 
 
 @frozen

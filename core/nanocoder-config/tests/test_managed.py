@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from attrs import field, frozen
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, UsageError
 from nanocoder.values import Mode
 from nanocoder_config import ConfigFile, Layer
 from nanocoder_files import writable_by_others
+from nanocoder_schema import ConfigError, UsageError
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files that count")

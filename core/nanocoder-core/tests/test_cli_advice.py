@@ -67,13 +67,13 @@ def test_no_package_is_named_after_a_slip(nanocoder, model):
 
 def test_without_a_model_the_way_to_one_is_a_command_that_can_be_typed():
     with pytest.raises(ProviderError) as caught:
-        first_usable(Plugins(), {})
+        first_usable(Plugins())
     assert "nanocoder plugins install 'provider-local[weights]'" in str(caught.value)
     assert "in a clone: uv run --extra local nanocoder" in str(caught.value)
 
 
 @pytest.mark.contract("NT-64")
-def test_a_key_in_a_file_makes_its_provider_the_automatic_choice():
+def test_a_key_in_a_file_makes_its_provider_the_automatic_choice(monkeypatch):
     class Acme:
         @hookimpl
         def nanocoder_providers(self):
@@ -83,9 +83,11 @@ def test_a_key_in_a_file_makes_its_provider_the_automatic_choice():
     plugins = Plugins()
     plugins.add(Acme(), "acme")
     for variable in ("ACME_KEY", "OTHER_KEY", "ACME_KEY_FILE", "OTHER_KEY_FILE"):
-        assert str(first_usable(plugins, {variable: "x"})) == "acme/m"
+        monkeypatch.setenv(variable, "x")
+        assert str(first_usable(plugins)) == "acme/m"
+        monkeypatch.setenv(variable, "")
         with pytest.raises(ProviderError):
-            first_usable(plugins, {variable: ""})
+            first_usable(plugins)
 
 
 def test_the_ways_to_a_model_fit_a_small_terminal_and_leave_out_what_is_for_tests(nanocoder):

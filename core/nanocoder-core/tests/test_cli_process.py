@@ -121,7 +121,7 @@ def test_130_without_a_traceback_when_interrupted_while_still_importing(nanocode
         "import sys\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'nanocoder.errors':\n"
+        "        if name == 'nanocoder.version':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupting())\n"
     )

@@ -8,9 +8,8 @@ import pytest
 from nanocoder import Plugins
 from nanocoder.cli.commands import build
 from nanocoder.cli.dispatch import command_of
-from nanocoder.errors import UsageError
 from nanocoder_kit_sessions import SessionStore
-from nanocoder_schema import nearest
+from nanocoder_schema import UsageError, nearest
 
 pytestmark = pytest.mark.timeout(60)  # many of these are several processes, on any machine
 

@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder.cli.dispatch import command_of
-from nanocoder.errors import UsageError
+from nanocoder_schema import UsageError
 
 
 def parsed(words):

@@ -213,29 +213,24 @@ def preload(modules: Sequence[str]) -> Iterator[None]:
     forgotten: it fails again where the module is used.
     """
     missing = [module for module in modules if module not in sys.modules]
-    if not missing:
-        yield
-        return
     stop = threading.Event()
-    # A daemon thread does not delay the end of the program.
-    thread = threading.Thread(
-        target=_import, args=(missing, stop), name="nanocoder-imports", daemon=True
-    )
-    thread.start()
+
+    def load() -> None:
+        stop.wait(IDLE_S)
+        for module in missing:
+            if stop.is_set():
+                return
+            # Reported where the module is used; a plugin's sys.exit must end nothing here.
+            with suppress(BaseException):
+                import_module(module)
+
+    if missing:
+        # A daemon thread does not delay the end of the program.
+        threading.Thread(target=load, name="nanocoder-imports", daemon=True).start()
     try:
         yield
     finally:
         stop.set()
-
-
-def _import(modules: Sequence[str], stop: threading.Event) -> None:
-    stop.wait(IDLE_S)
-    for module in modules:
-        if stop.is_set():
-            return
-        # The error is reported where the module is used; a plugin's sys.exit must end nothing here.
-        with suppress(BaseException):
-            import_module(module)
 
 
 def wait_for(awaitable: Awaitable[Any], cancel: Cancel) -> Any:
@@ -260,17 +255,12 @@ def _loop() -> "asyncio.AbstractEventLoop":
     import asyncio
 
     with _started:
-        if _loops and not _answers(_loops[0]):
-            _loops.clear()  # a tool blocks it; the other tools go on with a new one
-        if not _loops:
-            loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="nanocoder-async", daemon=True).start()
-            _loops.append(loop)
+        turn = threading.Event()
+        if _loops:
+            _loops[0].call_soon_threadsafe(turn.set)
+        # A tool that blocks the loop keeps it; the other tools go on with a new one.
+        if not (_loops and turn.wait(BLOCKED_S)):
+            _loops[:] = [asyncio.new_event_loop()]
+            work = _loops[0].run_forever
+            threading.Thread(target=work, name="nanocoder-async", daemon=True).start()
         return _loops[0]
-
-
-def _answers(loop: "asyncio.AbstractEventLoop") -> bool:
-    """Tell whether the loop still takes turns, as it cannot while a tool blocks in it."""
-    turn = threading.Event()
-    loop.call_soon_threadsafe(turn.set)
-    return turn.wait(BLOCKED_S)

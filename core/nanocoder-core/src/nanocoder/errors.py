@@ -17,26 +17,7 @@
     * Cancelled             … because a person interrupted it
 """
 
-from nanocoder_files import WorkspaceError
-from nanocoder_schema import (
-    BadArguments,
-    ConfigError,
-    NanocoderError,
-    PersonError,
-    ToolError,
-    UsageError,
-)
-
-# These are of other packages; the tree has them, too.
-__all__ = [
-    "BadArguments",
-    "ConfigError",
-    "NanocoderError",
-    "PersonError",
-    "ToolError",
-    "UsageError",
-    "WorkspaceError",
-]
+from nanocoder_schema import PersonError, ToolError
 
 
 class PluginError(PersonError):
@@ -49,7 +30,6 @@ class PluginError(PersonError):
         super().__init__(f"plugin {plugin!r}: {message}")
         self.plugin = plugin
         self.problem = message
-        self.is_late = False  # a hook that did not answer in time: its plugin is set aside
 
 
 class StopRun(PluginError):

@@ -173,18 +173,15 @@ class Provider(Protocol):
         kind network, overloaded, protocol or unavailable after the first piece is a reply that
         broke off: it is asked for again, unless the error's *retry* is False.
         """
-        ...
 
     def models(self) -> Sequence[ModelInfo]:
         """Return the models on offer, from the network only where the list is not known.
 
         Raises: ProviderError.
         """
-        ...
 
     def close(self) -> None:
         """Release sockets, threads and memory; called once, at the end of the session."""
-        ...
 
 
 @value

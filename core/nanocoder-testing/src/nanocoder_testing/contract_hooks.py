@@ -145,8 +145,8 @@ def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -
 @needs(lambda subject, _: subject.implements("nanocoder_render"))
 def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None:
     """Return text or None for every installed tool; a ToolError before its call is an answer."""
-    from nanocoder.errors import ToolError
     from nanocoder.values import ToolResult
+    from nanocoder_schema import ToolError
 
     render = subject.implementation("nanocoder_render")
     problems = []

@@ -24,7 +24,7 @@ def test_a_store_keeps_what_was_said(
     A store that cannot be opened here, or that keeps nothing, says so by a UsageError or
     ConfigError.
     """
-    from nanocoder.errors import PersonError
+    from nanocoder_schema import PersonError
 
     plugins = subject.alone()
     offered = plugins.offered("stores", part)
@@ -131,7 +131,7 @@ def _resuming_problems(
 
 def _refuses(attempt: Callable[..., object], name: str, cwd: Path) -> bool:
     """Tell whether *attempt* raises UsageError."""
-    from nanocoder.errors import UsageError
+    from nanocoder_schema import UsageError
 
     try:
         attempt(name, cwd=cwd)

@@ -97,9 +97,9 @@ def test_a_cancelled_call_ends_at_once(
     import time
     from contextlib import suppress
 
-    from nanocoder.errors import NanocoderError
     from nanocoder.tools.tool import ToolContext
     from nanocoder_files import Workspace
+    from nanocoder_schema import NanocoderError
 
     tool = subject.tool(part)
     arguments = tool.signature.check(dict(tool.examples[0]))

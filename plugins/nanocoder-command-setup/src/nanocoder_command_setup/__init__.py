@@ -4,10 +4,13 @@ from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
-from nanocoder import Argument, Command, Host, hookimpl
+from nanocoder import Argument, Command, Host, Resource, hookimpl
+
+if TYPE_CHECKING:
+    from nanocoder_command_setup.sets import Sets
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -15,6 +18,18 @@ NAMES: Final = Argument("names", "for example tool-grep", count="+", metavar="NA
 VALUE: Final = Argument("value", "the value, as text or TOML: plan, 20, true, '[\"bash\"]'")
 YES: Final = Argument("--yes", "do not ask", kind="flag")
 KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Offer `sets`: `--set` asks it which plugins a set has."""
+    return [Resource("sets", lambda _session, _settings: _open_sets())]
+
+
+def _open_sets() -> "Sets":
+    from nanocoder_command_setup.sets import Sets  # few runs name a set
+
+    return Sets()
 
 
 @hookimpl

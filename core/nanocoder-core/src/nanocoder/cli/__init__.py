@@ -1,9 +1,10 @@
 """The command line. `--version` is answered before anything else is imported.
 
-Nothing but `os` and `sys`, which Python loads itself, is imported before the search path is clean:
-any other import could already be answered by the workspace.
+Nothing but `gc`, `os` and `sys`, which are built in or loaded by Python itself, is imported before
+the search path is clean: any other import could already be answered by the workspace.
 """
 
+import gc
 import os
 import sys
 
@@ -15,24 +16,18 @@ def main() -> None:
 
         sys.stdout.write(f"nanocoder {VERSION}\n")
         return
-    try:
-        _run_and_leave()
-    except KeyboardInterrupt:
-        # Pressed while the rest was still being imported: no reason for a traceback.
-        os._exit(130)
-
-
-def _run_and_leave() -> None:
-    import gc
-
     # A start makes 40,000 objects that stay; looking for garbage among them takes a tenth of its
     # time. The collector is turned on again before the command runs.
     gc.disable()
-    # First of all: whatever is imported from here on could come out of the workspace.
-    drop_untrusted_paths(sys.path, os.environ.get("PYTHONPATH", ""))
-    from nanocoder.cli.command_line import leave, run
+    try:
+        # First of all: whatever is imported from here on could come out of the workspace.
+        drop_untrusted_paths(sys.path, os.environ.get("PYTHONPATH", ""))
+        from nanocoder.cli.command_line import leave, run
 
-    leave(run(sys.argv[1:]))
+        leave(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        # Pressed while the rest was still being imported: no reason for a traceback.
+        os._exit(130)
 
 
 def drop_untrusted_paths(path: list[str], variable: str = "") -> None:

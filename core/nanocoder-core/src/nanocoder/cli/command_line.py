@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from nanocoder_config import cache_dir, own_folders, refusal
 from nanocoder_console import CleanedStream, answers, complain
+from nanocoder_schema import ConfigError, NanocoderError, PersonError
 
-from nanocoder.errors import ConfigError, NanocoderError, PersonError
 from nanocoder.version import VERSION
 
 BROKEN = 1
@@ -57,16 +57,11 @@ def _run(words: Sequence[str]) -> int:
     command = command_of(words)
     if getattr(command.args[0], "output", "text") in MACHINE_FORMS:
         _keep_stdout()
-    _collect_garbage()
-    return command()
-
-
-def _collect_garbage() -> None:
-    """Turn the collector on again where the start turned it off; it leaves out what there is."""
-    if not gc.isenabled():
+    if not gc.isenabled():  # the start turned it off; it leaves out what there is
         gc.freeze()
         gc.set_threshold(NEW_OBJECTS)
         gc.enable()
+    return command()
 
 
 def _failed(error: Exception) -> int:
@@ -142,26 +137,15 @@ def print_help() -> int:
     Listing the commands of plugins takes the configuration and the manifest, which cost more than
     the rest of a help.
     """
-    file = _help_file()
-    sys.stdout.write((_kept_help(file) if file else "") or _new_help(file))
+    file: Path | None = None
+    text = ""
+    with suppress(ConfigError, OSError, ValueError):
+        if not refusal(Path.cwd(), os.environ):  # else it may be a project's place
+            file = cache_dir() / "help.txt"
+            state, _, latest = file.read_text(encoding="utf-8").partition("\n")
+            text = latest if state == _help_state() else ""
+    sys.stdout.write(text or _new_help(file))
     return 0
-
-
-def _help_file() -> Path | None:
-    """Return where the text is kept; None where that may be a project's place."""
-    try:
-        return None if refusal(Path.cwd(), os.environ) else cache_dir() / "help.txt"
-    except (ConfigError, OSError):
-        return None
-
-
-def _kept_help(file: Path) -> str:
-    """Return the kept text, or nothing where something that it depends on is different by now."""
-    try:
-        state, _, text = file.read_text(encoding="utf-8").partition("\n")
-    except (OSError, ValueError):
-        return ""
-    return text if state == _help_state() else ""
 
 
 def _new_help(file: Path | None) -> str:

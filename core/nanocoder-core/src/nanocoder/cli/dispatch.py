@@ -20,11 +20,10 @@ from nanocoder_console import (
     options_of,
     target_of,
 )
-from nanocoder_schema import did_you_mean, nearest
+from nanocoder_schema import NanocoderError, UsageError, did_you_mean, nearest
 
 from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS, DEFAULTS, DIRECTORY, SHORT, build
 from nanocoder.cli.host import Host
-from nanocoder.errors import NanocoderError, UsageError
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """How other agents spell `run`."""
@@ -117,7 +116,9 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
     parse = parser.parse_known_args if is_plain else parser.parse_known_intermixed_args
     _, rest = parse(words, values)
     if rest:
-        _refuse_loose_words(values, rest)
+        if values.command == "run" and not any(word.startswith("-") for word in rest):
+            prompt = shlex.quote(" ".join([values.prompt, *rest]))
+            raise UsageError(f"the prompt is one argument; quote it: nanocoder run {prompt}")
         unknown = next((word for word in rest if word.startswith("-")), rest[0])
         raise _unknown(unknown, command.arguments)
     _refuse_idle_options(command, values)
@@ -148,11 +149,7 @@ def _refuse_missing(host: Host, name: str) -> None:
     """Raise UsageError for a command of a plugin that is switched off or not installed."""
     from nanocoder.plugins.packages import package_with  # only mistakes need it
 
-    try:
-        why = host.plugins.why_missing(name, "commands")
-    except NanocoderError:
-        why = ""
-    if why:
+    if why := host.plugins.why_missing(name, "commands"):
         raise UsageError(f"there is no command {name!r}: {why}")
     if name not in COMMANDS and (package := package_with("commands", name)):
         # What installs packages cannot be installed by itself.
@@ -198,10 +195,3 @@ def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:
     near = OTHER_NAMES.get(name, name)
     hint = did_you_mean(near, options_of(arguments), limit=3 if near == name else 1)
     return UsageError(f"unknown argument {word!r}{hint}")
-
-
-def _refuse_loose_words(values: Namespace, rest: Sequence[str]) -> None:
-    """Raise UsageError where a prompt came in several words."""
-    if values.command == "run" and not any(word.startswith("-") for word in rest):
-        prompt = shlex.quote(" ".join([values.prompt, *rest]))
-        raise UsageError(f"the prompt is one argument; quote it: nanocoder run {prompt}")

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from nanocoder_console import print_json, print_line, print_table
+from nanocoder_schema import NanocoderError, PersonError
 
 from nanocoder.cli.host import Host
-from nanocoder.errors import NanocoderError, PersonError
 from nanocoder.session.installed import misspelt
 from nanocoder.version import VERSION
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import nanocoder_console as console
 from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
-from nanocoder_schema import did_you_mean
+from nanocoder_schema import ConfigError, NanocoderError, UsageError
 
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, NanocoderError, UsageError
 from nanocoder.plugins import Plugins
 from nanocoder.session.installed import installed_plugins, open_store, why_not_offered
 from nanocoder.session.workspaces import existing_directory, open_workspace
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that go before every other configuration."""
-SET: Final = "nanocoder-set-"
 MACHINE_FORMS: Final = ("json", "jsonl")
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
@@ -79,11 +77,14 @@ class Host:
         return plugins
 
     def restrict_to_set(self, name: str) -> None:
-        """Keep only the plugins that the set *name* depends on.
+        """Keep only the plugins that the set *name* depends on, as the plugin says that knows sets.
 
         Raises UsageError when it is not installed.
         """
-        members = _members_of(name)
+        offer = self.plugins.offered("resources", "sets")
+        if offer is None:
+            raise UsageError("--set: no plugin knows sets; docs/reference/plugins.md has one")
+        members = offer[1].open(None, None).members(name)
         for plugin, entry in list(self.plugins.entries.items()):
             # A set may leave out tools, never a policy that the person has installed.
             if entry.distribution not in members and not entry.is_policy:
@@ -170,33 +171,16 @@ class Host:
             raise ConfigError(self.config.refusal)
 
     @contextmanager
-    def session(
-        self,
-        *,
-        interactive: bool = False,
-        output: str = "text",
-        resume: str = "",
-        dry_run: bool = False,
-        persist: bool = True,
-    ) -> Iterator["Session"]:
-        """Open a session with the host's configuration and plugins, as `open_session` does.
+    def session(self, **options: Any) -> Iterator["Session"]:
+        """Open a session with the host's configuration and plugins; *options* of `open_session`.
 
         A signal interrupts its run, and a second one ends the process.
         """
         from nanocoder.session.api import open_session  # most commands open no session
 
         with self.signals:
-            opened = open_session(
-                self.cwd,
-                config=self.config,
-                plugins=self.plugins,
-                warn=self.say,
-                interactive=interactive,
-                output=output,
-                resume=resume,
-                dry_run=dry_run,
-                persist=persist,
-            )
+            options |= {"config": self.config, "plugins": self.plugins, "warn": self.say}
+            opened = open_session(self.cwd, **options)
             self.tell_news()
             # A signal that came before this is noted, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
@@ -266,25 +250,6 @@ def _without_secrets(plugins: Plugins, text: str) -> str:
             clean_errors_by(redact := offer[1].open(None, plugins.settings(offer[0])).redact)
             return str(redact(text))
     return text
-
-
-def _members_of(name: str) -> set[str]:
-    """Return the distributions that the set *name* requires, directly or by other sets."""
-    from nanocoder_discovery import find_libraries, requirements_of, site_paths
-
-    libraries = {library.name: library for library in find_libraries(site_paths())}
-    sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
-    if name not in sets:
-        hint = did_you_mean(name, sets, ".")
-        raise UsageError(f"there is no set {name!r}{hint} Installed: {', '.join(sets) or 'none'}")
-    members: set[str] = set()
-    waiting = {f"{SET}{name}"}
-    while waiting:
-        members |= waiting
-        # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
-        inner = [libraries[member] for member in waiting & {*libraries} if member.startswith(SET)]
-        waiting = {required for each in inner for required in requirements_of(each)} - members
-    return members
 
 
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:

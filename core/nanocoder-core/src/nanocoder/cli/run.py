@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nanocoder_console import Signals, answers, complain, print_json, print_line, prompt_of
-from nanocoder_schema import evolve, for_terminal, parse_json
+from nanocoder_schema import BadArguments, UsageError, evolve, for_terminal, parse_json
 
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
-from nanocoder.errors import BadArguments, Cancelled, UnknownTool, UsageError
+from nanocoder.errors import Cancelled, UnknownTool
 from nanocoder.hooks.contributions import Display
 from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from nanocoder_schema import (
+    BadArguments,
     canonical_json,
     copy_arguments,
     evolve,
@@ -21,8 +22,8 @@ from nanocoder_schema import (
     wrong_field,
 )
 
-from nanocoder.cancel import LateError, outcome_of, run_each
-from nanocoder.errors import BadArguments, PluginError
+from nanocoder.cancel import outcome_of, run_each
+from nanocoder.errors import PluginError
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import Decision, Risk, ToolCall, Verdict
 
@@ -105,9 +106,8 @@ def _failure_of(implementation: Implementation, error: BaseException | None) -> 
     # A person's Ctrl-C is no fault of the plugin that runs just then.
     if isinstance(error, KeyboardInterrupt):
         raise error
-    is_late, module = isinstance(error, LateError), implementation.function.__module__
-    failure = implementation.error(error if is_late else problem_of(error, module))
-    failure.is_late, failure.__cause__ = is_late, error
+    failure = implementation.error(problem_of(error, implementation.function.__module__))
+    failure.__cause__ = error
     return failure
 
 
@@ -156,7 +156,9 @@ def answer_of(
     answer = hook(arguments)
     if answer is None or isinstance(answer, expected):
         return answer
-    raise hook.error(wrong_type(answer, expected))
+    kinds = expected if isinstance(expected, tuple) else (expected,)
+    names = " or ".join(kind.__name__ for kind in kinds)
+    raise hook.error(f"returned {type(answer).__name__}, expected {names}")
 
 
 class Judgement(NamedTuple):
@@ -258,11 +260,9 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
 
 
 def _vote_of(arguments: Mapping[str, Any], policy: Implementation) -> Verdict | None:
-    value = policy(arguments)
+    value = answer_of(arguments, Verdict, policy)
     if value is None:
         return None
-    if not isinstance(value, Verdict) or not isinstance(value.decision, Decision):
-        raise policy.error(wrong_type(value, Verdict))
     if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
         raise policy.error(f"returned a wrong Verdict: {problem}")
     # Several people can agree only if they are asked.
@@ -274,13 +274,14 @@ def _vote_of(arguments: Mapping[str, Any], policy: Implementation) -> Verdict | 
 def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdict:
     """Return the verdict of a policy that breaks: it never opens the gate."""
     report(error)
-    reason = f"policy {policy.plugin!r} failed: {_cause(error)}"
-    return Verdict(Decision.DENY, reason, plugin=policy.plugin)
+    return Verdict(Decision.DENY, why_closed(error), plugin=policy.plugin)
 
 
-def _cause(error: PluginError) -> str:
+def why_closed(error: PluginError) -> str:
+    """Say why the gate of a policy is closed that has failed."""
     cause = error.__cause__
-    return error.problem if cause is None else text_of_error(cause) or type(cause).__name__
+    problem = error.problem if cause is None else text_of_error(cause) or type(cause).__name__
+    return f"policy {error.plugin!r} failed: {problem}"
 
 
 def chain(
@@ -309,9 +310,3 @@ def chain(
         if failure is not None:
             raise failure
     return current
-
-
-def wrong_type(value: object, expected: type | tuple[type, ...]) -> str:
-    """Say what came instead of what the hook returns."""
-    names = [each.__name__ for each in (expected if isinstance(expected, tuple) else (expected,))]
-    return f"returned {type(value).__name__}, expected {' or '.join(names)}"

@@ -8,10 +8,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from nanocoder_schema import copy_arguments, evolve, wrong_field
+from nanocoder_schema import NanocoderError, ToolError, copy_arguments, evolve, wrong_field
 
 from nanocoder.cancel import Cancel, run_with_deadline
-from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, NanocoderError, TimedOut, ToolError
+from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, TimedOut
 from nanocoder.hooks import styles
 from nanocoder.path.in_flight import CallSession, InFlight, consent_key, digest_of, scope_of_always
 from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
@@ -31,6 +31,7 @@ from nanocoder.values import (
     Verdict,
 )
 
+Answering = Generator[Emitted, None, ApprovalAnswer]
 SCOPES = ("session", "project", "user")
 """Where rules that a person grants count; the policy that offered them keeps the last two."""
 MAX_QUESTIONS = 10
@@ -44,7 +45,7 @@ class Approvals:
         self._session = session
         self._plugins = session.plugins
         self._sequence = itertools.count(1)
-        self._previews = Previews()
+        self._previews = Previews(session.plugins)
         self.dry_run_rows: list[dict[str, str]] = []
         # A question at a terminal waits as long as it takes, unless the configuration sets a limit.
         is_default = session.config.where("approval_timeout_s").layer == "default"
@@ -141,12 +142,9 @@ class Approvals:
     def _preview(self, flight: InFlight) -> Preview:
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
         call = evolve(flight.call, arguments=copy_arguments(flight.call.arguments))
-        preview = self._previews.preview(
-            self._plugins.implementations("nanocoder_render"),
-            self._plugins.report,
-            {**self._session.hook_context(), "call": call, "tool": flight.tool, "result": None},
-            flight.cancel,
-        )
+        subject = {"call": call, "tool": flight.tool, "result": None}
+        context = {**self._session.hook_context(), **subject}
+        preview = self._previews.preview(context, flight.cancel)
         flight.snapshot = preview.snapshot or flight.snapshot
         return preview
 
@@ -173,9 +171,7 @@ class Approvals:
             message = f"{flight.tool.name} is allowed in a sandbox only, and {problem}"
             raise ToolError(message, error_class="sandbox_unavailable")
 
-    def _answers(
-        self, flight: InFlight, preview: Preview
-    ) -> Generator[Emitted, None, ApprovalAnswer]:
+    def _answers(self, flight: InFlight, preview: Preview) -> Answering:
         """Ask as many people as the verdict demands and return the last answer.
 
         An edit ends that, because all of them are asked about the edited call.
@@ -194,9 +190,7 @@ class Approvals:
                 break
         return answer
 
-    def _answer(
-        self, flight: InFlight, preview: Preview
-    ) -> Generator[Emitted, None, ApprovalAnswer]:
+    def _answer(self, flight: InFlight, preview: Preview) -> Answering:
         """Ask one person, and return their answer if it lets the call run."""
         request, verdict = self._request(flight, preview.text), flight.verdict
         answer: ApprovalAnswer | str | None
@@ -226,7 +220,9 @@ class Approvals:
         if not answer.approved:
             why = f": {answer.reason}" if answer.reason else ""
             raise Denied(f"denied by the user{why}")
-        if answer.scope and not _is_offered(answer, verdict):
+        is_offered = bool(verdict.grants) and answer.scope in SCOPES and answer.lasts_s >= 0
+        # Rules for the call as it is: an edit was not seen.
+        if answer.scope and (answer.arguments is not None or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
             self._session.remembered_consent.add((flight.call.name, *verdict.grants))
@@ -354,12 +350,6 @@ def _answer_early(group: Sequence[tuple[InFlight, ApprovalRequest]], answer: Any
 def _refuse_denied(verdict: Verdict) -> None:
     if verdict.decision is Decision.DENY:
         raise Denied(f"denied: {verdict.reason}", data=verdict_data(verdict))
-
-
-def _is_offered(answer: ApprovalAnswer, verdict: Verdict) -> bool:
-    """Tell whether an answer grants what was seen: rules for the call as it is."""
-    is_as_seen = bool(verdict.grants) and answer.arguments is None
-    return is_as_seen and answer.scope in SCOPES and answer.lasts_s >= 0
 
 
 def _question_of(verdict: Verdict) -> tuple[str, str]:

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import Factory, field
-from nanocoder_schema import canonical_json, clip, copy_arguments, evolve, mutable
+from nanocoder_schema import NanocoderError, canonical_json, clip, copy_arguments, evolve, mutable
 
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config
-from nanocoder.errors import Cancelled, NanocoderError
+from nanocoder.errors import Cancelled
 from nanocoder.path.worker import Worker
 from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import call_data, result_data, result_of_error, status_of
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
+from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo, Tools
 from nanocoder.values import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -56,7 +56,7 @@ class CallSession(Protocol):
     remembered_consent: set[tuple[str, ...]]
 
     @property
-    def tools(self) -> Mapping[str, Tool[..., Any]]:
+    def tools(self) -> Tools:
         """The tools that may be called, by name."""
 
     def tool_infos(self) -> tuple[ToolInfo, ...]:

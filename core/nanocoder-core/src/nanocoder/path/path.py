@@ -16,23 +16,23 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nanocoder_schema import copy_arguments, evolve, normalise, problem_of
+from nanocoder_schema import (
+    BadArguments,
+    NanocoderError,
+    ToolError,
+    copy_arguments,
+    evolve,
+    normalise,
+    problem_of,
+)
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import BadArguments, Cancelled, NanocoderError, PluginError, ToolError
+from nanocoder.errors import Cancelled, PluginError
 from nanocoder.hooks import styles
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import CallSession, InFlight
 from nanocoder.path.worker import Ask, Steps, Worker, inquiry
-from nanocoder.tools.outcome import (
-    accept_result,
-    add_note,
-    add_undone,
-    call_data,
-    changed_note,
-    limit_output,
-    result_of_error,
-)
+from nanocoder.tools.outcome import accept, call_data, limit_output, result_of_error, with_notes
 from nanocoder.tools.queue import Slot
 from nanocoder.tools.session_info import ChildSession
 from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext
@@ -292,11 +292,8 @@ class Executor:
 
     def _inspect(self, flight: InFlight) -> None:
         """Make the one result of a call: noted, seen by the plugins, fit to be read."""
-        result = flight.outcome
-        if flight.changed_by:
-            result = add_note(result, changed_note(flight.call, flight.changed_by))
-        if undone := self._session.sandbox_changes():
-            result = add_undone(result, undone)
+        undone = self._session.sandbox_changes()
+        result = with_notes(flight.call, flight.outcome, flight.changed_by, undone)
         # Before the cut: the file with the full output must not have what a plugin took out.
         result = self._after_execute(flight, result)
         result = limit_output(flight.call, result, self._session.keep_output)
@@ -308,7 +305,7 @@ class Executor:
         arguments = {**self._session.hook_context(), **subject, "tool": flight.tool}
         chain = plugins.implementations("nanocoder_after_execute")
         try:
-            return styles.chain(chain, arguments, "result", ToolResult, accept_result)
+            return styles.chain(chain, arguments, "result", ToolResult, accept)
         except PluginError as error:
             plugins.report(error)
             raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error

@@ -1,16 +1,16 @@
 """Previews: a plugin says what a call would do, before a person is asked or instead of doing it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from nanocoder_schema import clip
+from nanocoder_schema import ToolError, clip
 
 from nanocoder.cancel import Cancel, LateError, run_with_deadline
-from nanocoder.errors import ToolError
 from nanocoder.hooks import styles
 from nanocoder.hooks.styles import Implementation, Report
+from nanocoder.plugins import Plugins
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import ToolCall
 
@@ -49,16 +49,11 @@ class Preview(NamedTuple):
 class Previews:
     """The previews of one session; any thread may ask for one."""
 
-    def __init__(self) -> None:
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
         self._hung: set[tuple[str, str]] = set()
 
-    def preview(
-        self,
-        implementations: Sequence[Implementation],
-        report: Report,
-        arguments: Mapping[str, Any],
-        cancel: Cancel,
-    ) -> Preview:
+    def preview(self, arguments: Mapping[str, Any], cancel: Cancel) -> Preview:
         """Return what the first plugin says of a call within ten seconds; else its arguments.
 
         The tool's own plugin is asked in any case: a ToolError of it is why the call cannot work. A
@@ -74,16 +69,19 @@ class Previews:
         snapshot, text = Snapshot(), None
         obstacle: ToolError | None = None
         with snapshot.recording():
-            for hook in implementations:
+            for hook in self._plugins.implementations("nanocoder_render"):
                 is_owner = hook.plugin == tool.plugin
                 if (hook.plugin, tool.name) in self._hung or not (text is None or is_owner):
                     continue
-                render = partial(_render, hook, report, arguments, is_owner=is_owner)
+                render = partial(_render, hook, self._plugins.report, arguments, is_owner=is_owner)
                 try:
                     limit_s = max(LEAST_S, until - time.monotonic())
                     rendered, problem = run_with_deadline(render, limit_s, cancel)
                 except LateError:
-                    self._leave_out(hook, tool.name, report)
+                    if (hook.plugin, tool.name) not in self._hung:
+                        self._hung.add((hook.plugin, tool.name))
+                        late = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for"
+                        self._plugins.report(hook.error(f"{late} {tool.name} from now on"))
                     break
                 text = rendered if text is None else text
                 obstacle = problem or obstacle
@@ -92,12 +90,6 @@ class Previews:
             text = f"[this call will fail: {obstacle}]\n{text}"
         # A copy: a plugin that is late may still read files.
         return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle, snapshot.copy())
-
-    def _leave_out(self, late: Implementation, tool: str, report: Report) -> None:
-        if (late.plugin, tool) not in self._hung:
-            self._hung.add((late.plugin, tool))
-            problem = f"took longer than {PREVIEW_TIMEOUT_S:g} s and is left out for {tool}"
-            report(late.error(f"{problem} from now on"))
 
 
 def _render(

@@ -75,7 +75,7 @@ class Worker:
         """Pass an event to the waiting side; called on any thread."""
         # A handler that was left behind may speak for ever, and nothing takes it.
         if not self._over.is_set():
-            self._inbox.put(event)
+            self._inbox.put(_Forward(event))
 
     def run_steps(self, steps: Generator[Emitted, None, T]) -> T:
         """Take *steps* on the calling thread, forward what they yield, return what they return.
@@ -144,12 +144,10 @@ class Worker:
                     is_overdue, deadline = True, time.monotonic() + GRACE_S
                 elif isinstance(message, tuple):
                     return self._value(message, limit_s, name)
-                elif isinstance(message, _Forward):
+                else:
                     yield message.item
                     # Only now: the consumer came back, so the journal has the event.
                     message.is_taken.set()
-                else:
-                    yield message
         except GeneratorExit:
             # The program stopped reading the session's events: nothing would take a result.
             self._cancel.set("abandoned")

@@ -2,14 +2,14 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import pluggy
 from attrs import asdict
 from nanocoder_console import Command
-from nanocoder_discovery import Entry, package_files, serve
+from nanocoder_discovery import package_files, serve
 from nanocoder_schema import (
     canonical_json,
     count_tokens,
@@ -29,6 +29,7 @@ from nanocoder.values import manifest_of
 MARK = f"{PROJECT}_impl"
 HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
+LINE_BREAKS = str.maketrans("", "", "\n\t")
 MAX_TEXT_CHARS = 4_096
 """How long a description, or any other text of a tool's definition, may be."""
 
@@ -103,19 +104,6 @@ def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
     return ""
 
 
-def refuse_other_gates(entry: Entry, hooks: Collection[str]) -> None:
-    """Raise PluginError when a module judges by other *hooks* than the manifest says.
-
-    A policy that lost its hook would let everything pass without a sign.
-    """
-    if other := sorted(({*entry.hooks} ^ {*hooks}) & GATES):
-        raise PluginError(
-            entry.name,
-            f"its {' and '.join(other)} and the plugin manifest do not match;"
-            " reinstall it to update the manifest",
-        )
-
-
 def describe(plugin: object, name: str) -> dict[str, Any]:
     """Return the JSON-ready description of a plugin; raises PluginError."""
     hookimpls = register(new_manager(), plugin, name)
@@ -149,9 +137,8 @@ def _rank(name: str, hook: str, function: Callable[..., Any]) -> int:
 def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
     """Check what a collect hook returned: a list of *expected*; raises PluginError."""
     if not isinstance(value, (list, tuple)):
-        raise PluginError(
-            name, f"{hook} returned {type(value).__name__}, expected a list of {expected.__name__}"
-        )
+        actual = type(value).__name__
+        raise PluginError(name, f"{hook} returned {actual}, expected a list of {expected.__name__}")
     for offer in value:
         if not isinstance(offer, expected):
             actual = f"{type(offer).__name__} {offer!r:.60}"
@@ -162,15 +149,13 @@ def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
 def settings_class(name: str, value: Any) -> type:
     """Check what `nanocoder_settings` returned: an attrs class whose fields all have defaults."""
     if not (isinstance(value, type) and hasattr(value, "__attrs_attrs__")):
-        raise PluginError(
-            name, f"nanocoder_settings returned {value!r:.60}, expected an attrs class"
-        )
+        problem = f"nanocoder_settings returned {value!r:.60}, expected an attrs class"
+        raise PluginError(name, problem)
     try:
         value()
     except TypeError as error:
-        raise PluginError(
-            name, f"every field of {value.__name__} needs a default: {error}"
-        ) from error
+        problem = f"every field of {value.__name__} needs a default: {error}"
+        raise PluginError(name, problem) from error
     return value
 
 
@@ -189,9 +174,8 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
     try:
         parameters = dict(tool.parameters)
     except Exception as error:
-        raise PluginError(
-            plugin, f"tool {tool.name!r} has no schema: {problem_of(error)}"
-        ) from error
+        problem = f"tool {tool.name!r} has no schema: {problem_of(error)}"
+        raise PluginError(plugin, problem) from error
     if tool.name.startswith("_"):
         raise PluginError(plugin, f"{tool.name!r} is not a tool name; let it begin with a letter")
     wire = {
@@ -199,29 +183,24 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "description": tool.description,
         "parameters": for_model_schema(parameters),
     }
-    if problem := next(filter(None, map(_unfit, _texts([wire, tool.short]))), ""):
+    if problem := _unfit([wire, tool.short]):
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {**manifest_of(tool), "schema": parameters, "tokens": count_tokens(canonical_json(wire))}
 
 
-def _unfit(text: str) -> str:
-    """Say why a text for the model is refused: a person could not read all of it."""
-    if len(text) > MAX_TEXT_CHARS:
-        return f"a text of {len(text):,} characters; at most {MAX_TEXT_CHARS:,} may go to a model"
-    if all(letter.isprintable() or letter in "\n\t" for letter in text):
-        return ""
-    return f"invisible characters: {text[:60]!r}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _texts([name, inner])
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
+def _unfit(values: list[Any]) -> str:
+    """Say why a text in *values*, for the model, is refused: a person could not read all of it."""
+    most = f"at most {MAX_TEXT_CHARS:,} may go to a model"
+    for value in values:  # it grows
+        if isinstance(value, Mapping):
+            values += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            values += value
+        elif isinstance(value, str) and len(value) > MAX_TEXT_CHARS:
+            return f"a text of {len(value):,} characters; {most}"
+        elif isinstance(value, str) and not value.translate(LINE_BREAKS).isprintable():
+            return f"invisible characters: {value[:60]!r}"
+    return ""
 
 
 def import_and_describe(name: str, module: str) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from functools import cache
 from typing import Any
 
 from nanocoder_discovery import Entry
+from nanocoder_schema import evolve
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt
-from nanocoder.tools.tool import MAX_DEPTH, Tool
+from nanocoder.tools.tool import MAX_DEPTH, Tool, Tools
 from nanocoder.values import Effect, Risk, manifest_of
 
 TOOLS = "nanocoder_tools"
@@ -50,10 +51,11 @@ def stub(
     """Return a plugin's tool as *offer* describes it; *load* is called at its first use."""
     from nanocoder_schema import Signature
 
-    manifest = {**offer, "name": name, "plugin": entry.name, "version": entry.version}
+    owner: dict[str, Any] = {"name": name, "plugin": entry.name, "version": entry.version}
+    manifest = {**offer, **owner}
     signature = Signature.of_function(_not_loaded)
     # Kept: all calls of a session are of the same tool.
-    real = cache(lambda: _unchanged(manifest, load()))
+    real = cache(lambda: _unchanged(manifest, evolve(load(), schema=offer["schema"], **owner)))
     return Tool(handler=_not_loaded, signature=signature, load=real, **manifest)
 
 
@@ -70,9 +72,7 @@ def _not_loaded(**_: Any) -> Any:
     raise RuntimeError("this tool is known from the manifest alone; call its real()")
 
 
-def wrapped_by(
-    implementation: Implementation, context: Mapping[str, Any]
-) -> dict[str, Tool[..., Any]]:
+def wrapped_by(implementation: Implementation, context: Mapping[str, Any]) -> Tools:
     """Return the tools of *context* with those that a plugin wraps or adds; raises PluginError."""
     from nanocoder.plugins.introspect import offered  # few sessions wrap a tool
 

@@ -11,17 +11,17 @@ from typing import Any
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
 from nanocoder_schema import did_you_mean, evolve, problem_of, value
 
+from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.specs import GATES, RANK, STYLES
 from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
-from nanocoder.tools.tool import Tool
+from nanocoder.tools.tool import Tool, Tools
 from nanocoder.values import EMPTY
 from nanocoder.version import VERSION
 
 SettingsOf = Callable[[str, type], Any]
 
-DISABLED = "plugins.disable names it"
 DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
 MAX_FAILURES = 5
 """How often a plugin may fail in a session before it is set aside."""
@@ -49,7 +49,8 @@ class Plugins:
     """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
 
     A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
-    works. *failed* has those of them that were too late, or failed too often, in this session.
+    works. *failed* has those of them that were too late, or failed too often, in this session;
+    *removed* has those that were taken out, with the reason.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Plugins:
         self._failures: Counter[str] = Counter()
         self.reports: list[PluginError] = []
         self._configured = Configured(lambda _, cls: cls())
-        self._removed: dict[str, tuple[Entry, str]] = {}
+        self.removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
@@ -70,7 +71,7 @@ class Plugins:
         self._loading = threading.RLock()
         self._loaded: dict[str, Mapping[str, Any]] = {}
         self._implementations: dict[str, list[Implementation]] = {}
-        self._tools: dict[str, Tool[..., Any]] | None = None
+        self._tools: Tools | None = None
         for name, entry in list(self.entries.items()):
             if entry.error:
                 self.put_aside(name, entry.error)
@@ -112,7 +113,7 @@ class Plugins:
     def remove(self, name: str, reason: str = "was taken out") -> None:
         """Take a plugin out; what it offered is gone at once, and *reason* is told of it."""
         if name in self.entries:
-            self._removed[name] = (self.entries.pop(name), f"it {reason}")
+            self.removed[name] = (self.entries.pop(name), f"it {reason}")
         self._loaded.pop(name, None)
         if self._manager is not None and self._manager.has_plugin(name):
             self._manager.unregister(name=name)
@@ -123,17 +124,16 @@ class Plugins:
         self._configured = Configured(settings_of, **options)
         for name in self._configured.disabled:
             if name in self.entries:
-                self._removed[name] = (self.entries.pop(name), DISABLED)
+                self.removed[name] = (self.entries.pop(name), "plugins.disable names it")
             self.set_aside.pop(name, None)
         self._forget()
 
     def renew_settings(self, settings_of: SettingsOf) -> None:
-        """Structure the settings of policies, and those in use, anew with *settings_of*.
+        """Structure the settings in use, those of policies among them, anew with *settings_of*.
 
         Raises ConfigError or PluginError and changes nothing when one cannot be read.
         """
-        policies = {name for name, entry in self.entries.items() if entry.is_policy}
-        classes = {name: self.settings_class(name) for name in (policies | set(self._settings))}
+        classes = {name: self.settings_class(name) for name in self._settings}
         fresh = {name: settings_of(name, cls) for name, cls in classes.items() if cls is not None}
         self._configured = evolve(self._configured, settings_of=settings_of)
         self._settings = fresh
@@ -149,12 +149,6 @@ class Plugins:
                 # A rule that cannot be read must stop the start, not the first call.
                 self.settings(name)
 
-    @property
-    def disabled_policies(self) -> list[str]:
-        """The plugins that would judge calls and that `plugins.disable` names."""
-        out = self._removed.items()
-        return [name for name, (entry, why) in out if entry.is_policy and why == DISABLED]
-
     def implementations(self, hook: str) -> list[Implementation]:
         """Return the implementations of *hook*, loading their plugins.
 
@@ -165,10 +159,8 @@ class Plugins:
             names = list(self.entries)
             if STYLES.get(hook) == "choose":
                 names.sort(key=lambda name: (self.entries[name].rank(hook, RANK), name))
-            implementations = list(
-                filter(None, (self._implementation(name, hook) for name in names))
-            )
-            self._implementations[hook] = implementations
+            functions = (self._implementation(name, hook) for name in names)
+            implementations = self._implementations[hook] = list(filter(None, functions))
         return implementations
 
     def settings(self, name: str) -> Any:
@@ -207,7 +199,7 @@ class Plugins:
             raise PluginError(owners[-1], problem)
         return (owners[0], self.real(owners[0], what, name)) if owners else None
 
-    def tools(self) -> dict[str, Tool[..., Any]]:
+    def tools(self) -> Tools:
         """Return all tools by name, in the order of their names, without loading a plugin.
 
         Two tools of one name: the plugin that `owners` names wins, otherwise the one that came
@@ -227,7 +219,7 @@ class Plugins:
             self._tools = tools
         return self._tools
 
-    def _wrapped_by(self, name: str, tools: dict[str, Tool[..., Any]]) -> dict[str, Tool[..., Any]]:
+    def _wrapped_by(self, name: str, tools: Tools) -> Tools:
         implementation = self._implementation(name, TOOLS)
         self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
         if implementation is not None:
@@ -235,24 +227,19 @@ class Plugins:
             tools = wrapped_by(implementation, {"tools": tools, **context})
         return {name: tool for name, tool in tools.items() if name not in self._configured.hidden}
 
-    def tool(
-        self, name: str, offered: Mapping[str, Tool[..., Any]] | None = None
-    ) -> Tool[..., Any]:
+    def tool(self, name: str, offered: Tools | None = None) -> Tool[..., Any]:
         """Return the tool called *name* of those *offered*, or of all.
 
         Raises: UnknownTool: why it is not here, or what is.
         """
         tools = self.tools() if offered is None else offered
         tool = tools.get(name)
-        if tool is None:
-            raise UnknownTool(self._unknown_tool(name, tools))
-        return tool
-
-    def _unknown_tool(self, name: str, tools: Collection[str]) -> str:
+        if tool is not None:
+            return tool
         available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
         reason = self.why_missing(name)
         hint = f"; {reason}." if reason else did_you_mean(name, tools, ".", limit=3)
-        return f"Unknown tool: {name}{hint} Tools: {available}"
+        raise UnknownTool(f"Unknown tool: {name}{hint} Tools: {available}")
 
     def modules(self, tools: Iterable[Tool[..., Any]]) -> list[str]:
         """Return the modules that the first calls of *tools* will import, what judges first."""
@@ -281,7 +268,7 @@ class Plugins:
             for plugin, entry in self.entries.items()
             if plugin in self.set_aside
         ]
-        for entry, reason in [*self._removed.values(), *set_aside]:
+        for entry, reason in [*self.removed.values(), *set_aside]:
             if any(offer["name"] == name for offer in entry.offers(what)):
                 return f"the plugin {entry.name!r} has it, but {reason}"
         return ""
@@ -291,14 +278,15 @@ class Plugins:
         entry = self.entries.get(error.plugin)
         # A policy may not be left out: it denies each time it is late.
         self._failures[error.plugin] += 1
-        is_spent = error.is_late or self._failures[error.plugin] >= MAX_FAILURES
+        is_late = isinstance(error.__cause__, LateError)
+        is_spent = is_late or self._failures[error.plugin] >= MAX_FAILURES
         if is_spent and entry is not None and not entry.is_policy:
             self.put_aside(error.plugin, error.problem)
             self.failed[error.plugin] = error.problem
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 
-    def _owned_tools(self) -> dict[str, Tool[..., Any]]:
+    def _owned_tools(self) -> Tools:
         claims: dict[str, list[Offer]] = {}
         for entry, offer in self.offers("tools"):
             name = self._name_of(entry, offer)
@@ -312,17 +300,14 @@ class Plugins:
             if chosen is None:
                 self._left_out[name] = next(iter(problems.values()))
             else:
-                tools[name] = stub(name, *chosen, partial(self._real_tool, name, *chosen))
+                entry, offer = chosen
+                load = partial(self.real, entry.name, "tools", offer["name"])
+                tools[name] = stub(name, entry, offer, load)
         return tools
 
     def _name_of(self, entry: Entry, offer: Mapping[str, Any]) -> str:
         name = self._configured.names.get(offer["name"], offer["name"])
         return self._configured.names.get(f"{entry.name}:{offer['name']}", name)
-
-    def _real_tool(self, name: str, entry: Entry, offer: Mapping[str, Any]) -> Tool[..., Any]:
-        real = self.real(entry.name, "tools", offer["name"])
-        owner = {"plugin": entry.name, "version": entry.version}
-        return evolve(real, name=name, schema=offer["schema"], **owner)
 
     def real(self, plugin: str, what: str, name: str) -> Any:
         """Return the object called *name* that *plugin* offers.
@@ -338,9 +323,8 @@ class Plugins:
         for offer in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
             if offer.name == name:
                 return offer
-        raise PluginError(
-            plugin, f"no longer offers {name!r}; the manifest is rebuilt at the next start"
-        )
+        problem = f"no longer offers {name!r}; the manifest is rebuilt at the next start"
+        raise PluginError(plugin, problem)
 
     def _implementation(self, name: str, hook: str) -> Implementation | None:
         entry = self.entries.get(name)
@@ -374,12 +358,15 @@ class Plugins:
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
-        from nanocoder.plugins.introspect import new_manager, refuse_other_gates, register
+        from nanocoder.plugins.introspect import new_manager, register
 
         if self._manager is None:
             self._manager = new_manager()
         hookimpls = register(self._manager, plugin, name)
-        refuse_other_gates(self.entries[name], hookimpls)
+        # A policy that lost its hook would let everything pass without a sign.
+        if other := sorted((self.entries[name].hooks.keys() ^ hookimpls.keys()) & GATES):
+            problem = f"its {' and '.join(other)} and the plugin manifest do not match"
+            raise PluginError(name, f"{problem}; reinstall it to update the manifest")
         self._loaded[name] = hookimpls
         return hookimpls
 

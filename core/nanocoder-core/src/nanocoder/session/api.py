@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from nanocoder_config import own_folders
+from nanocoder_schema import ConfigError, UsageError
 
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, UsageError
 from nanocoder.hooks.contributions import Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins

@@ -70,7 +70,10 @@ def encode_message(message: Message) -> dict[str, Any]:
 def encode(value: AttrsInstance) -> dict[str, Any]:
     """Return the fields of *value* that say something, ready for JSON."""
     if isinstance(value, Attachment):
-        return _encode_attachment(value)
+        from base64 import b64encode  # most sessions have no attachment
+
+        data = b64encode(value.data).decode("ascii")
+        return {"media_type": value.media_type, "name": value.name, "base64": data}
     return {
         name: [*map(encode, item)] if holds_values else item
         for name, is_any, holds_values in _fields(type(value))
@@ -84,13 +87,6 @@ def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
     # Not by attrs: to tell its fields it would build the class.
     declared = kind.__annotations__.items()
     return [(name, of is Any, not _VALUES.isdisjoint(get_args(of))) for name, of in declared]
-
-
-def _encode_attachment(attachment: Attachment) -> dict[str, Any]:
-    from base64 import b64encode  # most sessions have no attachment
-
-    encoded = b64encode(attachment.data).decode("ascii")
-    return {"media_type": attachment.media_type, "name": attachment.name, "base64": encoded}
 
 
 def spoken(message: Message) -> tuple[str, str]:

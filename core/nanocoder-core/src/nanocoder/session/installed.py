@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder_config import cache_dir, state_dir, user_config_dir
-from nanocoder_schema import SURELY_MEANT, did_you_mean, problem_of
+from nanocoder_schema import (
+    SURELY_MEANT,
+    ConfigError,
+    PersonError,
+    UsageError,
+    did_you_mean,
+    problem_of,
+)
 
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, PersonError, PluginError, UsageError
+from nanocoder.errors import PluginError
 from nanocoder.hooks.contributions import Sessions
 from nanocoder.plugins import Plugins
 
@@ -149,9 +156,10 @@ def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
 
 def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
     """Yield a line for each plugin that would judge calls and is switched off."""
-    for name in plugins.disabled_policies:
-        where = config.where("plugins.disable")
-        yield f"{where}: plugins.disable switches off {name!r}, so its rules do not apply"
+    for name, (entry, _) in plugins.removed.items():
+        if entry.is_policy and name in config.disabled_plugins:
+            where = config.where("plugins.disable")
+            yield f"{where}: plugins.disable switches off {name!r}, so its rules do not apply"
 
 
 def start_notices(config: Config, plugins: Plugins) -> list[str]:

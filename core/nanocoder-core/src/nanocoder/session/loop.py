@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import Factory
-from nanocoder_schema import evolve, mutable
+from nanocoder_schema import NanocoderError, ToolError, evolve, mutable
 
 from nanocoder.cancel import Cancel, preload
-from nanocoder.errors import Cancelled, NanocoderError, ProviderError, StopRun, ToolError
+from nanocoder.errors import Cancelled, ProviderError, StopRun
 from nanocoder.path.path import Executor
 from nanocoder.provider import Request
 from nanocoder.session.compaction import Compaction
@@ -40,8 +40,8 @@ Ending = Generator[Event, None, StopReason | None]
 class Run:
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
-    *signal* is the number of the signal that interrupted it, *spent* the budget that is used up,
-    *steering* holds what the person has typed since the last request.
+    *spent* is the budget that is used up, *steering* holds what the person has typed since the last
+    request.
     """
 
     runtime: Runtime
@@ -50,7 +50,6 @@ class Run:
     children: SubSessions
     report: Report
     cancel: Cancel
-    signal: int = 0
     spent: str = ""
     steering: list[str] = Factory(list)
 
@@ -84,11 +83,10 @@ class Run:
             self.report.fail(error)
         finally:
             clock.cancel()
-        if self.report.stop_reason is StopReason.INTERRUPTED:
-            # The clock stops a run by the same cancel; then its time was its budget.
-            if self.spent and self.cancel.reason == self.spent:
-                self.report.end(self.report.stopped(StopReason.BUDGET, self.spent))
-            self.report.signal = self.signal
+        is_interrupted = self.report.stop_reason is StopReason.INTERRUPTED
+        # The clock stops a run by the same cancel; then its time was its budget.
+        if is_interrupted and self.spent and self.cancel.reason == self.spent:
+            self.report.end(self.report.stopped(StopReason.BUDGET, self.spent))
         yield Event("run.finished", self.report.data())
 
     def _start_clock(self) -> threading.Timer:
@@ -240,8 +238,9 @@ class Run:
         try:
             return (yield from ask(provider, request, model, self.cancel, self._keep))
         except ProviderError as error:
-            is_overflow = error.kind == "context_overflow"
-            if not (is_overflow and (yield from self.compaction.shorten("overflow"))):
+            if error.kind != "context_overflow":
+                raise
+            if not (yield from self.compaction.shorten("overflow")):
                 raise
         request = self.runtime.next_request(self.runtime.conversation.messages)
         return (yield from ask(provider, request, model, self.cancel, self._keep))

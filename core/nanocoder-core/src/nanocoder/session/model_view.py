@@ -5,19 +5,18 @@ The prompt is short, and the same bytes in every turn, so that a cache holds it.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from nanocoder_schema import evolve, for_model_schema
+from nanocoder_schema import NanocoderError, evolve, for_model_schema
 
-from nanocoder.errors import NanocoderError
 from nanocoder.hooks.contributions import Dialect
 from nanocoder.plugins import Plugins
 from nanocoder.provider import ToolDefinition
 from nanocoder.tools.outcome import clean_and_clip, keep_note
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo
+from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo, Tools
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
 Has = Callable[[Tool[..., Any]], bool]
@@ -65,7 +64,7 @@ class ToolList:
         self._key: tuple[Any, ...] = ()
         self._definitions: tuple[ToolDefinition, ...] = ()
 
-    def tools(self) -> Mapping[str, Tool[..., Any]]:
+    def tools(self) -> Tools:
         """Return the session's tools by name."""
         tools, has = self._plugins.tools(), self._has
         return tools if has is None else {name: tools[name] for name in tools if has(tools[name])}
@@ -93,11 +92,8 @@ class ToolList:
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
             # A tool that only calls others does nothing itself, and each of its calls is judged.
-            offered = [
-                tool
-                for tool in offered
-                if ANY_TOOL in tool.composed_of or not tool.effects & changing
-            ]
+            only_call = {tool.name for tool in offered if ANY_TOOL in tool.composed_of}
+            offered = [it for it in offered if it.name in only_call or not it.effects & changing]
         if session.profile == "small" and self.dialect is None:
             offered = [tool for tool in offered if tool.short]
         return offered
@@ -163,10 +159,8 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
 
 def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
     """Return the system prompt of a session: the base text, the mode, and what plugins add."""
-    if session.profile == "small":
-        parts = [SMALL]
-    else:
-        parts = [FULL.format(cwd=session.cwd, system=os.uname().sysname)]
+    base = SMALL if session.profile == "small" else FULL
+    parts = [base.format(cwd=session.cwd, system=os.uname().sysname)]
     if session.mode is Mode.PLAN:
         parts.append(PLAN)
     elif session.dry_run:

@@ -4,10 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from nanocoder_schema import did_you_mean, problem_of, value
+from nanocoder_schema import UsageError, did_you_mean, problem_of, value
 
 from nanocoder.config import Config, CoreSettings
-from nanocoder.errors import ProviderError, UsageError
+from nanocoder.errors import ProviderError
 from nanocoder.hooks import styles
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import Provider
@@ -36,11 +36,7 @@ class Chosen:
 
 
 def choose_model(
-    plugins: Plugins,
-    model_name: str,
-    session: SessionInfo,
-    environment: Mapping[str, str] = os.environ,
-    config: Config | None = None,
+    plugins: Plugins, model_name: str, session: SessionInfo, config: Config | None = None
 ) -> Chosen:
     """Return the model to use: *model_name*, a plugin's choice, or the first usable provider's.
 
@@ -49,7 +45,7 @@ def choose_model(
     """
     named = model_name or selected_by_plugin(plugins, session)
     if not named:
-        return first_usable(plugins, environment)
+        return first_usable(plugins)
     name, _, model = named.partition("/")
     offers = {offer["name"]: (entry, offer) for entry, offer in plugins.offers("providers")}
     if name not in offers:
@@ -59,7 +55,7 @@ def choose_model(
         instead = f": {why}" if why else _instead(named, providers)
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
     entry, offer = offers[name]
-    ready = None if model else usable(plugins, entry.name, offer, environment)
+    ready = None if model else usable(plugins, entry.name, offer)
     return ready or Chosen(name, model or str(offer["default_model"]))
 
 
@@ -82,13 +78,13 @@ def _instead(model_name: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
     return did_you_mean(name, offers, otherwise, cutoff=LIKELY_MEANT) + have
 
 
-def first_usable(plugins: Plugins, environment: Mapping[str, str] = os.environ) -> Chosen:
+def first_usable(plugins: Plugins) -> Chosen:
     """Return the first provider by rank that has a key, or that says it can be used.
 
     Raises ProviderError.
     """
     for entry, offer in _by_rank(plugins):
-        if chosen := usable(plugins, entry.name, offer, environment):
+        if chosen := usable(plugins, entry.name, offer):
             return chosen
     raise ProviderError(f"{NO_MODEL}\n{ways_to_a_model(plugins)}\n{NEXT_STEP}", kind="unavailable")
 
@@ -98,12 +94,7 @@ def _by_rank(plugins: Plugins) -> list[tuple[Entry, Mapping[str, Any]]]:
     return sorted(plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"]))
 
 
-def usable(
-    plugins: Plugins,
-    plugin: str,
-    offer: Mapping[str, Any],
-    environment: Mapping[str, str] = os.environ,
-) -> Chosen | None:
+def usable(plugins: Plugins, plugin: str, offer: Mapping[str, Any]) -> Chosen | None:
     """Return the model that a provider takes when none is named; None when it has none to use.
 
     Raises ProviderError when its server is there and a person has to name one of its models.
@@ -111,15 +102,15 @@ def usable(
     if not (offer["default_model"] or offer["probe"]):
         return None
     probed = _probed(plugins, plugin, offer["name"]) if offer["probe"] else False
-    if not (probed or key_source(offer["key_variables"], environment)):
+    if not (probed or key_source(offer["key_variables"])):
         return None
     return Chosen(offer["name"], probed if isinstance(probed, str) else offer["default_model"])
 
 
-def key_source(variables: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
+def key_source(variables: Sequence[str]) -> str:
     """Return which of *variables* leads to a key now: itself, or by a file that it names."""
     files = [f"{variable}_FILE" for variable in variables]
-    return next(filter(environment.get, (*variables, *files)), "")
+    return next(filter(os.environ.get, (*variables, *files)), "")
 
 
 def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
@@ -150,14 +141,11 @@ def ways_to_a_model(plugins: Plugins) -> str:
 
     offers = [offer for _, offer in _by_rank(plugins) if offer["rank"] < FOR_TESTS]
     # A provider with a key and no default model needs more than its key.
-    keys = [
-        offer["key_variables"][0]
-        for offer in offers
-        if offer["key_variables"] and offer["default_model"]
-    ]
-    keyless = [offer for offer in offers if not offer["key_variables"]]
-    servers = [offer["name"] for offer in keyless if not offer["default_model"]]
-    hints = [offer["hint"] for offer in keyless if offer["default_model"]]
+    ready = [offer for offer in offers if offer["default_model"]]
+    keys = [offer["key_variables"][0] for offer in ready if offer["key_variables"]]
+    hints = [offer["hint"] for offer in ready if not offer["key_variables"]]
+    others = [offer for offer in offers if not offer["default_model"]]
+    servers = [offer["name"] for offer in others if not offer["key_variables"]]
     # Where nothing works by itself, a package that is not installed may bring what does.
     hints = hints or [offer.hint for offer in known_offers("providers") if offer.hint]
     ways = [f"- without a key: {hint}" for hint in hints]

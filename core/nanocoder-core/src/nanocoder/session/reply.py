@@ -5,10 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
-from nanocoder_schema import REPETITION_CHARS, evolve, problem_of, repeats_itself
+from nanocoder_schema import REPETITION_CHARS, NanocoderError, evolve, problem_of, repeats_itself
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import Cancelled, NanocoderError, ProviderError
+from nanocoder.errors import Cancelled, ProviderError
 from nanocoder.provider import (
     Finished,
     Notice,

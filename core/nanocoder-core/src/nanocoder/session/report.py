@@ -1,14 +1,14 @@
 """The outcome of a run: the object that `run --output json` prints."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import Factory
-from nanocoder_schema import mutable
+from nanocoder_schema import NanocoderError, mutable
 
-from nanocoder.errors import NanocoderError, ProviderError
+from nanocoder.errors import ProviderError
 from nanocoder.tools.outcome import status_of
-from nanocoder.tools.tool import Tool
+from nanocoder.tools.tool import Tools
 from nanocoder.values import TOKENS, Effect, StopReason, ToolCall, ToolResult, Usage
 
 CONTEXT_FULL = (
@@ -20,22 +20,21 @@ EXIT_BASE = 128
 """Added to the number of the signal that ended a run."""
 EXIT_CODES = {
     StopReason.DONE: 0,
-    StopReason.FAILED: 1,
-    StopReason.LOOP: 1,
-    StopReason.REFUSED: 1,
     StopReason.APPROVAL_NEEDED: 3,
     StopReason.PROVIDER_ERROR: 4,
     StopReason.TURN_LIMIT: 5,
     StopReason.BUDGET: 5,
     StopReason.INTERRUPTED: 130,
 }
+"""By the reason; every other one is 1."""
 
 
 @mutable
 class Report:
     """The outcome of a run so far; `data` is its JSON-ready form.
 
-    With *untracked* a call ran that may have changed more than *files_changed* lists.
+    With *untracked* a call ran that may have changed more than *files_changed* lists. *signal* is
+    the number of the latest signal that was to interrupt a run.
     """
 
     session_id: str = ""
@@ -61,14 +60,9 @@ class Report:
             return 2
         if self.signal and self.stop_reason is StopReason.INTERRUPTED:
             return EXIT_BASE + self.signal
-        return EXIT_CODES[self.stop_reason]
+        return EXIT_CODES.get(self.stop_reason, 1)
 
-    def note(
-        self,
-        calls: Sequence[ToolCall],
-        results: Sequence[ToolResult],
-        tools: Mapping[str, Tool[..., Any]],
-    ) -> None:
+    def note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], tools: Tools) -> None:
         """Take note of a turn's calls, what was refused and which files changed."""
         for call, result in zip(calls, results, strict=True):
             status = status_of(result)
@@ -123,12 +117,13 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
+        is_interrupted = self.stop_reason is StopReason.INTERRUPTED
         return {
             **{name: getattr(self, name) for name in Report.__annotations__},
             "stop_reason": str(self.stop_reason),
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,
-            "signal": self.signal or None,
+            "signal": (self.signal or None) if is_interrupted else None,
         }
 
 

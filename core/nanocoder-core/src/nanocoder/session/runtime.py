@@ -1,17 +1,17 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory
 from nanocoder_files import Readable
-from nanocoder_schema import evolve, mutable, problem_of
+from nanocoder_schema import ConfigError, ToolError, UsageError, evolve, mutable, problem_of
 
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, PluginError, ProviderError, ToolError, UsageError
+from nanocoder.errors import PluginError, ProviderError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions
 from nanocoder.path.approval import Approvals
@@ -26,7 +26,7 @@ from nanocoder.session.report import Report
 from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
-from nanocoder.tools.tool import Tool, ToolInfo
+from nanocoder.tools.tool import ToolInfo, Tools
 from nanocoder.values import Message, Usage
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Runtime(_Working):
         return {"session": self.info, "settings": self.plugins.settings, "resource": resource}
 
     @property
-    def tools(self) -> Mapping[str, Tool[..., Any]]:
+    def tools(self) -> Tools:
         """The tools on offer, by name."""
         return self.tool_list.tools()
 
@@ -264,15 +264,13 @@ class Runtime(_Working):
         """
         with self._resources_lock:
             if (plugin, name) not in self._resources:
-                self._resources[plugin, name] = self._open_resource(plugin, name)
-            return self._resources[plugin, name]
-
-    def _open_resource(self, plugin: str, name: str) -> Any:
-        for entry, offer in self.plugins.offers("resources"):
-            if (entry.name, offer["name"]) == (plugin, name):
+                offers = self.plugins.offers("resources")
+                if (plugin, name) not in {(entry.name, offer["name"]) for entry, offer in offers}:
+                    raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
                 resource = self.plugins.real(plugin, "resources", name)
-                return resource.open(self.info, self.plugins.settings(plugin))
-        raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
+                opened = resource.open(self.info, self.plugins.settings(plugin))
+                self._resources[plugin, name] = opened
+            return self._resources[plugin, name]
 
     def keep_output(self, name: str, data: bytes) -> str:
         """Keep a full output beside the journal; return its path, or nothing if that failed."""

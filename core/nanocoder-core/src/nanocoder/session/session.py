@@ -46,7 +46,7 @@ class Session(Runtime):
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
         self._delivery = Delivery(self)
         self._run: Run | None = None
-        self._cancel, self._is_cancel_used, self._signal = Cancel(), False, 0
+        self._cancel, self._is_cancel_used = Cancel(), False
         self._started, self._closed, self._announced = False, False, ""
 
     def __enter__(self) -> Self:
@@ -134,9 +134,7 @@ class Session(Runtime):
         *signal* is the number of the signal that asked for it: the report keeps it. Before the
         first run, that one stops as soon as it begins.
         """
-        self._signal = signal
-        if self._run is not None:
-            self._run.signal = signal
+        self.report.signal = signal
         self._cancel.set(reason)
 
     def expect_answer(self, schema: Mapping[str, Any] | None) -> None:
@@ -169,9 +167,10 @@ class Session(Runtime):
 
     def _prompted(self, message: Message) -> Events:
         self.open_provider()  # without a model there is no run
-        self.report = Report(self.id, self.info.model, dry_run=self.approvals.start_dry_run())
+        signal, dry_run = self.report.signal, self.approvals.start_dry_run()
+        self.report = Report(self.id, self.info.model, signal=signal, dry_run=dry_run)
         parts = (self.executor, self.compaction, self._sub_sessions, self.report)
-        self._run = Run(self, *parts, self._next_cancel(), self._signal)
+        self._run = Run(self, *parts, self._next_cancel())
         yield from self._begin()
         yield from self._run.work_on(message)
 

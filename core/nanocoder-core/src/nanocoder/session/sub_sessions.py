@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from nanocoder_config import own_folders
-from nanocoder_schema import evolve
+from nanocoder_schema import ToolError, evolve
 
-from nanocoder.errors import Cancelled, ToolError
+from nanocoder.errors import Cancelled
 from nanocoder.hooks.contributions import Journal
 from nanocoder.path.in_flight import Approver, Asker, InFlight
 from nanocoder.path.path import CLOSE_GRACE_S
@@ -26,13 +26,15 @@ from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
-from nanocoder.tools.tool import ANY_TOOL, ChildOptions, Tool
+from nanocoder.tools.tool import ANY_TOOL, ChildOptions
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
 MODES = tuple(Mode)
 ENDED = "the session ended"
+FULL = f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish"
+NESTED = "a sub-agent cannot start sub-agents; do it yourself, or answer with what is left to do"
 
 
 class SubSessions:
@@ -57,7 +59,11 @@ class SubSessions:
         """
         if unknown := options.keys() - ChildOptions.__annotations__.keys():
             raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
-        self._check_may_open(caller.tool)
+        if ANY_TOOL not in caller.tool.composed_of:
+            problem = "may not open a session: it does not declare that it calls any tool"
+            raise ToolError(f"{caller.tool.name} {problem}", error_class="undeclared_subtool")
+        if self._runtime.parent is not None:
+            raise ToolError(NESTED, error_class="nested_session")
         child, cancel = self._make(caller, cwd, options), caller.cancel
         with self._changed:
             self._open[child.id] = child
@@ -98,19 +104,6 @@ class SubSessions:
     def _children(self) -> list[ChildSession]:
         with self._changed:
             return [child for child in self._open.values() if child is not None]
-
-    def _check_may_open(self, tool: Tool[..., Any]) -> None:
-        if ANY_TOOL not in tool.composed_of:
-            raise ToolError(
-                f"{tool.name} may not open a session: it does not declare that it calls any tool",
-                error_class="undeclared_subtool",
-            )
-        if self._runtime.parent is not None:
-            raise ToolError(
-                "a sub-agent cannot start sub-agents; do it yourself, or say in your answer"
-                " what is left to do",
-                error_class="nested_session",
-            )
 
     def _make(
         self, caller: InFlight, cwd: str | Path | None, options: ChildOptions
@@ -161,10 +154,7 @@ class SubSessions:
             if self._is_closed:
                 raise Cancelled(ENDED)
             if len(self._open) >= MAX_OPEN:
-                raise ToolError(
-                    f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish",
-                    error_class="too_many_sessions",
-                )
+                raise ToolError(FULL, error_class="too_many_sessions")
             store, place = self._runtime.sessions, (info.cwd, info.model, str(info.mode))
             ids = {"parent": info.parent, "parent_call": info.parent_call, "agent": info.agent}
             ours = self._runtime.journal

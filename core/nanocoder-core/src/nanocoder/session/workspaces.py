@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from nanocoder_config import own_folders, state_dir
 from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
-from nanocoder_schema import problem_of
+from nanocoder_schema import ConfigError, UsageError
 
 from nanocoder.config import Config
-from nanocoder.errors import ConfigError, PluginError, UsageError
-from nanocoder.hooks.styles import answer_of, attempt_each
+from nanocoder.errors import PluginError
+from nanocoder.hooks.styles import answer_of, attempt_each, why_closed
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
 
@@ -126,6 +126,4 @@ class SessionReadable(Readable):
         if failure is None:
             return PathFilter() if answer is None else answer
         self._plugins.report(failure)
-        cause = failure.__cause__
-        problem = failure.problem if cause is None else problem_of(cause)
-        return Closed(f"policy {failure.plugin!r} failed: {problem}")
+        return Closed(why_closed(failure))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nanocoder_schema import (
+    NanocoderError,
     OutputLimit,
     canonical_json,
     clip,
@@ -14,7 +15,6 @@ from nanocoder_schema import (
     wrong_field,
 )
 
-from nanocoder.errors import NanocoderError
 from nanocoder.values import ApprovalRequest, Attachment, ToolCall, ToolResult, Verdict
 
 FORBIDDEN = frozenset(
@@ -64,7 +64,7 @@ def refuse_unsound(result: ToolResult) -> None:
             raise TypeError(f"ToolResult.{name} cannot be JSON: {problem}")
 
 
-def accept_result(before: ToolResult, after: ToolResult) -> ToolResult:
+def accept(before: ToolResult, after: ToolResult) -> ToolResult:
     """Return what a plugin made of a result; raises TypeError for one that is not sound."""
     refuse_unsound(after)
     # A secret that was taken out of the text is still in the data.
@@ -119,23 +119,23 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
     return {**data, **call, "risk": str(request.risk), "group": group}
 
 
-def changed_note(call: ToolCall, who: str) -> str:
-    """Tell the model *who* changed its call: the transcript holds what it had asked for."""
-    arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
-    return f"[{who} changed the arguments to {arguments}]"
+def with_notes(
+    call: ToolCall, result: ToolResult, changed_by: str, undone: Sequence[str]
+) -> ToolResult:
+    """Tell the model who changed its call, and what a program left that the sandbox has undone.
 
-
-def add_undone(result: ToolResult, lines: Sequence[str]) -> ToolResult:
-    """Say at the end, which is always shown, what a program left that the sandbox has undone."""
-    note = "\n  ".join(("[the sandbox did not let this take effect outside:", *lines)) + "]"
-    metadata = {"note": note, **result.metadata, "undone": list(lines)}
-    return evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
-
-
-def add_note(result: ToolResult, note: str) -> ToolResult:
-    """Put *note* before what the model reads; `keep_note` finds it again when that is reworded."""
-    metadata = {**result.metadata, "note": note}
-    return evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
+    `keep_note` finds a note again where a dialect rewords the result.
+    """
+    if changed_by:  # the transcript holds what the model had asked for
+        arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
+        note = f"[{changed_by} changed the arguments to {arguments}]"
+        metadata = {**result.metadata, "note": note}
+        result = evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
+    if undone:  # at the end, which is always shown
+        note = "\n  ".join(("[the sandbox did not let this take effect outside:", *undone)) + "]"
+        metadata = {"note": note, **result.metadata, "undone": list(undone)}
+        result = evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
+    return result
 
 
 def keep_note(result: ToolResult, text: str) -> str:

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 from attrs import field
 from nanocoder_files import named_paths
-from nanocoder_schema import mutable
+from nanocoder_schema import ToolError, mutable
 
 from nanocoder.cancel import Cancel
-from nanocoder.errors import Cancelled, ToolError
+from nanocoder.errors import Cancelled
 from nanocoder.tools.session_info import CallLimit, SessionInfo
 from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
@@ -135,7 +135,9 @@ class Admission:
     def _admit(self) -> None:
         claimed = set(self._paths)
         for slot in tuple(self._queue):
-            if self._has_room(slot.kind) and not slot.paths & claimed:
+            limit = self.limit.current if slot.kind == WORKING else self.limit.most
+            has_room = not slot.kind or self._running[slot.kind] < limit
+            if has_room and not slot.paths & claimed:
                 self._queue.remove(slot)
                 self._running[slot.kind] += 1
                 self._paths |= slot.paths
@@ -143,10 +145,6 @@ class Admission:
                 slot.runs = True
                 slot.turn.set()
             claimed |= slot.paths  # a call that waits for a path comes before those behind it
-
-    def _has_room(self, kind: str) -> bool:
-        limit = self.limit.current if kind == WORKING else self.limit.most
-        return not kind or self._running[kind] < limit
 
 
 def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:

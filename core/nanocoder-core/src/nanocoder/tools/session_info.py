@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from attrs import field
 from nanocoder_files import Readable
-from nanocoder_schema import value
+from nanocoder_schema import ToolError, value
 
-from nanocoder.errors import ToolError
 from nanocoder.values import Event, Mode, StopReason, Usage
 
 if TYPE_CHECKING:

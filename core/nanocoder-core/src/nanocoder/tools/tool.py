@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from attrs import field
-from nanocoder_schema import Signature, evolve, mutable, value
+from nanocoder_schema import Signature, ToolError, evolve, mutable, value
 
 from nanocoder.cancel import Cancel, wait_for
-from nanocoder.errors import PluginError, ToolError
+from nanocoder.errors import PluginError
 from nanocoder.tools.outcome import as_result
 from nanocoder.tools.session_info import ChildSession, SessionInfo
 from nanocoder.values import EMPTY, IN_MANIFEST, Effect, Mode, Question, Risk, ToolResult
@@ -81,16 +81,16 @@ class ToolContext:
     resource: Callable[[str], Any] = _lacking("has no resources")
     artifact: Callable[[str, bytes], str] = lambda _name, _data: ""
     ask: Callable[[Question], str | None] = lambda _question: None
-    _progress: Callable[..., None] | None = None
+    _progress: Callable[..., None] = lambda *_, **_data: None
     _make_tmp: Callable[[], Path] = _lacking("has no temporary directory")
-    _wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
+    _wrap: Callable[[list[str], Sequence[int]], list[str]] = lambda argv, _ports: argv
     _child: Callable[..., ChildSession] = _lacking("opens no sessions")
-    _tools: Callable[[], tuple[ToolInfo, ...]] | None = None
+    _tools: Callable[[], tuple[ToolInfo, ...]] = tuple
 
     @property
     def tools(self) -> tuple[ToolInfo, ...]:
         """The tools that this session offers now, the calling one among them; to read only."""
-        return () if self._tools is None else self._tools()
+        return self._tools()
 
     def offers(self, tool: str, parameter: str) -> bool:
         """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
@@ -107,15 +107,14 @@ class ToolContext:
 
         Pieces are shown one after the other as they come; the model never reads them.
         """
-        if self._progress is not None:
-            self._progress(text, **({"is_output": True} if is_output else {}))
+        self._progress(text, **({"is_output": True} if is_output else {}))
 
     def wrap(self, argv: list[str], ports: Sequence[int] = ()) -> list[str]:
         """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable).
 
         A program that listens on one of *ports* can be reached there from outside of the sandbox.
         """
-        return argv if self._wrap is None else self._wrap(argv, ports)
+        return self._wrap(argv, ports)
 
     def child(
         self, cwd: str | Path | None = None, **options: "Unpack[ChildOptions]"
@@ -236,20 +235,15 @@ class Tool(Generic[P, R]):
         if name in self.composed_of:
             beyond = (step.effects - self.effects) & OUTWARD if step is not None else frozenset()
             if beyond:
-                raise ToolError(
-                    f"{self.name} may not call {name!r}: it does not declare that it can"
-                    f" {' and '.join(sorted(beyond))}",
-                    error_class="undeclared_effect",
-                )
+                effects = f"it does not declare that it can {' and '.join(sorted(beyond))}"
+                problem = f"{self.name} may not call {name!r}: {effects}"
+                raise ToolError(problem, error_class="undeclared_effect")
         elif ANY_TOOL not in self.composed_of:
             declared = ", ".join(self.composed_of) or "none"
             raise ToolError(f"{self.name} may not call {name!r}; it declares: {declared}")
         elif step is not None and ANY_TOOL in step.composed_of:
-            raise ToolError(
-                f"{self.name} may not call {name!r}, which calls other tools itself; call it"
-                " directly",
-                error_class="nested_call",
-            )
+            problem = f"{self.name} may not call {name!r}, which calls other tools itself"
+            raise ToolError(f"{problem}; call it directly", error_class="nested_call")
 
     @property
     def reads_one_path(self) -> bool:
@@ -272,6 +266,9 @@ class Tool(Generic[P, R]):
         if hasattr(value, "__await__"):
             value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
+
+
+Tools = dict[str, Tool[..., Any]]
 
 
 def takes_context(function: Callable[..., Any]) -> bool:

@@ -1,0 +1,28 @@
+"""The sets that are installed, and what each of them has: `--set` keeps to one."""
+
+from nanocoder import UsageError, did_you_mean
+from nanocoder_discovery import find_libraries, requirements_of, site_paths
+
+SET = "nanocoder-set-"
+
+
+class Sets:
+    """The installed sets of plugins."""
+
+    def members(self, name: str) -> set[str]:
+        """Return the distributions that the set *name* requires, directly or by other sets.
+
+        Raises UsageError when it is not installed.
+        """
+        libraries = {library.name: library for library in find_libraries(site_paths())}
+        sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
+        if name not in sets:
+            hint = did_you_mean(name, sets, ".")
+            have = ", ".join(sets) or "none"
+            raise UsageError(f"there is no set {name!r}{hint} Installed: {have}")
+        members = [f"{SET}{name}"]
+        for member in members:  # it grows
+            # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+            if member.startswith(SET) and member in libraries:
+                members += requirements_of(libraries[member]).difference(members)
+        return set(members)
