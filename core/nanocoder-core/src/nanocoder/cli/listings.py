@@ -62,10 +62,8 @@ def _tool_row(row: Mapping[str, Any]) -> Row:
 def plugins(arguments: Namespace, host: Host) -> int:
     """List the plugins; a plugin shows some of them in full."""
     installed = host.plugins
-    rows = [
-        _plugin_data(entry, installed.set_aside.get(name, ""))
-        for name, entry in sorted(installed.entries.items())
-    ]
+    entries = sorted(installed.entries.items())
+    rows = [_plugin_data(entry, installed.set_aside.get(name, "")) for name, entry in entries]
     if arguments.names:
         return host.hand_over("plugins list", arguments, rows=rows)
     head = ("plugin", "version", "offers")

@@ -29,6 +29,8 @@ from nanocoder.values import Decision, Risk, ToolCall, Verdict
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
+Arguments = Mapping[str, Any]
+Kinds = type[T] | tuple[type[T], ...]
 
 DEADLINES_S: Mapping[str, float] = {
     "nanocoder_select_provider": 10.0,
@@ -62,7 +64,7 @@ class Implementation:
     parameters: tuple[str, ...] = ()
     events: Collection[str] = ()
 
-    def __call__(self, arguments: Mapping[str, Any]) -> Any:
+    def __call__(self, arguments: Arguments) -> Any:
         """Call it with those of *arguments* that it takes."""
         named = {
             name: arguments[name](self.plugin) if name in OF_PLUGIN else arguments[name]
@@ -75,7 +77,10 @@ class Implementation:
         return PluginError(self.plugin, f"{self.hook} failed: {problem}")
 
 
-def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any:
+Implementations = Iterable[Implementation]
+
+
+def attempt(implementation: Implementation, arguments: Arguments) -> Any:
     """Return what one implementation returns; raises PluginError, as `attempt_each` yields it."""
     [(_, answer, failure)] = attempt_each([implementation], lambda hook: hook(arguments))
     if failure is not None:
@@ -84,7 +89,7 @@ def attempt(implementation: Implementation, arguments: Mapping[str, Any]) -> Any
 
 
 def attempt_each(
-    implementations: Iterable[Implementation], call: Callable[[Implementation], T]
+    implementations: Implementations, call: Callable[[Implementation], T]
 ) -> Iterator[tuple[Implementation, T | None, PluginError | None]]:
     """Yield each implementation of a hook with what *call* returns for it, or its failure.
 
@@ -112,10 +117,7 @@ def _failure_of(implementation: Implementation, error: BaseException | None) -> 
 
 
 def collect(
-    implementations: Iterable[Implementation],
-    report: Report,
-    arguments: Mapping[str, Any],
-    expected: type[T] | tuple[type[T], ...],
+    implementations: Implementations, report: Report, arguments: Arguments, expected: Kinds[T]
 ) -> list[tuple[str, T]]:
     """Return what each plugin contributes, beside its name; None contributes nothing.
 
@@ -131,10 +133,7 @@ def collect(
 
 
 def choose(
-    implementations: Iterable[Implementation],
-    report: Report,
-    arguments: Mapping[str, Any],
-    expected: type[T] | tuple[type[T], ...],
+    implementations: Implementations, report: Report, arguments: Arguments, expected: Kinds[T]
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
     # One by one: the next plugin is asked only if this one has no answer.
@@ -142,16 +141,12 @@ def choose(
     return next((answer for [(_, answer)] in filter(None, answers)), None)
 
 
-def tell(
-    implementations: Iterable[Implementation], report: Report, arguments: Mapping[str, Any]
-) -> None:
+def tell(implementations: Implementations, report: Report, arguments: Arguments) -> None:
     """Let everybody know; a failure is reported and changes nothing."""
     collect(implementations, report, arguments, object)
 
 
-def answer_of(
-    arguments: Mapping[str, Any], expected: type[T] | tuple[type[T], ...], hook: Implementation
-) -> T | None:
+def answer_of(arguments: Arguments, expected: Kinds[T], hook: Implementation) -> T | None:
     """Return what one implementation returns; raises PluginError if it is not *expected*."""
     answer = hook(arguments)
     if answer is None or isinstance(answer, expected):
@@ -179,7 +174,7 @@ class Judgement(NamedTuple):
 
 
 def judge_call(
-    policies: Sequence[Implementation], report: Report, context: Mapping[str, Any], call: ToolCall
+    policies: Sequence[Implementation], report: Report, context: Arguments, call: ToolCall
 ) -> Judgement:
     """Judge *call*; one that a policy rewrites is checked and judged again, never more loosely.
 
@@ -259,7 +254,7 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
     return min(changes, key=attrgetter("plugin"), default=None)
 
 
-def _vote_of(arguments: Mapping[str, Any], policy: Implementation) -> Verdict | None:
+def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
     value = answer_of(arguments, Verdict, policy)
     if value is None:
         return None
@@ -285,8 +280,8 @@ def why_closed(error: PluginError) -> str:
 
 
 def chain(
-    implementations: Iterable[Implementation],
-    arguments: Mapping[str, Any],
+    implementations: Implementations,
+    arguments: Arguments,
     subject: str,
     expected: type[T],
     accept: Callable[[T, T], T] = lambda _before, after: after,

@@ -296,7 +296,7 @@ class Executor:
         result = with_notes(flight.call, flight.outcome, flight.changed_by, undone)
         # Before the cut: the file with the full output must not have what a plugin took out.
         result = self._after_execute(flight, result)
-        result = limit_output(flight.call, result, self._session.keep_output)
+        result = limit_output(flight.call.id, result, self._session.keep_output)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
 
     def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:

@@ -1,8 +1,8 @@
 """Import plugins and describe them; for those that are installed, a child process does that."""
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -206,8 +206,7 @@ def _unfit(values: list[Any]) -> str:
 def import_and_describe(name: str, module: str) -> dict[str, Any]:
     """Import a plugin and describe it; every failure is in the description's "error"."""
     try:
-        __import__(module)
-        plugin: ModuleType = sys.modules[module]
+        plugin = import_module(module)
         description = describe(plugin, name)
     except PluginError as error:
         return {"error": error.problem}

@@ -1,10 +1,10 @@
 """The plugins of one process: what they offer, loaded when first needed, each guarded."""
 
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -343,8 +343,7 @@ class Plugins:
                 return self._loaded[name]
             try:
                 if is_usable:
-                    __import__(entry.module)
-                    return self._register(name, sys.modules[entry.module])
+                    return self._register(name, import_module(entry.module))
             except PluginError as error:
                 self.put_aside(name, error.problem)
             except KeyboardInterrupt:

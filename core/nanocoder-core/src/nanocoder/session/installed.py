@@ -51,9 +51,7 @@ def configure(plugins: Plugins, config: Config) -> None:
     )
 
 
-def _refused(
-    config: Config, cache: Path | None, environment: Mapping[str, str]
-) -> Mapping[str, str]:
+def _refused(config: Config, cache: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
     """Return why plugins are set aside before anything of them runs: by strict mode, or before.
 
     Raises ConfigError without a lock.

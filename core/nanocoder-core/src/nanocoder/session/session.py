@@ -44,7 +44,7 @@ class Session(Runtime):
         self.compaction = Compaction(self)
         self._sub_sessions = SubSessions(self)
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
-        self._delivery = Delivery(self)
+        self._failed, self._pieces = set[str](), list[Event]()
         self._run: Run | None = None
         self._cancel, self._is_cancel_used = Cancel(), False
         self._started, self._closed, self._announced = False, False, ""
@@ -92,7 +92,7 @@ class Session(Runtime):
         or ProviderError when there is no model to ask. Later errors are in the report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
-        return self._delivery.deliver_all(self._prompted(message))
+        return self._deliver_all(self._prompted(message))
 
     def call(
         self, name: str, arguments: Mapping[str, Any], *, typed: bool = False
@@ -103,12 +103,12 @@ class Session(Runtime):
         """
         call_id = f"call-{len(self.report.tool_calls) + 1}"
         call = ToolCall(call_id, name, dict(arguments), typed=typed)
-        return self._delivery.deliver_all(self._called(call))
+        return self._deliver_all(self._called(call))
 
     def compact(self, focus: str = "") -> Iterator[Event]:
         """Have a plugin shorten the transcript now, and keep what *focus* names."""
         self._next_cancel()
-        return self._delivery.deliver_all(self.compaction.shorten("asked", focus))
+        return self._deliver_all(self.compaction.shorten("asked", focus))
 
     def propose(self, focus: str = "") -> Shortened | None:
         """Return what `compact` would make of the transcript now, and change nothing."""
@@ -117,7 +117,7 @@ class Session(Runtime):
 
     def replace(self, new: Shortened, reason: str = "asked") -> Iterator[Event]:
         """Go on with *new* in place of the transcript."""
-        return self._delivery.deliver_all(self.compaction.replace(new, reason))
+        return self._deliver_all(self.compaction.replace(new, reason))
 
     def reread(self) -> None:
         """Go on with the messages that the journal has now, after a plugin changed which these are.
@@ -160,7 +160,7 @@ class Session(Runtime):
         self._sub_sessions.close()
         if self._started:
             data = {**self.report.data(), "failed_plugins": {**self.plugins.failed}}
-            self._delivery.deliver(Event("session.finished", data))
+            self._deliver(Event("session.finished", data))
         # It may wait for seconds: the listeners have the last event by then.
         self.executor.close()
         super().close()
@@ -200,25 +200,16 @@ class Session(Runtime):
             self._announced = info.model
             yield Event("session.changed", {"model": info.model})
 
-
-class Delivery:
-    """Takes each event of one session to its journal, and then to each plugin that listens."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._failed: set[str] = set()
-        self._pieces: list[Event] = []
-
-    def deliver_all(self, events: Iterable[Event]) -> Iterator[Event]:
+    def _deliver_all(self, events: Iterable[Event]) -> Iterator[Event]:
         """Deliver each event before the next step is taken, and yield it."""
         for event in events:
-            failures = self.deliver(event)
+            failures = self._deliver(event)
             yield event
             for failure in failures:
-                self.deliver(failure)
+                self._deliver(failure)
                 yield failure
 
-    def deliver(self, event: Event) -> Iterable[Event]:
+    def _deliver(self, event: Event) -> Iterable[Event]:
         """Journal one event, then tell each plugin that listens.
 
         A failing listener never affects the run: an event says so when it fails for the first time.
@@ -226,12 +217,12 @@ class Delivery:
         # Before the listeners: should one of them kill the program, the event is kept.
         self._record(event)
         errors: list[PluginError] = []
-        runtime, journal = self._runtime, self._runtime.journal
-        with runtime.event_lock:
-            listeners = runtime.plugins.implementations("nanocoder_event")
+        journal = self.journal
+        with self.event_lock:
+            listeners = self.plugins.implementations("nanocoder_event")
             for due in self._due(event):
                 hear = [each for each in listeners if not each.events or due.kind in each.events]
-                styles.tell(hear, errors.append, {"event": due, **runtime.hook_context()})
+                styles.tell(hear, errors.append, {"event": due, **self.hook_context()})
         problem = journal.problem if journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 
@@ -246,12 +237,10 @@ class Delivery:
         else:
             yield event
 
-    def _failures(
-        self, event: Event, errors: Iterable[PluginError], journal_problem: str
-    ) -> Iterator[Event]:
-        rows = [("journal", "", journal_problem)] if journal_problem else []
+    def _failures(self, event: Event, errors: Iterable[PluginError], problem: str) -> Events:
+        rows = [("journal", "", problem)] if problem else []
         for error in errors:
-            self._runtime.plugins.report(error)
+            self.plugins.report(error)
             rows.append(("hook", error.plugin, str(error)))
         for part, plugin, message in rows:
             # Said once: a listener that fails does so at every event.
@@ -261,7 +250,7 @@ class Delivery:
                 yield Event("telemetry.failed", data, event.call_id)
 
     def _record(self, event: Event) -> None:
-        journal = self._runtime.journal
+        journal = self.journal
         if journal is None or event.kind not in RECORDED:
             return
         kind, data = event.kind, event.data
@@ -271,5 +260,5 @@ class Delivery:
         if event.call_id:
             data = {**data, "call_id": event.call_id}
         # With "power", the record is on the disk before the call changes anything.
-        is_durable = self._runtime.config.core.durability == "power"
+        is_durable = self.config.core.durability == "power"
         journal.append(kind, data, sync=is_durable and kind in {"call.started", "run.finished"})

@@ -81,17 +81,15 @@ def clean_and_clip(output: str, where: str = "") -> str:
     return clip_output(for_model(output), chars, where=where)
 
 
-def limit_output(
-    call: ToolCall, result: ToolResult, keep: Callable[[str, bytes], str] | None
-) -> ToolResult:
-    """Make a result fit to be read by a model; what is cut is kept as an artifact."""
+def limit_output(name: str, result: ToolResult, keep: Callable[[str, bytes], str]) -> ToolResult:
+    """Make a result fit to be read by a model; what is cut is kept as the artifact *name*."""
     clean = for_model(result.output)
     if OUTPUT_LIMIT.holds(clean):
         return result if clean is result.output else evolve(result, output=clean)
     where = result.artifact
-    if not where and keep is not None:
+    if not where:
         # A lone surrogate cannot be encoded; the rest of the output is worth keeping.
-        where = keep(f"{call.id}.txt", clean.encode("utf-8", "replace"))
+        where = keep(f"{name}.txt", clean.encode("utf-8", "replace"))
     metadata = {**result.metadata, "truncated": True}
     output = clip_output(clean, OUTPUT_LIMIT, where=where)
     return evolve(result, output=output, artifact=where, metadata=metadata)
