@@ -79,10 +79,8 @@ class Family:
 
     def end(self) -> list[str]:
         """End the living members, politely and then by force, and return their names."""
-        if alive := self._alive():
-            time.sleep(MOMENT_S)
-            alive = self._alive()
-        names = sorted(member.name for member in alive)
+        alive = self._alive_in_a_moment()
+        names = sorted(member.name for member in alive if not member.is_ending)
         for number, patience_s in ((signal.SIGTERM, POLITE_S), (signal.SIGKILL, FORCE_S)):
             until = time.monotonic() + patience_s
             signalled: set[int] = set()
@@ -95,6 +93,19 @@ class Family:
                 alive = self._alive()
         self._reap()
         return names
+
+    def _alive_in_a_moment(self) -> list[Process]:
+        """Return the living members, after those have ended that do so by themselves."""
+        alive = self._alive()
+        until = time.monotonic() + (MOMENT_S if alive else 0)
+        until_ended = until + POLITE_S
+        while alive:
+            now = time.monotonic()
+            if now > until_ended or (now > until and not all(each.is_ending for each in alive)):
+                break
+            time.sleep(MOMENT_S / 2)
+            alive = self._alive()
+        return alive
 
     def _alive(self) -> list[Process]:
         members = self._members()

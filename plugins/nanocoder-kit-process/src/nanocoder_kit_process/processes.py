@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _ENDING: Final = 0x4
-"""The flag of a process that has run its last instruction, though its memory is there still."""
+"""The flag of a process that has run its last instruction."""
 
 
 class Process(NamedTuple):
@@ -26,7 +26,12 @@ class Process(NamedTuple):
     @property
     def is_dead(self) -> bool:
         """Tell whether it has ended, even if its parent has not waited for it."""
-        return self.state in "ZX" or bool(self.flags & _ENDING)
+        return self.state in "ZX"
+
+    @property
+    def is_ending(self) -> bool:
+        """Tell whether it runs no more, though its memory and its files may be there still."""
+        return bool(self.flags & _ENDING)
 
 
 def process(pid: int) -> Process | None:
