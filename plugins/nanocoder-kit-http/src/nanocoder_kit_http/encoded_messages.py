@@ -21,10 +21,10 @@ class EncodedMessages:
 
     def parts(self, messages: Sequence[Message]) -> list[bytes]:
         """Return the bytes of each message, encoding only those not seen before."""
-        known = len(self._messages)
+        count = len(self._messages)
         # Nearly always there are only more: then no message is looked up.
-        if len(messages) >= known and all(map(is_, self._messages, messages)):
-            parts = [*self._parts, *map(self._encode, messages[known:])]
+        if len(messages) >= count and all(map(is_, self._messages, messages)):
+            parts = [*self._parts, *map(self._encode, messages[count:])]
         else:  # the history was compacted, or changed; let go of what left it
             by_id = dict(zip(map(id, self._messages), self._parts, strict=True))
             pairs = ((message, by_id.get(id(message))) for message in messages)
