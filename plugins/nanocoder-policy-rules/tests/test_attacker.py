@@ -253,3 +253,79 @@ def test_very_many_copied_files_ask(project, judge, monkeypatch):
         (project / f"evil/sub/{number}").write_text("")
     verdict = judge("bash", {"command": "cp -r evil/sub copy"}, "auto")
     assert (str(verdict.decision), "too many" in verdict.reason) == ("ask", True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rev names | bash",
+        "rev names | bash 2>/dev/null",
+        "rev names | bash 2>&1",
+        "rev names | bash >log 2>&1",
+        "rev names | bash &>log",
+        "rev names | bash 2> '/dev/null'",
+        "rev names | >log bash",
+        "jq -r .cmd a.json | sh 2>/dev/null | cat",
+        "rev names | bash \necho done",
+        "rev names | bash -euo pipefail",
+        "rev names | bash -o pipefail",
+        "rev names | bash -O extglob",
+        "rev names | bash +e",
+        "rev names | bash +O extglob",
+        "rev names | xargs -0 sh -c",
+        "rev names | xargs bash -ec",
+        "rev names | if true; then sh; fi",
+        "rev names | while :; do bash; break; done",
+        "rev names | for x in 1; do sh; done",
+        "rev names | { if true; then sh; fi; }",
+    ],
+)
+def test_a_shell_that_gets_unseen_code_asks_however_it_is_written(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(touch *)"])
+    assert str(verdict.decision) == "ask", verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rev names | bash x.sh 2>/dev/null",
+        "rev names | bash -euo pipefail x.sh",
+        "rev names | while read f; do cp -r x.sh .; done",
+        "rev names | if true; then cat; fi; bash x.sh",
+        "echo true | bash 2>&1",
+        "rev names 2>/dev/null | cat >log",
+    ],
+)
+def test_a_shell_with_a_file_of_its_own_is_not_asked_about(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(touch *)"])
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize(
+    "script", ["r.env", "$r.env", "1r.env", "/x/r.env", "R./.env", "1{r.env\n}", "p;r.env"]
+)
+def test_sed_reads_no_secret_that_stands_right_behind_its_command(script, judge):
+    verdict = judge("bash", {"command": f"sed '{script}' README.md"}, "auto")
+    assert str(verdict.decision) == "deny", verdict.reason
+
+
+def test_a_name_in_a_script_of_sed_that_only_ends_like_a_secret_is_none(judge):
+    verdict = judge("bash", {"command": "sed -i 's/server.env/x/' README.md"}, "auto")
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git config --edit",
+        "git config -e",
+        "git config --local --edi",
+        "git config edit",
+        "GIT_EDITOR='cp evil/config' git config --edit",
+    ],
+)
+def test_an_editor_on_the_settings_of_git_needs_a_person(command, judge):
+    verdict = judge("bash", {"command": command}, "ask")
+    assert str(verdict.decision) == "ask"
+    assert "is protected" in verdict.reason
+    assert str(judge("bash", {"command": command}, "auto").decision) == "deny"

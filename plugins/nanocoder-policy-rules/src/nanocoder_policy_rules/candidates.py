@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from nanocoder_policy_rules.operands import HAS_PARTS, paths_in
@@ -23,6 +24,12 @@ _PARTS = (
     r"(?P<end>[;&|\n(){}]+)|(?P<space>[\s<>]+)"
     r"|(?P<word>(?:\\[\s\S]|'[^']*+'|\"(?:[^\"\\`$]|\\[\s\S]|`[^`]*+`|\$\([^()]*+\)|\$)*+\""
     r"|\$\{[^{}\s]*+\}|[^\s;&|<>(){}\\'\"]|[\\'\"])+)"
+)
+# Without the sign and the end of a line that may be behind them.
+_BLANK = r"[^\S\n]+"
+# A redirection of output, and its target, are no words of a command.
+_OUTPUT = (
+    r"(?P<output>(?:\d+|&)?>[>|]?&?[^\S\n]*(?:\\[\s\S]|'[^']*+'|\"[^\"\\`$]*+\"|[\w./$~+@%:,-])+)"
 )
 _GAPS = r"[\s<>;&|(){}]+"
 _MARKS = r"[\\'\"$`\1]"
@@ -62,6 +69,9 @@ _MESSAGES_OF_GIT: Final = frozenset(("commit", "tag", "branch", "rev-parse", "co
 _LEADING: Final = frozenset(
     ("do", "then", "else", "elif", "if", "while", "until", "!", "time", "sudo", "env", "command")
 )
+_OPENING: Final = frozenset(("if", "while", "until", "for", "select"))
+_CLOSING: Final = frozenset(("fi", "done"))
+_KEYWORDS: Final = _OPENING | _CLOSING | {"then", "else", "elif", "do", "!", "time"}
 _SHELLS: Final = frozenset(("bash", "sh", "dash", "zsh", "ksh", "eval"))
 
 
@@ -165,7 +175,7 @@ def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
         keeps_single = not any(shell in reading for shell in _SHELLS)
         is_marked = compile_once(_MARKS).search(reading) is not None
         words, is_piped, depth = list[str](), False, 0
-        for match in compile_once(_PARTS).finditer(reading):
+        for match in compile_once(f"{_BLANK}|{_OUTPUT}|{_PARTS}").finditer(reading):
             if match.lastgroup == "word":
                 word = match[0]
                 words.append(_word_of(word, keeps_single=keeps_single) if is_marked else word)
@@ -173,6 +183,7 @@ def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
                 if words:
                     yield words, is_piped
                 signs = match[0]
+                depth = max(0, depth + _opened(words))
                 depth = max(0, depth + signs.count("{") + signs.count("(") - signs.count("}"))
                 depth = max(0, depth - signs.count(")"))
                 has_pipe = "|" in signs.replace("||", "")
@@ -180,6 +191,12 @@ def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
                 words = []
         if words:
             yield words, is_piped
+
+
+def _opened(words: Iterable[str]) -> int:
+    """Count the compound commands that *words* begin, less those that end there."""
+    keywords = list(takewhile(_KEYWORDS.__contains__, words))
+    return sum(map(_OPENING.__contains__, keywords)) - sum(map(_CLOSING.__contains__, keywords))
 
 
 def _word_of(raw: str, *, keeps_single: bool) -> str:

@@ -17,6 +17,7 @@ from nanocoder_policy_rules.stream_programs import is_plain_awk, is_plain_sed
 SHELLS: Final = frozenset(
     ("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "source", ".")
 )
+_SOURCING: Final = frozenset(("source", "."))
 # Without one of these signs a shell gets code from its own words and from files alone.
 _FEEDING: Final = frozenset("|<\\{")
 _LANGUAGE = r"python[\d.]*|pypy\d?|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|expect"
@@ -143,6 +144,8 @@ def _takes_code(
     name: str, rest: Sequence[str], text: str, sources: Iterable[Sequence[str]], *, is_piped: bool
 ) -> bool:
     """Tell whether a shell takes code from a pipe or a substitution that is not plain text."""
+    if not rest and name in _SOURCING and "<(" not in text:
+        return False  # the folder `.`: without a file they do nothing
     if "<<<" in text and any(map(_is_computed, rest)):
         return True
     is_fed = is_piped or "<(" in text
@@ -229,18 +232,21 @@ def _runs_code(name: str, rest: Sequence[str]) -> bool:  # noqa: PLR0911
 def _runs_input(name: str, rest: Sequence[str]) -> bool:  # noqa: PLR0911
     """Tell whether an interpreter gets its program from a word, a pipe or nowhere that is known."""
     is_shell = name in SHELLS
-    for at, word in enumerate(rest):
+    words = iter(enumerate(rest))
+    for at, word in words:
         if compile_once(_FROM_INPUT).fullmatch(word):
             return True
-        if word[:1] != "-":
+        if word[:1] != "-" and not (is_shell and word[:1] == "+"):
             return False  # a program in a file
         if word == "-m" and not is_shell:
             return at + 1 == len(rest) or rest[at + 1] in _CODE_MODULES
         if word in _SHOWN:
             return False
         if is_shell and word[1:].isalpha() and "s" not in word:
-            if "c" in word:
-                return False  # the words of this code are searched
+            if "c" in word:  # the words of its code are searched, but not what xargs adds
+                return at + 1 == len(rest)
+            if word[-1] in "oO":  # bash -euo pipefail
+                next(words, None)
         elif word not in _HARMLESS_OPTIONS:
             return True
     return True

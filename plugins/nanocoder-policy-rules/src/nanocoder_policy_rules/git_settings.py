@@ -57,6 +57,8 @@ def setting_of_program(segment: Segment) -> str:
         return ""
     if renaming := next(filter(_RENAMES.__contains__, segment.words), ""):
         return renaming
+    if editing := _editing_option(segment.words):
+        return editing
     return next(filter(_is_program, segment.words), "")
 
 
@@ -83,6 +85,14 @@ def _only_reads(words: Sequence[str]) -> bool:
     behind = list(dropwhile("config".__ne__, words))[1:]
     options = takewhile("--".__ne__, behind)
     return behind[:1] in _READING_WORDS or not _READS.isdisjoint(options)
+
+
+def _editing_option(words: Sequence[str]) -> str:
+    """Return the word by which `git config` starts an editor on its settings, or ""."""
+    behind = list(dropwhile("config".__ne__, words))[1:]
+    if behind[:1] == ["edit"]:
+        return "edit"
+    return next((word for word in behind if word == "-e" or word.startswith("--ed")), "")
 
 
 def _is_program(key: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from nanocoder_policy_rules import candidates, descending, expansion, hidden_names
+from nanocoder_policy_rules import candidates, descending, expansion, hidden_names, written_files
 from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.command_search import Text
 from nanocoder_policy_rules.operands import paths_in
@@ -61,7 +61,7 @@ class NamedPlaces:
     @cached_property
     def words(self) -> list[str]:
         """Return all words that could be a path, in the order of the command."""
-        return [*self._named, *self._linked]
+        return [*self._named, *self._linked, *written_files.read_by_sed(self._text)]
 
     @cached_property
     def _linked(self) -> list[str]:

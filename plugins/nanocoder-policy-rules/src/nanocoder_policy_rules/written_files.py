@@ -30,6 +30,7 @@ _LEAVES_OUT: Final = frozenset(("--exclude", "--exclude-dir"))
 _UNPACKS = r"--(?:ext|get|rem).*|-[A-Za-z]*x.*|[A-Za-z]*x[A-Za-z]*"
 _IN_PLACE = r"-[A-Za-z]*i.*|--in-place.*"
 _SCRIPT = r"[sy][^\w\s].*"
+_SED_READS = r"(?<![A-Za-z_.-])[rR]([./~][^\s;}'\"]*)"
 _OPTION_OF_TARGET = r"--t.*|-[A-Za-z]*t"
 _SED_WRITES = r"w([./~][^\s;}'\"]*)"
 # `2>&1` sends output to where another output goes, and to no file called 1.
@@ -77,6 +78,13 @@ def written_by_sed(text: Text) -> Iterator[str]:
     if "sed" in text.words:
         for spelling in spellings(text.text):
             yield from (match[1] for match in compile_once(_SED_WRITES).finditer(spelling))
+
+
+def read_by_sed(text: Text) -> Iterator[str]:
+    """Yield the files that a script of sed reads without a space before their names."""
+    if "sed" in text.words:
+        for spelling in spellings(text.text):
+            yield from (match[1] for match in compile_once(_SED_READS).finditer(spelling))
 
 
 def writers(segment: Segment) -> Iterator[tuple[str, Sequence[str]]]:
