@@ -58,10 +58,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("PYTHONPATH", str(folder))
     made = Site(folder)
     made.install("tool-fine", GOOD)
-    before = set(sys.modules)
     yield made
-    for name in set(sys.modules) - before:
-        if name.startswith("nanocoder_"):
+    # Only the plugins of this test: other modules are the same for the whole process.
+    for name, module in tuple(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(folder)):
             del sys.modules[name]
 
 
