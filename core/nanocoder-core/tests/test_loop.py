@@ -7,6 +7,7 @@ from typing import Annotated
 import pytest
 from nanocoder import (
     BadArguments,
+    Decision,
     Effect,
     Finished,
     Notice,
@@ -18,6 +19,7 @@ from nanocoder import (
     ToolCall,
     Usage,
     UsageError,
+    Verdict,
     hookimpl,
     message_tokens,
     open_session,
@@ -454,6 +456,47 @@ def test_a_listener_hears_of_the_kinds_of_events_that_it_names(tmp_path):
     with opened(tmp_path, ["Hello."], plugins={"ear": ear}) as (session, _):
         list(session.run("go"))
     assert ear.heard == ["run.started", "session.finished"]
+
+
+def test_a_listener_hears_of_the_calls_whose_tools_have_the_effect_that_it_names(tmp_path):
+    class Plugin:
+        def __init__(self):
+            self.heard = []
+
+        @hookimpl(events=["call.started:execute", "call.returned:execute", "call.returned:write"])
+        def nanocoder_event(self, event):
+            self.heard.append((event.kind, event.call_id))
+
+        @hookimpl
+        def nanocoder_before_execute(self):
+            return Verdict(Decision.ALLOW)
+
+        @hookimpl
+        def nanocoder_tools(self):
+            @tool(risk="safe", effects={"read", "execute"})
+            def run() -> str:
+                """Run."""
+                return "ran"
+
+            @tool(risk="safe", effects={"read"})
+            def look() -> str:
+                """Look."""
+                return "seen"
+
+            return [run, look]
+
+    plugin = Plugin()
+    # The model uses an id twice; the second call of that id never comes to a tool that runs.
+    turns = [
+        [ToolCall("1", "run", {}), ToolCall("2", "look", {})],
+        [ToolCall("3", "run", {"wrong": 1}), ToolCall("1", "look", {})],
+        "Done.",
+    ]
+    with opened(tmp_path, turns, plugins={"plugin": plugin}) as (session, _):
+        list(session.run("go"))
+        statuses = [call["status"] for call in session.report.tool_calls]
+    assert statuses == ["ok", "ok", "error", "ok"]
+    assert plugin.heard == [("call.started", "1"), ("call.returned", "1")]
 
 
 def test_listeners_hear_the_pieces_of_a_reply_joined_and_in_order(tmp_path):

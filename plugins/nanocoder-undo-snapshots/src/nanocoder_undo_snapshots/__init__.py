@@ -4,9 +4,6 @@ from nanocoder import Event, PluginError, SessionInfo, hookimpl
 
 from nanocoder_undo_snapshots.settings import Settings
 
-EXECUTES = "execute"
-"""The effect of a tool that runs programs."""
-
 
 @hookimpl
 def nanocoder_settings() -> type:
@@ -14,14 +11,14 @@ def nanocoder_settings() -> type:
     return Settings
 
 
-@hookimpl(events=["call.started", "call.returned", "session.finished"])
+@hookimpl(events=["call.started:execute", "call.returned:execute", "session.finished"])
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
     """Look at the files before and after each call that runs programs."""
     if event.kind == "session.finished" and not session.parent:
         if recorder := settings.recorders.pop(session.id, None):
             recorder.close()
         return
-    is_start = event.kind == "call.started" and EXECUTES in event.data.get("effects", ())
+    is_start = event.kind == "call.started"
     main = session.parent or session.id
     # An agent in a directory of its own has its changes merged by a tool, or thrown away.
     if session.origins or (session.folder is None and session.parent):

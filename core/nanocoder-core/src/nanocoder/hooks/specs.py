@@ -66,6 +66,8 @@ def hookimpl(
 
     *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
     *events* names the kinds of events that `nanocoder_event` is called for; the default is all.
+    `call.returned:execute` is a kind only of calls whose tool has that effect, as of other effects,
+    and so for each event of a call from `call.started` on.
     *specname* names the hook when the function has another name.
     """
     if function is None:
@@ -234,7 +236,8 @@ def nanocoder_event(event: "Event", session: "SessionInfo", settings: Any, resou
     sub-agent come between them, with its own *session*, which has a `parent`.
 
     Called: for every event, or for those of the kinds that `@hookimpl(events=…)` names, which costs
-    less; in order, one at a time; pieces of a reply are joined for 0.1 s.
+    less, as "call.started", or "call.started:execute": from tools with that effect; in order, one
+    at a time; pieces of a reply are joined for 0.1 s.
     Results: none.
     Raises: is reported once per plugin; the session goes on.
     Example: `if event.kind == "call.finished": log(event.data)`

@@ -76,8 +76,7 @@ class Run:
             self.report.end(StopReason.INTERRUPTED)
         # Like Cancelled it is a NanocoderError, so both come before that.
         except StopRun as error:
-            reasons = (reason for reason in StopReason if reason == error.reason)
-            reason = next(reasons, StopReason.FAILED)
+            reason = next((each for each in StopReason if each == error.reason), StopReason.FAILED)
             self.report.end(self.report.stopped(reason, error.problem))
         except NanocoderError as error:
             self.report.fail(error)

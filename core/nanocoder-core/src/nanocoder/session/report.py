@@ -70,8 +70,7 @@ class Report:
             self.tool_calls.append({"id": call.id, **row})
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
-            tool = tools.get(call.name)
-            if tool is None:
+            if (tool := tools.get(call.name)) is None:
                 continue
             self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
             if Effect.WRITE in tool.effects and not result.is_error:
@@ -87,9 +86,8 @@ class Report:
     def end(self, reason: StopReason) -> None:
         """Set why the run ended; a run that lacked a person's consent says so."""
         needed = any(denial["status"] == "approval_needed" for denial in self.denials)
-        self.stop_reason = (
-            StopReason.APPROVAL_NEEDED if reason is StopReason.DONE and needed else reason
-        )
+        is_blocked = needed and reason is StopReason.DONE
+        self.stop_reason = StopReason.APPROVAL_NEEDED if is_blocked else reason
 
     def fail(self, error: Exception) -> None:
         """End with an error."""
@@ -117,13 +115,12 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
-        is_interrupted = self.stop_reason is StopReason.INTERRUPTED
         return {
             **{name: getattr(self, name) for name in Report.__annotations__},
             "stop_reason": str(self.stop_reason),
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,
-            "signal": (self.signal or None) if is_interrupted else None,
+            "signal": (self.stop_reason is StopReason.INTERRUPTED and self.signal) or None,
         }
 
 

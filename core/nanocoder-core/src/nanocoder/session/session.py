@@ -1,6 +1,6 @@
 """One session, from its first event to its last, as a program works with it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from nanocoder_schema import evolve
@@ -45,6 +45,7 @@ class Session(Runtime):
         self._sub_sessions = SubSessions(self)
         self.executor = Executor(self, self.approvals, self._sub_sessions.open)
         self._failed, self._pieces = set[str](), list[Event]()
+        self._effects: dict[str, Collection[str]] = {}  # of the tools of calls, by their ids
         self._run: Run | None = None
         self._cancel, self._is_cancel_used = Cancel(), False
         self._started, self._closed, self._announced = False, False, ""
@@ -102,8 +103,7 @@ class Session(Runtime):
         With *typed* a person typed it, so it needs no approval. The last event is `call.returned`.
         """
         call_id = f"call-{len(self.report.tool_calls) + 1}"
-        call = ToolCall(call_id, name, dict(arguments), typed=typed)
-        return self._deliver_all(self._called(call))
+        return self._deliver_all(self._called(ToolCall(call_id, name, {**arguments}, typed=typed)))
 
     def compact(self, focus: str = "") -> Iterator[Event]:
         """Have a plugin shorten the transcript now, and keep what *focus* names."""
@@ -217,14 +217,21 @@ class Session(Runtime):
         # Before the listeners: should one of them kill the program, the event is kept.
         self._record(event)
         errors: list[PluginError] = []
-        journal = self.journal
         with self.event_lock:
             listeners = self.plugins.implementations("nanocoder_event")
             for due in self._due(event):
-                hear = [each for each in listeners if not each.events or due.kind in each.events]
+                kinds = self._kinds(due)
+                hear = [each for each in listeners if not kinds.isdisjoint(each.events or kinds)]
                 styles.tell(hear, errors.append, {"event": due, **self.hook_context()})
-        problem = journal.problem if journal is not None else ""
+        problem = self.journal.problem if self.journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
+
+    def _kinds(self, event: Event) -> set[str]:
+        """Return what listeners call *event*: its kind, and that with each effect of a call."""
+        if event.kind in {"call.received", "call.started"}:
+            self._effects[event.call_id] = event.data.get("effects", ())
+        effects = self._effects.get(event.call_id, ())
+        return {event.kind, *(f"{event.kind}:{effect}" for effect in effects)}
 
     def _due(self, event: Event) -> Iterator[Event]:
         """Yield what listeners hear now that *event* came: pieces of one kind are joined."""
@@ -238,13 +245,12 @@ class Session(Runtime):
             yield event
 
     def _failures(self, event: Event, errors: Iterable[PluginError], problem: str) -> Events:
-        rows = [("journal", "", problem)] if problem else []
         for error in errors:
             self.plugins.report(error)
-            rows.append(("hook", error.plugin, str(error)))
+        rows = [("journal", "", problem), *(("hook", it.plugin, str(it)) for it in errors)]
         for part, plugin, message in rows:
             # Said once: a listener that fails does so at every event.
-            if (plugin or message) not in self._failed:
+            if message and (plugin or message) not in self._failed:
                 self._failed.add(plugin or message)
                 data = {"part": part, "plugin": plugin, "message": message}
                 yield Event("telemetry.failed", data, event.call_id)
