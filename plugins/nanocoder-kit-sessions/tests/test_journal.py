@@ -369,7 +369,10 @@ def check(store, session_id, acknowledged):
 torn = []
 store = SessionStore(Path(sys.argv[1]), warn=torn.append)
 moments = random.Random(7)
-counts = [check(store, *killed(store, moments.uniform(0, 0.02))) for _ in range(200)]
+counts = []
+# A busy machine writes fewer records in this time, so that more kills hit the same ones.
+while len(counts) < 200 or (len(set(counts)) <= 50 and len(counts) < 1_000):
+    counts.append(check(store, *killed(store, moments.uniform(0, 0.02))))
 print(len(counts), len(set(counts)), len(torn))
 """
 
@@ -385,7 +388,7 @@ def test_a_kill_at_any_moment_loses_no_acknowledged_record(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     kills, different, _ = map(int, done.stdout.split())
-    assert kills == 200
+    assert kills >= 200
     assert different > 50
 
 
