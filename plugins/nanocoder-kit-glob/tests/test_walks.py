@@ -210,3 +210,10 @@ print(left_out.unreadable)
         command = [sys.executable, "-c", code, name]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert answer.splitlines() == ["[('d', True), ('ok', False)]", "[['ok']]", "['d']"]
+
+
+@pytest.mark.parametrize("name", [".GIT", "git~1", ".git. .", ".git:x", ".g\u200cit", ".gi\u200bt"])
+def test_a_walk_leaves_out_what_some_file_system_takes_for_gits_folder(ground, name):
+    workspace, ws = ground
+    make(ws, "a", "legit/x", f"{name}/config")
+    assert [entry.path for entry in walk(workspace)] == ["a", "legit", "legit/x"]

@@ -58,6 +58,10 @@ class Sieve:
 
     def _not_skipped(self, names: list[str]) -> list[str]:
         remaining = [name for name in names if name not in self.skip] if self.skip else names
+        # A plain name without these letters is none that a file system takes for git's.
+        joined = "".join(remaining)
+        if joined.isascii() and "\\" not in joined and "git" not in joined.lower():
+            return remaining
         return [name for name in remaining if not is_git_name(unescape_path(name))]
 
 
