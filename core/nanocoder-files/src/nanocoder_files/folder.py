@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Self
 
 from nanocoder_schema import value
@@ -9,7 +10,7 @@ from nanocoder_schema import value
 from nanocoder_files.beneath import LISTING
 from nanocoder_files.paths import escape_path, unescape_path
 from nanocoder_files.readable import Readable
-from nanocoder_files.root import Errors, Root
+from nanocoder_files.root import Root
 
 Kind = Literal["file", "dir", "link", "other"]
 
@@ -75,7 +76,7 @@ class Folder:
             fd = os.open(unescape_path(name), LISTING | os.O_NOFOLLOW, dir_fd=self.fd)
         return Folder(self._root, fd, path, self._readable, asks=self._asks)
 
-    def errors(self) -> Errors:
+    def errors(self) -> AbstractContextManager[None]:
         """Translate what the system says of it into WorkspaceError; use this in a `with`."""
         return self._root.errors(unescape_path(self.path))
 

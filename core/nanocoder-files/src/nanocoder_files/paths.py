@@ -44,8 +44,7 @@ _CLASSES = {
     errno.ENXIO: ("not_a_regular_file", "'{path}' is a socket or a device, not a file"),
     errno.ENODEV: ("not_a_regular_file", "'{path}' is a device, not a file"),
 }
-FULL = frozenset(number for number, (name, _) in _CLASSES.items() if name == "disk_full")
-"""The error numbers of a full disk, quota or file."""
+_FULL = frozenset(number for number, (name, _) in _CLASSES.items() if name == "disk_full")
 
 
 class WorkspaceError(ToolError):
@@ -71,6 +70,14 @@ def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceEr
     near = nearest(path, list(names)[:MAX_NAMES_COMPARED], limit=NEAREST)
     message += did_you_mean(path, near, limit=NEAREST)
     return WorkspaceError(message, error_class=error_class, data={"nearest": near})
+
+
+def not_changed(path: str, why: str, error: OSError) -> WorkspaceError:
+    """Return the error for a change that was not begun, because its old content is not safe."""
+    return WorkspaceError(
+        f"{escape_path(path)!r} was not changed, because {why}: {error}",
+        error_class="disk_full" if error.errno in _FULL else "io_error",
+    )
 
 
 def check_path(path: str) -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from nanocoder_files.content import digest
+
 TRIES: Final = 20
 
 
@@ -168,9 +170,7 @@ def holding(path: Path) -> Iterator[None]:
 
 def folder_for(base: Path, root: Path) -> Path:
     """Return the folder below *base* for the files about *root*."""
-    from hashlib import sha256  # as in content.digest
-
-    return base / sha256(bytes(root)).hexdigest()[:32]
+    return base / digest(bytes(root))[:32]
 
 
 def create_locked(folder: Path, name: str, suffix: str) -> tuple[Path, int]:

@@ -9,7 +9,7 @@ from nanocoder_schema import mutable, value
 from nanocoder_files.beneath import Place
 from nanocoder_files.change import Change, FileKind
 from nanocoder_files.change_log import ChangeLog, create_log
-from nanocoder_files.paths import FULL, WorkspaceError, escape_path
+from nanocoder_files.paths import WorkspaceError, escape_path, not_changed
 from nanocoder_files.restore import LogRestore
 
 
@@ -81,11 +81,8 @@ class Rollback:
                     error_class="stale_read",
                 )
         except OSError as error:
-            raise WorkspaceError(
-                f"{escape_path(change.path)!r} was not changed, because its old content"
-                f" could not be saved: {error}",
-                error_class="disk_full" if error.errno in FULL else "io_error",
-            ) from error
+            why = "its old content could not be saved"
+            raise not_changed(change.path, why, error) from error
         self._temporary = logged.temporary
 
     def restore(self) -> Restored:

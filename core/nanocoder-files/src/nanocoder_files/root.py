@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nanocoder_files import protected
@@ -79,9 +79,13 @@ class Root(Beneath):
         if protected.touches(self._prefix + path, self._resolver.own):
             raise protected.own_refused(escape_path(path))
 
-    def errors(self, raw: str) -> "Errors":
+    @contextlib.contextmanager
+    def errors(self, raw: str) -> Iterator[None]:
         """Translate what the system says of *raw*, a path that is used, into WorkspaceError."""
-        return Errors(self, raw)
+        try:
+            yield
+        except OSError as error:
+            raise self.problem(error, raw) from error
 
     def open_file(self, raw: str) -> tuple[int, str, os.stat_result]:
         """Open a regular file; return descriptor, path with links resolved, status."""
@@ -171,20 +175,3 @@ class Root(Beneath):
                 names = os.listdir(fd)[:MAX_NAMES_COMPARED]
             return [escape_path(f"{head}/{name}" if head else name) for name in names]
         return []
-
-
-class Errors:
-    """See `Root.errors`: a walk goes in and out for each folder, so this is no generator."""
-
-    __slots__ = ("_raw", "_root")
-
-    def __init__(self, root: Root, raw: str) -> None:
-        self._root = root
-        self._raw = raw
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise self._root.problem(error, self._raw) from error

@@ -16,7 +16,7 @@ from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change import Change, FileKind, FileState, announcement
 from nanocoder_files.change_log import WriteNote
 from nanocoder_files.content import digest
-from nanocoder_files.paths import FULL, WorkspaceError, escape_path
+from nanocoder_files.paths import WorkspaceError, escape_path, not_changed
 from nanocoder_files.protected import git_refused, is_git_name
 from nanocoder_files.readable import Readable
 from nanocoder_files.reading import Reading
@@ -322,10 +322,7 @@ class Workspace(Reading):
         try:
             return self._backups.add(place.path, old.data)
         except OSError as error:
-            raise WorkspaceError(
-                f"{escape_path(place.path)!r} was not changed, because its backup failed: {error}",
-                error_class="disk_full" if error.errno in FULL else "io_error",
-            ) from error
+            raise not_changed(place.path, "its backup failed", error) from error
 
     def _refuse(self, place: Place, *, directories: bool = False) -> None:
         """Refuse the root, git's own files and, unless *directories*, directories."""
