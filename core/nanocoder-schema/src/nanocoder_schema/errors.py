@@ -49,7 +49,8 @@ class ToolError(NanocoderError):
         self, message: str, *, error_class: str = "", data: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message)
-        self.error_class = error_class or self.error_class
+        if error_class:  # a plugin's own kind of error may have a property of this name
+            self.error_class = error_class
         self.data: dict[str, Any] = dict(data or {})
 
 
