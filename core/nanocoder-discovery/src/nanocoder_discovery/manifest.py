@@ -92,11 +92,6 @@ class Manifest(NamedTuple):
     fresh: tuple[str, ...] = ()
 
 
-def _row(installed: Installed) -> tuple[Any, ...]:
-    """Return all fields, as the cache has them; those of `Entry` come last."""
-    return astuple(installed, recurse=False)
-
-
 def load(
     sites: Sequence[str],
     cache: Path | None,
@@ -129,8 +124,8 @@ def load(
     to_store = {name: entry for name, entry in entries.items() if name not in problems}
     to_store |= {name: cached[name] for name in problems if name in cached}
     if missing or not is_current or cached.keys() != to_store.keys():
-        plugins = {name: _row(entry) for name, entry in to_store.items()}
-        rows = [_row(plugin) for plugin in installed]
+        plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
+        rows = [astuple(plugin, recurse=False) for plugin in installed]
         manifest = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
         _write(cache, manifest)
     # A first start finds everything new: that is no news to a person.

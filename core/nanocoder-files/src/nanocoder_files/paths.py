@@ -44,7 +44,6 @@ _CLASSES = {
     errno.ENXIO: ("not_a_regular_file", "'{path}' is a socket or a device, not a file"),
     errno.ENODEV: ("not_a_regular_file", "'{path}' is a device, not a file"),
 }
-_FULL = frozenset(number for number, (name, _) in _CLASSES.items() if name == "disk_full")
 
 
 class WorkspaceError(ToolError):
@@ -74,9 +73,10 @@ def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceEr
 
 def not_changed(path: str, why: str, error: OSError) -> WorkspaceError:
     """Return the error for a change that was not begun, because its old content is not safe."""
+    is_full = problem(error, path).error_class == "disk_full"
     return WorkspaceError(
         f"{escape_path(path)!r} was not changed, because {why}: {error}",
-        error_class="disk_full" if error.errno in _FULL else "io_error",
+        error_class="disk_full" if is_full else "io_error",
     )
 
 

@@ -1,5 +1,6 @@
 """Text cut to size, and its tokens counted."""
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -146,16 +147,11 @@ def _count(text: str) -> int:
 
 def brief(arguments: Mapping[str, Any]) -> str:
     """Return a call's arguments on one line; values that are no text as JSON."""
-    return ", ".join(
-        f"{key}={one_line(value if isinstance(value, str) else _json(value), VALUE_COLUMNS)}"
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         for key, value in arguments.items()
-    )
-
-
-def _json(value: Any) -> str:
-    import json  # few lines hold anything but texts
-
-    return json.dumps(value, ensure_ascii=False, default=str)
+    }
+    return ", ".join(f"{key}={one_line(text, VALUE_COLUMNS)}" for key, text in texts.items())
 
 
 def without_password(text: str) -> str:

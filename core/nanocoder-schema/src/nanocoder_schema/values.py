@@ -36,16 +36,10 @@ else:
 
     def evolve(instance: Any, **changes: Any) -> Any:
         """Return a copy of *instance* with *changes* as attrs.evolve does, without a build."""
-        cls = type(instance)
-        fields = _plain_fields(cls)
-        if not fields or hasattr(cls, "__attrs_post_init__"):
+        fields, current = _plain_fields(type(instance)), vars(instance)
+        if not fields:
             return attrs.evolve(instance, **changes)
-        copy, current = object.__new__(cls), vars(instance)
-        state = vars(copy)
-        for name in fields:
-            state[name] = current[name]
-        state.update(changes)
-        return copy if len(state) == len(fields) else cls(**state)  # which says what is no field
+        return type(instance)(**{name: current[name] for name in fields} | changes)
 
 
 # One method for all classes: attrs would compile one for each.
@@ -153,13 +147,10 @@ def _filled(instance: Any, cls: type, values: tuple[Any, ...], named: dict[str, 
             return False
         if item is defaults[name] and isinstance(item, _Factory):
             state[name] = item.factory()
-    getattr(instance, "__attrs_pre_init__", _nothing)()
+    getattr(instance, "__attrs_pre_init__", bool)()
     vars(instance).update(state)
-    getattr(instance, "__attrs_post_init__", _nothing)()
+    getattr(instance, "__attrs_post_init__", bool)()
     return True
-
-
-def _nothing() -> None: ...
 
 
 _Factory: Any = attrs.Factory
