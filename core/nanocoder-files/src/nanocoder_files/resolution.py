@@ -1,6 +1,7 @@
 """Where a path leads: the walk of the workspace, to judge a path before anything is opened."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -9,7 +10,7 @@ from nanocoder_schema import value
 
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, Beneath, Place
-from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError, climbs
+from nanocoder_files.paths import MAX_PATH_BYTES, WorkspaceError, climbs, tidy_path
 from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, Protection, protection_of
 
@@ -135,6 +136,11 @@ class Resolver:
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
         """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
         path = path if directory == "." else os.path.join(directory, path)
+        name, is_odd = tidy_path(path), ".." in path or path[:1] in {"", "/"}
+        is_odd = is_odd or ("\\" in path and not literal) or self._origin is not None
+        exists = None if is_odd else _exists_without_links(self.root, name)
+        if exists is not None:
+            return self._judged([name], [_joined(self.root, name)], is_inside=True, exists=exists)
         try:
             fd = os.open(self.root, LISTING)
         except OSError:  # there is no workspace, so all is outside
@@ -216,6 +222,24 @@ def _joined(root: str, name: str) -> str:
 
 def _relative(place: str, root: str) -> str:
     return "." if place == root else place.removeprefix(root.rstrip("/") + "/")
+
+
+def _exists_without_links(root: str, name: str) -> bool | None:
+    """Tell whether *name* exists in *root*; None where a link or an error calls for the walk.
+
+    Most words and arguments name no link, and the walk takes four times as long.
+    """
+    place = root
+    for part in name.split("/"):
+        place = f"{place}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return None
+        except (FileNotFoundError, NotADirectoryError):
+            return False if os.access(f"{root}/.", os.F_OK) else None
+        except (OSError, ValueError):
+            return None
+    return True
 
 
 @lru_cache(maxsize=1)
