@@ -139,6 +139,7 @@ class Functions:
         self._path = str(path)
         self._by_name = defaultdict[str, list[FunctionType]](list)
         self._caches = []
+        gc.unfreeze()  # what a conftest.py took from the collector is not in the list below
         for each in gc.get_objects():
             if isinstance(each, FunctionType) and each.__code__.co_filename == self._path:
                 self._by_name[each.__code__.co_qualname].append(each)

@@ -117,6 +117,14 @@ def test_only_the_named_functions_are_mutated(tmp_path):
     assert done.stdout.split()[-2:] == ["2", "0"], done.stdout
 
 
+def test_functions_that_the_collector_does_not_look_at_are_mutated(tmp_path):
+    (tmp_path / "conftest.py").write_text(
+        "import gc\n\ndef pytest_collection_finish():\n    gc.freeze()\n"
+    )
+    done = mutate(tmp_path, "is_adult")
+    assert done.stdout.split()[-2:] == ["2", "0"], done.stdout
+
+
 def test_what_decides_about_calls_is_mutated():
     goals = {name: group.goal for name, (group, _) in mutation.groups().items()}
     assert {name: goals.get(name) for name in ("joining", "paths", "recogniser")} == {
