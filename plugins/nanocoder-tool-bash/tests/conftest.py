@@ -17,7 +17,7 @@ class Shell:
         self.outputs = outputs
         self.cancel = Cancel()
         self.settings = Settings()
-        self.wrap: Callable[[list[str], Sequence[int]], list[str]] | None = None
+        self.wrap: Callable[[list[str], Sequence[int]], list[str]] = lambda argv, _ports: argv
         self.workspace = Workspace(root)
         self.jobs = open_jobs()
         self.pieces: list[tuple[float, str]] = []
