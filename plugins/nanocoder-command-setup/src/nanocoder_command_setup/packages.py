@@ -31,7 +31,7 @@ BROKEN: Final = (
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
     " requires: nanocoder plugins install"
 )
-SURE: Final = 0.8
+SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
 
 CAUSE_CHARS: Final = 160
