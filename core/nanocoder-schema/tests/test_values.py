@@ -191,6 +191,14 @@ def test_a_class_that_only_attrs_understands_is_built_at_once():
     assert evolve(Point(1), y=5) == Point(1, 5)
 
 
+def test_a_class_of_attrs_itself_is_copied_too():
+    @attrs.define
+    class Slotted:
+        x: int
+
+    assert evolve(Slotted(1), x=2) == Slotted(2)
+
+
 def test_threads_that_need_a_class_at_once_build_it_once():
     for _ in range(50):
 

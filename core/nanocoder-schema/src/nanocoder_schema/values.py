@@ -36,10 +36,10 @@ else:
 
     def evolve(instance: Any, **changes: Any) -> Any:
         """Return a copy of *instance* with *changes* as attrs.evolve does, without a build."""
-        fields, current = _plain_fields(type(instance)), vars(instance)
+        fields = _plain_fields(type(instance))
         if not fields:
             return attrs.evolve(instance, **changes)
-        return type(instance)(**{name: current[name] for name in fields} | changes)
+        return type(instance)(**{name: getattr(instance, name) for name in fields} | changes)
 
 
 # One method for all classes: attrs would compile one for each.
