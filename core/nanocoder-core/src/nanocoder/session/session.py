@@ -230,7 +230,9 @@ class Session(Runtime):
         """Return what listeners call *event*: its kind, and that with each effect of a call."""
         if event.kind in {"call.received", "call.started"}:
             self._effects[event.call_id] = event.data.get("effects", ())
-        effects = self._effects.get(event.call_id, ())
+        # A call's last event: a long session keeps nothing of the calls that are over.
+        find = self._effects.pop if event.kind == "call.returned" else self._effects.get
+        effects = find(event.call_id, ())
         return {event.kind, *(f"{event.kind}:{effect}" for effect in effects)}
 
     def _due(self, event: Event) -> Iterator[Event]:
