@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -22,19 +22,8 @@ def open_own(place: Path, flags: int, *, directory: int | None = None) -> int:
     With *directory* only the name of *place* counts, in that open folder.
     Raises: UsageError for a link, another kind of file or the file of another user, OSError.
     """
-    try:
-        name = place if directory is None else place.name
-        descriptor = open_private(name, flags, directory=directory)
-    except OSError as error:
-        if error.errno in NOT_PLAIN:
-            raise _not_plain(place) from error
-        raise
-    try:
-        _refuse_foreign(place, os.fstat(descriptor))
-    except UsageError:
-        os.close(descriptor)
-        raise
-    return descriptor
+    name = place if directory is None else place.name
+    return _owned(place, lambda: open_private(name, flags, directory=directory))
 
 
 @contextmanager
@@ -59,8 +48,13 @@ def own_folder(folder: Path, below: Iterable[str] = ()) -> Iterator[int]:
 def _enter(place: Path, name: str, directory: int | None) -> int:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=directory)
+    return _owned(place, lambda: os.open(name, FOLDER, dir_fd=directory))
+
+
+def _owned(place: Path, opener: Callable[[], int]) -> int:
+    """Return the descriptor that *opener* opens at *place*, once it is no link and this user's."""
     try:
-        descriptor = os.open(name, FOLDER, dir_fd=directory)
+        descriptor = opener()
     except OSError as error:
         if error.errno in NOT_PLAIN:
             raise _not_plain(place) from error
