@@ -1,7 +1,8 @@
 """Every sentence of the source that a person or a model may read, gathered to be read in one go.
 
-A sentence is a string of three words or more that is no docstring and no pattern: messages,
-descriptions of tools and settings, prompts. What is filled in at run time is shown as {…}.
+A sentence is a string of three words or more that is no docstring, no type and no pattern:
+messages, descriptions of tools and settings, prompts. What is filled in at run time is shown as
+{…}, and something else has to stand beside it.
 """
 
 import ast
@@ -42,7 +43,7 @@ def package_sentences(folder: Path) -> Iterator[str]:
 
 def file_sentences(tree: ast.Module) -> Iterator[str]:
     """Yield each sentence of a module, in the order of the source."""
-    skipped = {id(node) for node in docstrings(tree)} | set(inner_strings(tree))
+    skipped = {id(node) for node in docstrings(tree)} | set(inner_strings(tree)) | set(types(tree))
     for node in ast.walk(tree):
         if id(node) not in skipped and (text := text_of(node)) and is_sentence(text):
             yield " ".join(text.split())
@@ -62,6 +63,17 @@ def inner_strings(tree: ast.Module) -> Iterator[int]:
             yield from (id(part) for part in ast.walk(node) if part is not node)
 
 
+def types(tree: ast.Module) -> Iterator[int]:
+    """Yield the ids of the strings that are the types of parameters, results and names."""
+    for node in ast.walk(tree):
+        notes = [getattr(node, name, None) for name in ("annotation", "returns")]
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("cast", "TypeVar"):
+            notes += node.args
+        for note in filter(None, notes):
+            # Only a type that is a string as a whole: Annotated has descriptions in it.
+            yield from (id(note),) if isinstance(note, ast.Constant) else ()
+
+
 def text_of(node: ast.AST) -> str:
     """Return what a string or an f-string says, "" for anything else."""
     if isinstance(node, ast.Constant):
@@ -74,4 +86,9 @@ def text_of(node: ast.AST) -> str:
 
 def is_sentence(text: str) -> bool:
     """Tell words from patterns, code and tables."""
-    return bool(SENTENCE.search(text)) and not any(sign in text for sign in PATTERN_SIGNS)
+    has_letters = any(letter.isalpha() for letter in text.replace("{…}", ""))
+    return (
+        has_letters
+        and bool(SENTENCE.search(text))
+        and not any(sign in text for sign in PATTERN_SIGNS)
+    )
