@@ -15,6 +15,7 @@ import standby_box
 from nanocoder_kit_sandbox import place, standby
 from nanocoder_kit_sandbox.leftovers import NOTE
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
+from running_processes import processes_with
 from sandboxed_place import SECRET, inside  # noqa: F401
 from standby_box import LOOK_S, MOST_S, await_ready, is_ahead, wrap_ahead
 
@@ -73,19 +74,6 @@ def await_that(question):
     while not question():
         assert time.monotonic() < until
         time.sleep(LOOK_S)
-
-
-def processes_with(mark):
-    """Return the processes with *mark* in their command line that are no zombies."""
-    numbers = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                if mark.encode() in file.read():
-                    numbers.append(int(name))
-        except OSError:
-            continue
-    return numbers
 
 
 def folder_of(opened):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.rulesets import InnerRuleset, OuterRuleset
+from nanocoder_kit_sandbox.rulesets import inner_rulesets, outer_rulesets
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def replace(path):
 
 
 def test_a_ruleset_is_kept_while_its_files_are_the_same(rules):
-    ruleset = InnerRuleset()
+    ruleset = inner_rulesets()
     assert [ruleset.of(rules) for _ in range(3)] == [ruleset.of(dict(rules))] * 3
     assert ruleset.made == 1
 
@@ -42,7 +42,7 @@ def test_a_ruleset_is_kept_while_its_files_are_the_same(rules):
     ],
 )
 def test_another_file_at_a_path_is_another_ruleset(rules, tmp_path, change):
-    ruleset = InnerRuleset()
+    ruleset = inner_rulesets()
     ruleset.of(rules)
     change(tmp_path)
     ruleset.of(rules)
@@ -51,7 +51,7 @@ def test_another_file_at_a_path_is_another_ruleset(rules, tmp_path, change):
 
 @pytest.mark.parametrize("other", [{"network": True}, {"inner": []}, {"version": 1}])
 def test_other_rules_are_another_ruleset(rules, other):
-    ruleset = InnerRuleset()
+    ruleset = inner_rulesets()
     ruleset.of(rules)
     ruleset.of(rules | other)
     assert ruleset.made == 2
@@ -60,7 +60,7 @@ def test_other_rules_are_another_ruleset(rules, other):
 
 
 def test_a_folder_in_which_names_appear_stays_the_same_for_what_is_forked_ahead(rules, tmp_path):
-    ruleset = OuterRuleset()
+    ruleset = outer_rulesets()
     ruleset.of(rules)
     (tmp_path / "folder/new").write_text("x")
     ruleset.of(rules)
@@ -72,7 +72,7 @@ def test_a_folder_in_which_names_appear_stays_the_same_for_what_is_forked_ahead(
 
 
 def test_a_ruleset_that_is_replaced_is_closed(rules, tmp_path):
-    ruleset = InnerRuleset()
+    ruleset = inner_rulesets()
     ruleset.of(rules)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):

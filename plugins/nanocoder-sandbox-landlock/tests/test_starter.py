@@ -17,6 +17,7 @@ from nanocoder_kit_process.processes import children
 from nanocoder_kit_sandbox import ahead, launch, starter
 from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.starting import Starter
+from running_processes import processes_with
 from sandboxed_place import SECRET, inside  # noqa: F401
 
 WHAT_RUNS = "tr '\\0' ' ' </proc/$PPID/cmdline"
@@ -47,18 +48,6 @@ def await_that(question):
 def runs(mark):
     """Tell whether a process has *mark* in its command line, and is no zombie."""
     return bool(processes_with(mark))
-
-
-def processes_with(mark):
-    numbers = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                if mark.encode() in file.read():
-                    numbers.append(int(name))
-        except OSError:
-            continue
-    return numbers
 
 
 def test_no_interpreter_starts_for_a_command(inside):  # noqa: F811

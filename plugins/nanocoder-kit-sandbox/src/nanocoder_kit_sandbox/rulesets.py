@@ -8,22 +8,22 @@ from nanocoder_kit_sandbox import kernel, launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
 class KeptRuleset:
-    """The ruleset that was made last, for the entries *names* of rules.
+    """The ruleset that *make* made last, for the entries *names* of rules, the paths first.
 
-    A file that a ruleset has a right for is in use, so no other one gets its number. `made` counts
-    the rulesets.
+    *facts* is how many of the facts about a file have to be the same; None for all. A file that a
+    ruleset has a right for is in use, so no other one gets its number. `made` counts the rulesets.
     """
 
-    names: tuple[str, ...] = ()
-    facts: int | None = None
-    """How many of the facts about a file have to be the same; None for all."""
-
-    def __init__(self) -> None:
+    def __init__(
+        self, make: Callable[..., int], names: tuple[str, ...], facts: int | None = None
+    ) -> None:
         self.made = 0
+        self._make, self._names, self._facts = make, names, facts
         self._key: list[Any] = []
         self._paths: list[str] = []
         self._states: list[kernel.State | None] = []
@@ -38,40 +38,28 @@ class KeptRuleset:
                 os.close(self._handle)
             self._handle = handle
             self.made += 1
-            self._key = [rules[name] for name in self.names]
-            self._paths = [path for path, _ in rules[self.names[0]]]
-            self._states = [state and state[: self.facts] for state in states]
+            self._key = [rules[name] for name in self._names]
+            self._paths = [path for path, _ in rules[self._names[0]]]
+            self._states = [state and state[: self._facts] for state in states]
         return self._handle
 
     def _is_for(self, rules: dict[str, Any]) -> bool:
-        if self._key != [rules[name] for name in self.names]:
+        if self._key != [rules[name] for name in self._names]:
             return False
         return [self._state(path) for path in self._paths] == self._states
 
-    def _make(self, rules: dict[str, Any], states: list[kernel.State | None]) -> int:
-        raise NotImplementedError
-
     def _state(self, path: str) -> kernel.State | None:
         try:
-            return kernel.state_of(os.stat(path))[: self.facts]
+            return kernel.state_of(os.stat(path))[: self._facts]
         except OSError:
             return None
 
 
-class OuterRuleset(KeptRuleset):
-    """What a command, and the process beside it, may change: folders in which names appear."""
-
-    names = ("outer", "version")
-    facts = 2
-
-    def _make(self, rules: dict[str, Any], states: list[kernel.State | None]) -> int:
-        return launch.outer_ruleset(rules, states)
+def outer_rulesets() -> KeptRuleset:
+    """Keep what a command, and the process beside it, may change: names appear in its folders."""
+    return KeptRuleset(launch.outer_ruleset, ("outer", "version"), facts=2)
 
 
-class InnerRuleset(KeptRuleset):
-    """What a command may do with which path."""
-
-    names = ("inner", "version", "network")
-
-    def _make(self, rules: dict[str, Any], states: list[kernel.State | None]) -> int:
-        return launch.inner_ruleset(rules, states)
+def inner_rulesets() -> KeptRuleset:
+    """Keep what a command may do with which path."""
+    return KeptRuleset(launch.inner_ruleset, ("inner", "version", "network"))

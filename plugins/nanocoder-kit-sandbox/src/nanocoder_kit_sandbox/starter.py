@@ -23,7 +23,7 @@ import time
 
 from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.ahead import Ahead, Forker, Limits, close_others, set_limits
-from nanocoder_kit_sandbox.rulesets import InnerRuleset, OuterRuleset
+from nanocoder_kit_sandbox.rulesets import inner_rulesets, outer_rulesets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Server:
         self._ask = os.open(f"{folder}/{ASK}", os.O_RDWR | os.O_CLOEXEC)
         self._limits, self._user = read("/proc/self/limits"), _user(read("/proc/self/status"))
         self._forker = Forker()
-        self._outer, self._inner = OuterRuleset(), InnerRuleset()
+        self._outer, self._inner = outer_rulesets(), inner_rulesets()
         self._ahead: Ahead | None = None
         self._ahead_for: tuple[bytes, int, int] = b"", -1, 0
         self._is_due = False
