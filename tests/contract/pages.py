@@ -24,6 +24,8 @@ LISTED_OFFERS = (
     "stores",
     "runners",
 )
+RESOURCES = ("answers", "sets")
+"""The resources that an option of the command line needs."""
 TABLE_START = "<!-- plugins: written by `nox -s table` -->"
 TABLE_END = "<!-- end of plugins -->"
 
@@ -130,6 +132,9 @@ def _offer_lines(package: Package) -> Iterator[str]:
             for offer in description.get(what, ()):
                 hint = _hint(offer) if what == "providers" else ""
                 yield "\t".join(filter(None, (package.name, what, offer["name"], hint)))
+        for offer in description.get("resources", ()):
+            if offer["name"] in RESOURCES:
+                yield "\t".join((package.name, "resources", offer["name"]))
 
 
 def _hint(offer: Mapping[str, Any]) -> str:

@@ -149,6 +149,20 @@ def test_what_installs_packages_is_itself_installed_with_pip(monkeypatch):
         command_of(["plugins", "install", "tool-grep"])
 
 
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [
+        ("--set", "for --set with 'sets': pip install nanocoder-"),
+        ("--schema", "for --schema with 'answers': nanocoder plugins install nanocoder-"),
+    ],
+)
+def test_an_option_whose_plugin_is_not_installed_names_the_package(monkeypatch, option, way):
+    monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
+    command = command_of(["run", "go", "--no-stdin", option, "x"])
+    with pytest.raises(UsageError, match=f"there is no plugin {way}"):
+        command()
+
+
 @pytest.mark.finding("D29")
 @pytest.mark.parametrize(
     ("word", "known", "meant"),

@@ -4,26 +4,18 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve
-from nanocoder import BadArguments, Host, ToolCall, UsageError, Verdict, __version__, parse_json
+from nanocoder import Host, Verdict, __version__, explained
 
-AN_OBJECT = """a JSON object, as in '{"path": "a.py"}'"""
 SHOWN = ("decision", "reason", "rule", "source", "plugin")
 
 
 def run(arguments: Namespace, host: Host) -> int:
     """Judge the call as a session would, without running it."""
-    values = _parsed(arguments.arguments)
-    with host.session(persist=False) as session:
-        tool = session.plugins.tool(arguments.tool).real()
-        tool.signature.check(values)
-        call = ToolCall("explained", tool.name, values)
-        info = evolve(session.info, agent=arguments.agent)
-        judged, verdict, votes, rewritten_by = session.approvals.judge(call, tool, info)
-        rows = [_row(host, each) for each in votes]
+    judged, verdict, votes, rewritten_by = explained(arguments, host)
+    rows = [_row(host, each) for each in votes]
     changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
     if arguments.output == "json":
-        host.print_json({"tool": tool.name, **changed, **_row(host, verdict), "verdicts": rows})
+        host.print_json({"tool": judged.name, **changed, **_row(host, verdict), "verdicts": rows})
         return 0
     host.print_line(f"{verdict.decision}: {verdict.reason}")
     if rewritten_by:
@@ -56,15 +48,3 @@ def _row(host: Host, verdict: Verdict) -> dict[str, Any]:
     facts = {name: str(getattr(verdict, name)) for name in SHOWN}
     duties = {"sandbox": verdict.sandbox, "persons": verdict.persons}
     return {**facts, **duties, "version": entry.version if entry else __version__, **place}
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    """Read the JSON object of arguments; raises UsageError."""
-    try:
-        values = parse_json(text) if text.strip() else {}
-    except BadArguments as error:
-        problem = str(error).removeprefix("invalid JSON: ")
-        raise UsageError(f"the arguments are not JSON: {problem}; write {AN_OBJECT}") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"the arguments must be {AN_OBJECT}, not {text!r:.80}")
-    return values

@@ -33,7 +33,6 @@ OTHER_NAMES.update(dict.fromkeys(("--yes", "--yolo"), "--mode"))
 HABIT: Final = {"init": "; to write a first AGENTS.md: nanocoder chat /init."}
 # The first word of a prompt is often a little like some action: only a clear slip is one.
 SLIP: Final = 0.75
-INSTALL: Final = "plugins install"
 IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "store": "--ephemeral"}
 """Options that a command without sessions would ignore, by what they set."""
 CALL: Final = "NANOCODER_CALL"
@@ -147,15 +146,12 @@ def _start(values: Namespace, command: Command[Any]) -> int:
 
 def _refuse_missing(host: Host, name: str) -> None:
     """Raise UsageError for a command of a plugin that is switched off or not installed."""
-    from nanocoder.plugins.packages import package_with  # only mistakes need it
+    from nanocoder.plugins.packages import way_to_install  # only mistakes need it
 
     if why := host.plugins.why_missing(name, "commands"):
         raise UsageError(f"there is no command {name!r}: {why}")
-    if name not in COMMANDS and (package := package_with("commands", name)):
-        # What installs packages cannot be installed by itself.
-        is_installer = package == package_with("commands", INSTALL)
-        installer = "pip install" if is_installer else f"nanocoder {INSTALL}"
-        raise UsageError(f"`nanocoder {name}` needs a package: {installer} {package}")
+    if way := way_to_install("commands", name):
+        raise UsageError(f"`nanocoder {name}` needs a package: {way}")
 
 
 def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:

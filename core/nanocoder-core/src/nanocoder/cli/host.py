@@ -17,7 +17,7 @@ from nanocoder_schema import ConfigError, NanocoderError, UsageError
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
 from nanocoder.plugins import Plugins
-from nanocoder.session.installed import installed_plugins, open_store, why_not_offered
+from nanocoder.session.installed import find_offer, installed_plugins, open_store, why_not_offered
 from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
@@ -81,10 +81,8 @@ class Host:
 
         Raises UsageError when it is not installed.
         """
-        offer = self.plugins.offered("resources", "sets")
-        if offer is None:
-            raise UsageError("--set: no plugin knows sets; docs/reference/plugins.md has one")
-        members = offer[1].open(None, None).members(name)
+        _, sets = find_offer(self.plugins, "resources", "plugin for --set with", "sets")
+        members = sets.open(None, None).members(name)
         for plugin, entry in list(self.plugins.entries.items()):
             # A set may leave out tools, never a policy that the person has installed.
             if entry.distribution not in members and not entry.is_policy:

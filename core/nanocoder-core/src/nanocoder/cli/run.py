@@ -12,6 +12,7 @@ from nanocoder_schema import BadArguments, UsageError, evolve, for_terminal, par
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import Cancelled, UnknownTool
 from nanocoder.hooks.contributions import Display
+from nanocoder.hooks.styles import Judgement
 from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
@@ -75,10 +76,8 @@ def _events(host: Host, session: Session, schema: Any, prompt: str, typed: str |
     """Run the prompt; where answers must fit a schema, through the plugin that checks them."""
     if schema is None:
         return session.run(prompt, typed=typed)
-    offer = host.plugins.offered("resources", "answers")
-    if offer is None:
-        raise UsageError("--schema: no plugin checks answers; docs/reference/plugins.md has one")
-    return offer[1].open(session.info, None).run(session, schema, prompt, typed)
+    _, checker = find_offer(host.plugins, "resources", "plugin for --schema with", "answers")
+    return checker.open(session.info, None).run(session, schema, prompt, typed)
 
 
 def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
@@ -157,18 +156,23 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
 
 
 def explain(arguments: argparse.Namespace, host: Host) -> int:
-    """Judge the call as a session would, without running it; a plugin shows each vote."""
+    """Print the verdict on a call; a plugin shows each vote."""
+    call, verdict, *_ = explained(arguments, host)
+    if arguments.output == "json":
+        print_json({"tool": call.name, **verdict_data(verdict)})
+    else:
+        print_line(f"{verdict.decision}: {verdict.reason} ({verdict.plugin or 'core'})")
+    return 0
+
+
+def explained(arguments: argparse.Namespace, host: Host) -> Judgement:
+    """Judge the call of `policy explain` as a session would, without running it."""
     values = _parsed(arguments.arguments)
     with host.session(persist=False) as session:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
         call, info = ToolCall("explained", tool.name, values), session.info
-        verdict = session.approvals.judge(call, tool, evolve(info, agent=arguments.agent)).verdict
-    if arguments.output == "json":
-        print_json({"tool": tool.name, **verdict_data(verdict)})
-    else:
-        print_line(f"{verdict.decision}: {verdict.reason} ({verdict.plugin or 'core'})")
-    return 0
+        return session.approvals.judge(call, tool, evolve(info, agent=arguments.agent))
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
@@ -190,7 +194,7 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
 def _parsed(text: str) -> dict[str, Any]:
     """Read the JSON object of arguments; raises UsageError."""
     try:
-        values = parse_json(text) if text.strip() else {}
+        values = parse_json(text)
     except BadArguments as error:
         problem = str(error).removeprefix("invalid JSON: ")
         raise UsageError(f"the arguments are not JSON: {problem}; write {AN_OBJECT}") from error

@@ -7,6 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+INSTALLER = "plugins install"
+"""The command that installs packages, by its name."""
+
 
 class Offered(NamedTuple):
     """Something that a package offers: its *kind* ("tools", "commands" …), and its *name*.
@@ -40,7 +43,10 @@ def way_to_install(kind: str, name: str) -> str:
     """Return the command that installs what offers *name*, "" where no package of ours does."""
     package = package_with(kind, name)
     hint = next((offer.hint for offer in known_offers(kind) if offer.name == name), "")
-    return hint.partition("\n")[0] or (f"nanocoder plugins install {package}" if package else "")
+    # What installs packages cannot be installed by itself.
+    is_installer = package == package_with("commands", INSTALLER)
+    installer = "pip install" if is_installer else f"nanocoder {INSTALLER}"
+    return hint.partition("\n")[0] or (f"{installer} {package}" if package else "")
 
 
 def _rows() -> Iterator[Offered]:
