@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from nanocoder_policy_audit.commands.sbom import bill_of_materials
 
 DONE = {"text": "Done."}
 TOKEN = "ghp_" + "c" * 36
@@ -219,3 +220,29 @@ def test_records_cut_away_together_with_the_head_are_noticed(nanocoder):
     done = nanocoder("audit", "verify")
     assert done.returncode == 1
     assert "records may be missing before this one: the head was removed" in done.stdout
+
+
+ODD = {
+    "no-name": (b"Metadata-Version: 2.1\nVersion: 1\n", ""),
+    "other-name": (b"Metadata-Version: 2.1\nName: other name\nVersion: 1?x#y /z\n", ""),
+    "no-text": (b"Metadata-Version: 2.1\nName: no-text\nVersion: 1\nLicense: caf\xe9\n", ""),
+    "record": (b"Metadata-Version: 2.1\nName: record\nVersion: 1\n", "a,sha256=%%%,x\n"),
+    "loop": (b"Metadata-Version: 2.1\nName: loop\nVersion: 1\nRequires-Dist: loop\n", ""),
+    "empty": (b"", ""),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_metadata_of_a_package_is_no_reason_to_leave_it_out(tmp_path, monkeypatch, name):
+    content, record = ODD[name]
+    folder = tmp_path / f"{name.replace('-', '_')}-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_bytes(content)
+    (folder / "RECORD").write_text(record)
+    (folder / "direct_url.json").write_text("[" * 5_000)
+    monkeypatch.syspath_prepend(tmp_path)
+    document = bill_of_materials({name: ["odd"]})
+    [entry] = [each for each in document["components"] if each["name"] == name]
+    assert entry["purl"].startswith(f"pkg:pypi/{name}@")
+    assert not set(" ?#") & set(entry["purl"])
+    assert entry["bom-ref"] in {each["ref"] for each in document["dependencies"]}

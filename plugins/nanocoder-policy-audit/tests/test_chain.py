@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from nanocoder_policy_audit.chain import Chain, Link, problems_of, records_of
+from nanocoder_policy_audit.chain import Chain, Link, link_of, problems_of, records_of, seal
 from nanocoder_policy_audit.log import AuditLog, LogError
 
 WRITER = """
@@ -260,3 +260,96 @@ def test_several_processes_fill_files_together(tmp_path):
     assert sum(1 for path in log.files() for _ in records_of(path)) == 180
     assert len(log.files()) > 5
     assert whole(log) == []
+
+
+WRONG_HEADS = (
+    '{"seq":1e999,"hash":"x"}',
+    '{"seq":-5,"hash":"x"}',
+    '{"seq":true,"hash":[]}',
+    '{"seq":"3","hash":"x"}',
+    "[" * 1_000,
+    "\0" * 100,
+    "",
+)
+
+
+@pytest.mark.contract("W11")
+@pytest.mark.parametrize("text", WRONG_HEADS)
+def test_a_head_that_is_none_counts_as_removed(tmp_path, text):
+    log = filled(tmp_path, 3)
+    log.head_path.write_text(text)
+    assert log.head() is None
+    AuditLog(tmp_path).append({"event": "test"})
+    missing = "records may be missing before this one: the head was removed"
+    assert problems(log.path.read_bytes(), log.head()) == [missing]
+
+
+@pytest.mark.contract("W11")
+@pytest.mark.parametrize("others", [3, 5])
+def test_records_that_were_replaced_at_the_end_stay_replaced(tmp_path, others):
+    log = filled(tmp_path, 6)
+    lines = log.path.read_bytes().splitlines(keepends=True)[:3]
+    link = link_of(lines[-1])
+    for _ in range(others):
+        line, link = seal(link, "2026-11-28T10:00:00", {"event": "forged"})
+        lines.append(line)
+    log.path.write_bytes(b"".join(lines))
+    assert len(problems(log.path.read_bytes(), log.head())) == 1
+    AuditLog(tmp_path).append({"event": "test"})
+    replaced = "a record before this one was replaced: the one that the head named is not there"
+    assert problems(log.path.read_bytes(), log.head()) == [replaced]
+
+
+def test_a_head_that_was_not_written_before_a_kill_hides_nothing(tmp_path):
+    log = small(tmp_path, 9)
+    head = log.head_path.read_bytes()
+    small(tmp_path, 9)  # they begin new files
+    log.head_path.write_bytes(head)
+    small(tmp_path, 1)
+    assert whole(log) == []
+
+
+@pytest.mark.contract("W11")
+def test_what_a_model_names_makes_no_line_too_long(tmp_path):
+    log = filled(tmp_path, 1)
+    log.append({"event": "called", "call": "c" * 3_000_000, "tags": ["t" * 90] * 90_000})
+    log.append({"event": "called", "call": "c" * 3_000_001})
+    AuditLog(tmp_path).append({"event": "test"})
+    assert problems(log.path.read_bytes(), log.head()) == []
+    calls = [record["call"] for record in records_of(log.path) if "call" in record]
+    assert len(set(calls)) == 2
+    assert max(map(len, log.path.read_bytes().splitlines())) < 20_000
+
+
+def test_a_log_that_is_written_and_closed_meanwhile_is_read_as_one(tmp_path):
+    code = WRITER.replace("AuditLog(Path(sys.argv[1]))", "AuditLog(Path(sys.argv[1]), 8_000)")
+    argv = [sys.executable, "-c", code, str(tmp_path)]
+    log, counts = filled(tmp_path, 1), []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as writer:
+        try:
+            assert writer.stdout.readline() == b"begun\n"
+            while len(counts) < 30 or counts[-1] < 30:
+                with log.opened() as (head, files):
+                    chain = Chain(head)
+                    texts = [it.text for file in files for it in chain.problems_of(file.lines())]
+                    assert texts + [it.text for it in chain.problems_at_end()] == []
+                    counts.append(chain.count)
+        finally:
+            writer.kill()
+    assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize("name", ["audit.jsonl", "audit-000000000001.jsonl"])
+def test_what_is_no_file_is_not_read_as_one(tmp_path, name):
+    log = filled(tmp_path, 2)
+    (tmp_path / name).unlink(missing_ok=True)
+    for make in (os.mkfifo, os.mkdir, lambda path: path.symlink_to("/etc/passwd")):
+        make(tmp_path / name)
+        is_named = name != "audit.jsonl"
+        if not is_named:
+            with pytest.raises(LogError):
+                AuditLog(tmp_path).append({"event": "test"})
+        if is_named or log.files():
+            with pytest.raises(OSError, match=r"."), log.opened():
+                pass
+        (tmp_path / name).rename(tmp_path / f"was{len(list(tmp_path.iterdir()))}")

@@ -8,7 +8,7 @@ line that is removed, added or moved breaks the chain at that place.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -21,6 +21,8 @@ FIRST: Final = "0" * 64
 SEAL: Final = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n')
 SEAL_BYTES: Final = len(b',"hash":""}\n') + 64
 MAX_LINE_BYTES: Final = 1_000_000
+FIELD_CHARS: Final = 8_000
+"""Longer values are cut off: a model chooses the id of its call, and a line has a limit."""
 GAP: Final = "gap"
 MISSING: Final = "missing"
 
@@ -43,11 +45,23 @@ class Problem:
 
 def seal(after: Link, at: str, fields: Mapping[str, Any]) -> tuple[bytes, Link]:
     """Return the line of the record with *fields* that follows *after*, and its link."""
+    fields = {name: _cut(content) for name, content in fields.items()}
     record = {"seq": after.seq + 1, "at": at, "prev": after.hash, **fields}
     body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1]
     sealed = body.encode("utf-8", "backslashreplace")
     digest = sha256(sealed).hexdigest()
     return sealed + f',"hash":"{digest}"}}\n'.encode(), Link(after.seq + 1, digest)
+
+
+def _cut(content: object) -> object:
+    """Return *content*, or its beginning and the digest of all of it where it is too long."""
+    if content is None or isinstance(content, bool | int | float):
+        return content
+    text = content if isinstance(content, str) else json.dumps(content)
+    if len(text) <= FIELD_CHARS:
+        return content
+    digest = sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{text[:FIELD_CHARS]}… [{len(text)} characters, SHA-256 {digest}]"
 
 
 def link_of(line: bytes) -> Link | None:
@@ -62,10 +76,28 @@ def link_of(line: bytes) -> Link | None:
     return Link(seq, match[1].decode()) if type(seq) is int else None
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a log; one that is too long comes in pieces, none of which is whole."""
-    while line := file.readline(MAX_LINE_BYTES):
-        yield line
+@frozen
+class LogFile:
+    """An open file of a log, of which *size* bytes are read: what came later is no part of it."""
+
+    path: Path
+    _file: BinaryIO
+    size: int
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines; one that is too long comes in pieces, none of which is whole."""
+        self._file.seek(0)
+        while line := self._file.readline(min(MAX_LINE_BYTES, self.size - self._file.tell())):
+            yield line
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records that are whole."""
+        return (json.loads(line) for line in self.lines() if link_of(line) is not None)
+
+    def content(self) -> bytes:
+        """Return all of it."""
+        self._file.seek(0)
+        return self._file.read(self.size)
 
 
 def open_log_file(path: Path) -> BinaryIO:
@@ -76,37 +108,39 @@ def open_log_file(path: Path) -> BinaryIO:
 def records_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of the file at *path* that are whole; raises OSError."""
     with open_log_file(path) as file:
-        for line in lines_of(file):
-            if link_of(line) is not None:
-                yield json.loads(line)
+        yield from LogFile(path, file, os.fstat(file.fileno()).st_size).records()
 
 
-def before_first(file: BinaryIO) -> Link:
-    """Return the link that the first record of *file* follows, and go back to the beginning."""
-    line = next(lines_of(file), b"")
-    file.seek(0)
+def before_first(lines: Iterator[bytes]) -> Link:
+    """Return the link that the first of *lines* follows."""
+    line = next(lines, b"")
     link = link_of(line)
     return Link() if link is None else Link(link.seq - 1, str(json.loads(line).get("prev", "")))
 
 
 class Chain:
-    """The check of a log, whose files are read one after the other.
+    """The check of a log, whose files are read one after the other; *count* is that of its records.
 
-    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it,
-    *after* the link that its first record has to follow.
+    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it.
     """
 
-    def __init__(self, head: Link | None, anchor: str = "", after: Link | None = None) -> None:
-        self._head = head
+    def __init__(self, head: Link | None, anchor: str = "") -> None:
+        self.head = head
+        self.count = 0
         self._anchor = anchor
-        self._link = after or Link()
         self._damaged = 0
-        self._hashes = {FIRST, self._link.hash}
-        self._head_seen = head is None or head == self._link
+        self._hashes = {FIRST}
+        self.begin_after(Link())
 
-    def problems_of(self, file: BinaryIO) -> Iterator[Problem]:
-        """Yield what is wrong with the next file, in order."""
-        for line_number, line in enumerate(lines_of(file), 1):
+    def begin_after(self, link: Link) -> None:
+        """Expect a first record that follows *link*: that of a file in the middle of a log."""
+        self._link = link
+        self._hashes.add(link.hash)
+        self._head_seen = self.head is None or self.head == link
+
+    def problems_of(self, lines: Iterable[bytes]) -> Iterator[Problem]:
+        """Yield what is wrong with the lines of the next file, in order."""
+        for line_number, line in enumerate(lines, 1):
             link = link_of(line)
             if link is None:
                 yield Problem(line_number, _damage(line))
@@ -120,22 +154,23 @@ class Chain:
                 yield Problem(line_number, _break(self._link, link))
             yield from _gaps(line_number, record)
             self._link = link
+            self.count += 1
             self._hashes.add(link.hash)
-            self._head_seen = self._head_seen or link == self._head
+            self._head_seen = self._head_seen or link == self.head
 
     def problems_at_end(self) -> Iterator[Problem]:
         """Yield what is missing after the last file."""
-        if self._head is not None and not self._head_seen:
-            expected = f"it should hold {_named(self._head)}"
+        if self.head is not None and not self._head_seen:
+            expected = f"it should hold {_named(self.head)}"
             yield Problem(0, f"the log ends with record {self._link.seq}; {expected}")
         if self._anchor and self._anchor not in self._hashes:
             yield Problem(0, f"no record has the hash {self._anchor}")
 
 
-def problems_of(file: BinaryIO, head: Link | None, anchor: str = "") -> Iterator[Problem]:
+def problems_of(lines: Iterable[bytes], head: Link | None, anchor: str = "") -> Iterator[Problem]:
     """Yield what is wrong with a log of one file, in order; see `Chain`."""
     chain = Chain(head, anchor)
-    yield from chain.problems_of(file)
+    yield from chain.problems_of(lines)
     yield from chain.problems_at_end()
 
 
@@ -158,6 +193,9 @@ def _gaps(line_number: int, record: Mapping[str, Any]) -> Iterator[Problem]:
         return
     if record.get("missing"):
         yield Problem(line_number, f"{record['missing']} records were missing before this one")
+    elif record.get("expected"):
+        text = "a record before this one was replaced: the one that the head named is not there"
+        yield Problem(line_number, text)
     if record.get("head") == MISSING:
         yield Problem(line_number, "records may be missing before this one: the head was removed")
 

@@ -1,11 +1,12 @@
 """The log of a person: a file that only grows, with the end of the chain written down beside it."""
 
+import errno
 import json
 import os
 import stat
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +25,10 @@ from nanocoder_policy_audit.chain import (
     MAX_LINE_BYTES,
     MISSING,
     Link,
+    LogFile,
     link_of,
     open_log_file,
+    records_of,
     seal,
 )
 
@@ -73,14 +76,45 @@ class AuditLog:
         try:
             with os.fdopen(open_private(self.head_path), "rb") as file:
                 data = json.loads(file.read(1_000))
-            return Link(int(data["seq"]), str(data["hash"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            seq, digest = data["seq"], data["hash"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        is_link = type(seq) is int and type(digest) is str and seq >= 0
+        return Link(seq, digest) if is_link else None
 
     def files(self) -> list[Path]:
         """Return the files of the log in the order of their records."""
         full = sorted(self.path.parent.glob(FULL_FILES))
         return [*full, self.path] if exists(self.path) else full
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Link | None, Sequence[LogFile]]]:
+        """Give the head and the open files as they are at one moment; raises OSError.
+
+        Sessions may add records meanwhile, and close a file that is full.
+        """
+        with ExitStack() as stack:
+            # First, so that the files have at least the records up to it.
+            head, files = self.head(), self._opened(stack)
+            while not files:
+                head, files = self.head(), self._opened(stack)
+            yield head, files
+
+    def _opened(self, stack: ExitStack) -> Sequence[LogFile]:
+        """Open the files; none where a session closed the last one meanwhile. Raises OSError."""
+        if not (paths := self.files()):
+            raise FileNotFoundError(errno.ENOENT, "there is no log", str(self.path))
+        try:
+            last = open_log_file(paths[-1])
+        except FileNotFoundError:
+            return ()
+        with last:
+            lock_file(last.fileno(), is_shared=True)
+            if self.files() != paths or not _has_name(os.fstat(last.fileno()), paths[-1]):
+                return ()
+            opened = [stack.enter_context(open_log_file(path)) for path in paths]
+            sizes = [os.fstat(file.fileno()).st_size for file in opened]
+        return [LogFile(*facts) for facts in zip(paths, opened, sizes, strict=True)]
 
     def _append(self, fields: Mapping[str, Any], *, sync: bool) -> None:
         private_directory(self.path.parent)
@@ -95,7 +129,7 @@ class AuditLog:
             lock_file(descriptor)
             status = os.fstat(descriptor)
             self._refuse_foreign(status)
-            if not self._is_current(status):
+            if not _has_name(status, self.path):
                 return False
             size = status.st_size
             # A file that others began meanwhile may have the size of the one that we know.
@@ -117,13 +151,6 @@ class AuditLog:
         self.path.rename(full)
         sync_directory(self.path.parent)
         self._size = -1
-
-    def _is_current(self, status: os.stat_result) -> bool:
-        """Tell whether the open file was not closed by another process meanwhile."""
-        try:
-            return os.path.samestat(status, self.path.lstat())
-        except FileNotFoundError:
-            return False
 
     def _refuse_foreign(self, status: os.stat_result) -> None:
         if status.st_uid != os.geteuid():
@@ -165,11 +192,24 @@ class AuditLog:
         if head is None and not is_cut:
             self._write_head()  # before the first record: a log without a head was cut
             head = self._link
-        if not torn and not missing and not is_cut:
+        is_replaced = head is not None and not missing and not self._has(head)
+        if not (torn or missing or is_cut or is_replaced):
             return size
         os.ftruncate(descriptor, end)
-        self._write(descriptor, end, _gap(torn, missing, head), sync=True)
+        expected = head if missing or is_replaced else None
+        gap = {"event": GAP, "torn_bytes": torn, **({"head": MISSING} if is_cut else {})}
+        if expected is not None:
+            gap |= {"missing": missing, "expected": expected.hash}
+        self._write(descriptor, end, gap, sync=True)
         return self._size
+
+    def _has(self, head: Link) -> bool:
+        """Tell whether the log has the record that was written down as its end."""
+        if head in (self._link, Link()):
+            return True
+        # A process was killed before it wrote down the end, or the log was changed.
+        records = (record for path in reversed(self.files()) for record in records_of(path))
+        return any((it["seq"], it["hash"]) == (head.seq, head.hash) for it in records)
 
 
 def _end_of_file(path: Path) -> Link:
@@ -179,14 +219,6 @@ def _end_of_file(path: Path) -> Link:
     if not end:
         raise LogError(f"{path} was changed; `nanocoder audit verify` says more")
     return link
-
-
-def _gap(torn: int, missing: int, head: Link | None) -> dict[str, Any]:
-    """Return the record of what a later start found missing at the end of the log."""
-    gap: dict[str, Any] = {"event": GAP, "torn_bytes": torn}
-    if head is None:
-        return {**gap, "head": MISSING}
-    return {**gap, "missing": missing, "expected": head.hash} if missing else gap
 
 
 def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
@@ -199,6 +231,14 @@ def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
     start = tail.rfind(b"\n", 0, end - 1) + 1
     link = link_of(tail[start:end])
     return (None, Link()) if link is None else (tail_start + end, link)
+
+
+def _has_name(status: os.stat_result, path: Path) -> bool:
+    """Tell whether an open file still has its name: another process may have closed it as full."""
+    try:
+        return os.path.samestat(status, path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def default_folder(state: Path) -> Path:

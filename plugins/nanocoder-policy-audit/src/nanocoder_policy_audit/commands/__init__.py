@@ -3,7 +3,8 @@
 import os
 import subprocess
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from nanocoder import Host, UsageError, counted, one_line
 from nanocoder_files import write_private
 from nanocoder_kit_process import environment
 
-from nanocoder_policy_audit.chain import Chain, Problem, before_first, open_log_file, records_of
+from nanocoder_policy_audit.chain import Chain, Link, LogFile, Problem, before_first
 from nanocoder_policy_audit.log import AuditLog, exists
 from nanocoder_policy_audit.settings import Settings
 
@@ -27,15 +28,15 @@ LEFT_OUT: Final = frozenset({"seq", "at", "event", "prev", "hash"})
 
 def show(arguments: Namespace, host: Host) -> int:
     """Print the records that are whole, the oldest first."""
-    log = _log(arguments, host)
-    records = (
-        record
-        for path in log.files()
-        for record in records_of(path)
-        if not arguments.session or arguments.session == record.get("session")
-    )
+    with _opened(_log(arguments, host)) as (_, files):
+        records = [
+            record
+            for file in files
+            for record in file.records()
+            if not arguments.session or arguments.session == record.get("session")
+        ]
     if arguments.output == "json":
-        host.print_json(list(records))
+        host.print_json(records)
         return 0
     for record in records:
         host.print_line(one_line(_line_of(record), LINE_COLUMNS))
@@ -45,13 +46,13 @@ def show(arguments: Namespace, host: Host) -> int:
 def verify(arguments: Namespace, host: Host) -> int:
     """Say what is wrong with a log; the exit code is 1 if anything is."""
     log = _log(arguments, host)
-    problems = list(_problems(log, arguments.head or ""))
+    with _opened(log) as (end, files):
+        chain = Chain(end, arguments.head or "")
+        problems = list(_problems(log, chain, files))
     if not problems:
-        files = log.files()
-        count = sum(1 for path in files for _ in records_of(path))
         parts = f" in {len(files)} files" if len(files) > 1 else ""
         host.print_line(
-            f"{log.path}: {counted(count, 'record')}{parts}, none changed and none missing"
+            f"{log.path}: {counted(chain.count, 'record')}{parts}, none changed and none missing"
         )
         return 0
     for path, problem in problems:
@@ -72,12 +73,14 @@ def head(arguments: Namespace, host: Host) -> int:
 def export(arguments: Namespace, host: Host) -> int:
     """Copy a log that is whole, and sign the copy; raises UsageError for one that is not."""
     log = _log(Namespace(file=None), host)
-    if (first := next(_problems(log), None)) is not None:
-        path, problem = first
-        raise UsageError(f"{path}: {problem.text}; `nanocoder audit verify` says more")
+    with _opened(log) as (end, files):
+        if (first := next(_problems(log, Chain(end), files), None)) is not None:
+            path, problem = first
+            raise UsageError(f"{path}: {problem.text}; `nanocoder audit verify` says more")
+        content = b"".join(file.content() for file in files)
     target = host.cwd / arguments.file
     try:
-        write_private(target, b"".join(path.read_bytes() for path in log.files()))
+        write_private(target, content)
     except FileExistsError:
         raise UsageError(f"{target} exists already; choose another name") from None
     except OSError as error:
@@ -115,15 +118,20 @@ def _log(arguments: Namespace, host: Host) -> AuditLog:
     log = host.config.settings(PLUGIN, Settings).open_log()
     if named:
         log = _NamedLog(host.cwd / named)
-    files = log.files()
-    if not files:
+    if not log.files():
         raise UsageError(f"there is no log {str(log.path)!r}; nothing was written down yet")
-    for path in files:
-        try:
-            open_log_file(path).close()
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     return log
+
+
+@contextmanager
+def _opened(log: AuditLog) -> Iterator[tuple[Link | None, Sequence[LogFile]]]:
+    """Give the head and the files of *log*; raises UsageError where they cannot be read."""
+    try:
+        with log.opened() as parts:
+            yield parts
+    except OSError as error:
+        where = error.filename or log.path
+        raise UsageError(f"{where} cannot be read: {error.strerror}") from error
 
 
 class _NamedLog(AuditLog):
@@ -139,25 +147,19 @@ class _NamedLog(AuditLog):
         return [self.path] if exists(self.path) else []
 
 
-def _problems(log: AuditLog, anchor: str = "") -> Iterator[tuple[Path, Problem]]:
+def _problems(
+    log: AuditLog, chain: Chain, files: Sequence[LogFile]
+) -> Iterator[tuple[Path, Problem]]:
     """Yield each problem with its file; a file that is named alone may be any of a log."""
-    path = log.path
     is_own = type(log) is AuditLog
-    try:
-        # Read before the log: a session may add records meanwhile.
-        end = log.head()
-        chain = Chain(end, anchor)
-        for path in log.files():
-            with open_log_file(path) as file:
-                if not is_own:
-                    chain = Chain(end, anchor, before_first(file))
-                for problem in chain.problems_of(file):
-                    yield path, problem
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    for file in files:
+        if not is_own:
+            chain.begin_after(before_first(file.lines()))
+        for problem in chain.problems_of(file.lines()):
+            yield file.path, problem
     for problem in chain.problems_at_end():
         yield log.path, problem
-    if end is None and is_own:
+    if chain.head is None and is_own:
         text = f"{log.head_path} is missing: records at the end may be missing, too"
         yield log.path, Problem(0, text)
 
@@ -167,4 +169,5 @@ def _line_of(record: Mapping[str, Any]) -> str:
     names = [name for name, value in record.items() if name not in LEFT_OUT and value]
     names.sort(key=lambda name: name != "tool")
     facts = (f"{name}={record[name]}" for name in names)
-    return f"{record['seq']} {record['at']} {record['event']} {' '.join(facts)}"
+    begin = (str(record.get(name, "?")) for name in ("seq", "at", "event"))
+    return " ".join((*begin, *facts))

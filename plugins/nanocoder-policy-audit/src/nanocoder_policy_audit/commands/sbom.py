@@ -2,14 +2,17 @@
 
 import base64
 import binascii
+import csv
 import json
 import re
 import uuid
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from email.message import Message
 from importlib import metadata
 from typing import Any, Final
+from urllib.parse import quote
 
 from nanocoder import Host, __version__
 
@@ -59,8 +62,8 @@ def bill_of_materials(plugins: Mapping[str, list[str]]) -> dict[str, Any]:
         },
         "components": components,
         "dependencies": [
-            {"ref": _ref(distribution), "dependsOn": sorted(_refs_of(distribution, closure))}
-            for _, distribution in sorted(closure.items())
+            {"ref": _ref(name, distribution), "dependsOn": sorted(_refs_of(distribution, closure))}
+            for name, distribution in sorted(closure.items())
         ],
     }
 
@@ -88,21 +91,34 @@ def _closure(names: Iterable[str]) -> dict[str, metadata.Distribution]:
 
 def _requirements(distribution: metadata.Distribution) -> Iterator[str]:
     """Yield the names that a distribution always requires; extras are chosen by others."""
-    for requirement in distribution.requires or ():
+    for requirement in _fields_of(distribution).get_all("Requires-Dist") or ():
         match = REQUIREMENT_NAME.match(requirement)
         if match and not EXTRA_MARKER.search(requirement):
             yield match[0]
 
 
-def _ref(distribution: metadata.Distribution) -> str:
-    return f"pkg:pypi/{normal(distribution.metadata['Name'])}@{distribution.version}"
+def _fields_of(distribution: metadata.Distribution) -> Message:
+    """Return the metadata of a distribution, empty where they are no text."""
+    try:
+        return distribution.metadata  # type: ignore[return-value]
+    except UnicodeDecodeError:
+        return Message()
+
+
+def _version_of(distribution: metadata.Distribution) -> str:
+    return str(_fields_of(distribution)["Version"] or "unknown")
+
+
+def _ref(name: str, distribution: metadata.Distribution) -> str:
+    # The name by which it was found: metadata may have another one, or none.
+    return f"pkg:pypi/{name}@{quote(_version_of(distribution), safe='')}"
 
 
 def _refs_of(
     distribution: metadata.Distribution, closure: Mapping[str, metadata.Distribution]
 ) -> set[str]:
     names = {normal(name) for name in _requirements(distribution)}
-    return {_ref(closure[name]) for name in names if name in closure}
+    return {_ref(name, closure[name]) for name in names if name in closure}
 
 
 def _component(
@@ -111,10 +127,10 @@ def _component(
     """Return one component; the digest of its RECORD stands for all of its files."""
     fields: dict[str, Any] = {
         "type": "library",
-        "bom-ref": _ref(distribution),
+        "bom-ref": _ref(name, distribution),
         "name": name,
-        "version": distribution.version,
-        "purl": _ref(distribution),
+        "version": _version_of(distribution),
+        "purl": _ref(name, distribution),
         "licenses": _licenses(distribution),
         "externalReferences": list(_references(distribution)),
         "properties": [
@@ -127,15 +143,15 @@ def _component(
 
 
 def _licenses(distribution: metadata.Distribution) -> list[dict[str, Any]]:
-    for expression in distribution.metadata.get_all("License-Expression") or ():
+    for expression in _fields_of(distribution).get_all("License-Expression") or ():
         return [{"expression": expression}]
-    names = [text.strip() for text in distribution.metadata.get_all("License") or ()]
+    names = [text.strip() for text in _fields_of(distribution).get_all("License") or ()]
     return [{"license": {"name": text}} for text in names[:1] if text and "\n" not in text]
 
 
 def _references(distribution: metadata.Distribution) -> Iterator[dict[str, str]]:
     """Yield where the distribution comes from: its home page, and where it was installed from."""
-    for entry in distribution.metadata.get_all("Project-URL") or ():
+    for entry in _fields_of(distribution).get_all("Project-URL") or ():
         label, _, url = (part.strip() for part in entry.partition(","))
         if label.lower() in HOME_LABELS and url.startswith("https://"):
             yield {"type": "website" if label.lower() == "homepage" else "vcs", "url": url}
@@ -149,14 +165,18 @@ def _origin(distribution: metadata.Distribution) -> str:
     try:
         data = json.loads(distribution.read_text("direct_url.json") or "{}")
         return str(data.get("url", ""))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
 
 
 def _hashes(distribution: metadata.Distribution) -> dict[str, str]:
     """Return the recorded digest of each file of a distribution, as hexadecimal digits."""
-    hashes = {}
-    for file in distribution.files or ():
+    hashes: dict[str, str] = {}
+    try:
+        files = distribution.files or []
+    except (ValueError, csv.Error):  # of a RECORD that is none
+        return hashes
+    for file in files:
         if file.hash is not None and file.hash.mode == "sha256":
             try:
                 padded = file.hash.value + "=" * (-len(file.hash.value) % 4)
