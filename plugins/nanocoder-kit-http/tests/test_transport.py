@@ -165,3 +165,9 @@ def test_an_invalid_redirect_is_not_asked_again():
     answers = httpx.MockTransport(lambda _: httpx.Response(302, headers={"location": "data:x"}))
     with pytest.raises(FinalError, match="redirects to an invalid address"):
         ask(Client("https://model.test", transport=answers))
+
+
+def test_a_redirect_within_the_server_names_it():
+    answers = httpx.MockTransport(lambda _: httpx.Response(302, headers={"location": "/v2/x"}))
+    with pytest.raises(FinalError, match=r"redirects to model\.test; that is not followed"):
+        ask(Client("https://model.test", transport=answers))

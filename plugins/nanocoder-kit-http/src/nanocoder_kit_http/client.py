@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from nanocoder import Cancel, ConfigError, ProviderError, without_password
 
@@ -74,7 +74,7 @@ class Client:
         self.budget = self._breaker.budget
         self._transport = transport
         self._urls: dict[str, httpx.URL] = {}
-        self._opened: tuple[httpx.Client, Bounds] | None = None
+        self._opened: tuple[httpx.BaseTransport, Bounds] | None = None
 
     @property
     def is_local(self) -> bool:
@@ -127,18 +127,13 @@ class Client:
         self, method: str, path: str, body: bytes | None, cancel: Cancel
     ) -> Iterator[tuple["httpx.Response", RequestTimers]]:
         self._breaker.check(self.host)
-        client, bounds = self._opened = self._opened or self._open()
+        transport, bounds = self._opened = self._opened or self._open()
         import httpx  # imported by _open, without its command line
 
         timers = RequestTimers(self._timeouts, self.host)
-        headers = {**self._headers, **self._key_header()}
-        if body is not None:
-            headers["content-type"] = "application/json"
-        url = self._urls[path] = self._urls.get(path) or httpx.URL(self._base_url + path)
-        request = httpx.Request(method, url, headers=headers, content=body)
         with bounds.during(cancel, timers):
             try:
-                response = self._send(client, request)
+                response = self._send(transport, method, path, body)
                 self._has_answered = True
                 timers.progressed()
                 try:
@@ -147,28 +142,50 @@ class Client:
                     yield response, timers
                 finally:
                     response.close()
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except httpx.HTTPError as error:
                 cancel.check()
                 raise self._breaker.counted(self._network_failure(error, timers)) from error
         cancel.check()  # a shut socket can look like the end of a reply
 
-    def _send(self, client: "httpx.Client", request: "httpx.Request") -> "httpx.Response":
-        """Send *request*, once more if its key was refused and another one is there by now."""
-        response = client.send(request, stream=True)
+    def _send(
+        self, transport: "httpx.BaseTransport", method: str, path: str, body: bytes | None
+    ) -> "httpx.Response":
+        """Send a request, once more if its key was refused and another one is there by now."""
+        key = self._key_header()
+        response = transport.handle_request(self._request(method, path, body, key))
         if response.status_code != _UNAUTHORIZED or self._key is None:
             return response
-        sent = request.headers.get(self._key.header, "").removeprefix("Bearer ")
-        if not self._key.is_renewed(sent):
+        if not self._key.is_renewed(key.get(self._key.header, "").removeprefix("Bearer ")):
             return response
         response.close()
-        request.headers.update(self._key_header())
-        return client.send(request, stream=True)
+        return transport.handle_request(self._request(method, path, body, self._key_header()))
+
+    def _request(
+        self, method: str, path: str, body: bytes | None, key: Mapping[str, str]
+    ) -> "httpx.Request":
+        """Return what the transport sends as it is; a client of httpx would look for cookies."""
+        import httpx  # as above
+
+        url = self._urls[path] = self._urls.get(path) or httpx.URL(self._base_url + path)
+        headers = {"Host": url.netloc.decode("ascii"), **self._headers, **key}
+        if body is not None:
+            headers |= {"Content-Length": f"{len(body)}", "content-type": "application/json"}
+        connect_s, write_s = self._timeouts.connect_s, self._timeouts.idle_s
+        # Reads have no timeout here, because the timer of each request bounds them.
+        timeout = {"connect": connect_s, "write": write_s, "pool": connect_s}
+        return httpx.Request(
+            method,
+            url,
+            headers=headers,
+            stream=httpx.ByteStream(body or b""),
+            extensions={"timeout": timeout},
+        )
 
     def _key_header(self) -> Mapping[str, str]:
         """Return the header with the key; raises ConfigError for a key that cannot be sent."""
         return self._key.headers() if self._key else {}
 
-    def _open(self) -> "tuple[httpx.Client, Bounds]":
+    def _open(self) -> "tuple[httpx.BaseTransport, Bounds]":
         from nanocoder_kit_http import transport  # httpx takes 30 ms; only a request needs it
 
         bounds = transport.Bounds()
@@ -178,13 +195,7 @@ class Client:
             proxy, variable = _environment_proxy(self._base_url)
         source = f" ({variable})" if variable else ""
         self._way = f"the proxy {without_password(one_line(proxy))}{source}" if proxy else ""
-        timeouts = self._timeouts
-        client = transport.open_client(
-            self._transport or transport.Transport(bounds, proxy=proxy),
-            connect_s=timeouts.connect_s,
-            write_s=timeouts.idle_s,
-        )
-        return client, bounds
+        return self._transport or transport.Transport(bounds, proxy=proxy), bounds
 
     def _check(self, response: "httpx.Response") -> None:
         encoding = response.headers.get("content-encoding", "identity")
@@ -197,7 +208,8 @@ class Client:
         if status == _OK:
             return
         if response.is_redirect:
-            target = one_line(_host(response.headers.get("location", "")) or "nowhere")
+            location = response.headers.get("location", "")
+            target = one_line(_host(location, self._base_url) or "an invalid address")
             raise FinalError(
                 f"{self.host} redirects to {target}; that is not followed, set the base URL itself",
                 kind="protocol",
@@ -238,10 +250,6 @@ class Client:
         if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
             return ProviderError(
                 f"the connection to {self.host} broke off: {detail}", kind="network"
-            )
-        if isinstance(error, httpx.InvalidURL):
-            return FinalError(
-                f"{self.host} redirects to an invalid address: {detail}", kind="protocol"
             )
         return ProviderError(f"asking {self.host} failed: {detail}", kind="network")
 
@@ -296,9 +304,9 @@ def _validate_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     return headers
 
 
-def _host(address: str) -> str:
+def _host(address: str, base_url: str = "") -> str:
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(urljoin(base_url, address))
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return ""

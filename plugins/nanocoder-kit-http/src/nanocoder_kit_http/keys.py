@@ -42,13 +42,13 @@ class Key(NamedTuple):
         if self.variable and not self.variable.isidentifier():
             # It may well be the key itself, so the message does not repeat it.
             raise ConfigError(NO_VARIABLE)
-        key = self._value().strip()
+        source = self.source
+        key = self._value(source).strip()
         if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
             raise ConfigError(
-                f"{self.source} holds no usable key:"
-                " it has spaces, line breaks or non-ASCII characters"
+                f"{source} holds no usable key: it has spaces, line breaks or non-ASCII characters"
             )
-        remember(key, self.source)
+        remember(key, source)
         return key
 
     def is_renewed(self, sent: str) -> bool:
@@ -68,13 +68,13 @@ class Key(NamedTuple):
     def _is_of_command(self) -> bool:
         return bool(self.command) and self.source.startswith("key_command")
 
-    def _value(self) -> str:
+    def _value(self, source: str) -> str:
         if self._is_of_command():
             from nanocoder_kit_http.key_command import key_command_of  # few have one
 
             return key_command_of(self.command).read()
-        value = os.environ.get(self.source, "")
-        return value if self.source == self.variable else self._content(value)
+        value = os.environ.get(source, "")
+        return value if source == self.variable else self._content(value)
 
     def _content(self, path: str) -> str:
         from nanocoder_files import open_private  # most keys are in variables

@@ -302,13 +302,10 @@ def _tls_context(file: str | None, folder: str | None) -> SSLContext:
         ) from error
 
 
-def open_client(
-    transport: httpx.BaseTransport, *, connect_s: float | None = None, write_s: float | None = None
-) -> httpx.Client:
+def open_client(transport: httpx.BaseTransport) -> httpx.Client:
     """Return a client for requests that are made by `httpx.Request` and sent as they are.
 
-    Made by the client's own methods they would carry its cookies and default headers. Reads have no
-    timeout here, because the timer of each request bounds them.
+    Made by the client's own methods they would carry its cookies and default headers. It has no
+    timeouts, because the timer of each request bounds them.
     """
-    timeout = httpx.Timeout(connect=connect_s, read=None, write=write_s, pool=connect_s)
-    return httpx.Client(transport=transport, timeout=timeout, trust_env=False)
+    return httpx.Client(transport=transport, timeout=httpx.Timeout(None), trust_env=False)

@@ -37,15 +37,17 @@ class _Remembered:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.values: dict[str, str] = {}
+        self.originals: set[str] = set()  # a provider reads its key anew for each request
 
     def add(self, value: str, kind: str) -> None:
         spellings = dict.fromkeys(_spellings(value), kind)
         with self._lock:
-            # A short value, such as the key "none" of a server at home, has none: it is read anew
-            # for each request, and a new table makes redactors forget which texts hold no secret.
+            # A short value, such as the key "none" of a server at home, has none, and a new table
+            # makes redactors forget which texts hold no secret.
             if not spellings.keys() <= self.values.keys():
                 # A new one, because others may be going through the old one.
                 self.values = {**self.values, **spellings}
+            self.originals.add(value)
 
 
 # One for the process: a key that one session reads must not appear in the journal of another.
@@ -54,7 +56,7 @@ _REMEMBERED: Final = _Remembered()
 
 def remember(value: str, kind: str) -> None:
     """Take *value* out of all text from now on; *kind* is what its placeholder says."""
-    if value and value not in _REMEMBERED.values:
+    if value and value not in _REMEMBERED.originals:
         _REMEMBERED.add(value, re.sub(r"[^A-Za-z0-9_-]+", "-", kind).strip("-") or "key")
 
 
