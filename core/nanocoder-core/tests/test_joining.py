@@ -1,5 +1,7 @@
 """How verdicts are joined, exactly: these tests are what mutants of the joining meet."""
 
+from types import MappingProxyType
+
 import attrs
 import pytest
 from nanocoder import Decision, Effect, Risk, ToolCall, Verdict, tool
@@ -150,8 +152,18 @@ def test_a_rewritten_call_is_checked_and_judged_again_and_never_more_loosely():
     assert (judgement.verdict.decision, judgement.verdict.plugin) == (ASK, "p0")
     assert [vote.decision for vote in judgement.votes] == [ASK, ALLOW]
     assert (judgement.call.arguments, judgement.rewritten_by) == ({"target": "y"}, "p0")
-    assert judgement.is_plain_allow is False
-    assert judged(lambda call: verdict(ALLOW)).is_plain_allow is True
+
+
+@pytest.mark.parametrize(
+    ("decision", "arguments", "is_plain"),
+    [(ALLOW, None, True), (ALLOW, {"target": "y"}, False), (ASK, None, False), (DENY, None, False)],
+)
+def test_a_call_runs_as_it_is_only_if_it_is_allowed_and_no_policy_rewrote_it(
+    decision, arguments, is_plain
+):
+    judgement = judged(lambda call: verdict(decision, arguments=arguments))
+    assert judgement.verdict.decision is decision
+    assert judgement.is_plain_allow is is_plain
 
 
 def test_of_two_that_rewrite_each_has_its_turn_in_the_order_of_names():
@@ -177,6 +189,23 @@ def test_of_two_that_rewrite_at_once_the_first_by_name_comes_first():
     judgement = styles.judge_call(policies, print, {"tool": deploy}, call)
     assert judgement.call.arguments["target"] == "xab"
     assert judgement.rewritten_by == "a, b"
+
+
+def test_of_two_of_one_name_that_rewrite_at_once_the_first_comes_first():
+    policies = [
+        styles.Implementation("p", "nanocoder_before_execute", _once(letter), ("call",))
+        for letter in "ba"
+    ]
+    call = ToolCall("1", "deploy", {"target": "x"})
+    judgement = styles.judge_call(policies, print, {"tool": deploy}, call)
+    assert judgement.call.arguments["target"] == "xba"
+    assert judgement.rewritten_by == "p, p"
+
+
+def test_a_policy_may_rewrite_with_any_mapping():
+    judgement = judged(lambda call: verdict(ALLOW, arguments=MappingProxyType({"target": "y"})))
+    assert judgement.call.arguments == {"target": "y"}
+    assert judgement.verdict.decision is ALLOW
 
 
 def _once(letter):

@@ -7,7 +7,7 @@ says what a failure means. Hooks that a session waits for have a deadline.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from nanocoder_schema import (
@@ -181,7 +181,7 @@ def judge_call(
     Every policy is heard. One that fails denies; None is no opinion, and if no policy has one that
     decides, there is a default. *context* has the other arguments of the hook, the tool among them.
     """
-    votes, rewriters, plugin = list[Verdict](), list[str](), ""
+    votes, rewriters = list[Verdict](), list[str]()
     problem = f"still changes the arguments after {MAX_REWRITES} changes"
     for _ in range(MAX_REWRITES):
         # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
@@ -199,7 +199,7 @@ def judge_call(
         verdict, change = join(votes), _rewriting(latest, call)
         if verdict.decision is Decision.DENY or change is None:
             return Judgement(call, verdict, votes, ", ".join(rewriters))
-        plugin, arguments = change.plugin, copy_arguments(change.arguments or {})
+        plugin, arguments = change[0], copy_arguments(change[1])
         try:
             context["tool"].signature.check(arguments)
         except BadArguments as error:
@@ -243,15 +243,15 @@ def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
     return STRICTNESS[verdict.decision], inside, asks and by_rule, not verdict.covers_steps
 
 
-def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> Verdict | None:
-    """Return the verdict whose arguments replace those of *call*, the first by its plugin's name.
+def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> tuple[str, Mapping[str, Any]] | None:
+    """Return who replaces the arguments of *call*, the first by its plugin's name, and by which.
 
     The others have their turn when the call is judged again.
     """
     now = canonical_json(dict(call.arguments))
-    rewriting = (verdict for verdict in verdicts if verdict.arguments is not None)
-    changes = (it for it in rewriting if canonical_json(dict(it.arguments or {})) != now)
-    return min(changes, key=attrgetter("plugin"), default=None)
+    rewriting = ((it.plugin, it.arguments) for it in verdicts if it.arguments is not None)
+    changes = (each for each in rewriting if canonical_json(dict(each[1])) != now)
+    return min(changes, key=itemgetter(0), default=None)
 
 
 def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
