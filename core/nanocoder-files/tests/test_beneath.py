@@ -15,6 +15,7 @@ from nanocoder_files.beneath import (
     READ,
     Beneath,
     NewFolders,
+    Place,
     check_regular,
     outside,
     read_link,
@@ -189,6 +190,15 @@ def test_a_place_looks_at_the_link_itself_and_is_closed_once(beneath):
     os.fstat(beneath.fd)
 
 
+def test_a_walk_that_failed_has_closed_all_and_may_be_closed_again(beneath):
+    place = Place(beneath, "a/b/missing/x", follow=True)
+    with pytest.raises(FileNotFoundError):
+        place.arrive()
+    place.close()
+    assert place.fd == beneath.fd
+    os.fstat(beneath.fd)
+
+
 def test_a_place_in_the_root_closes_no_other_file_when_the_workspace_is_closed(root):
     beneath = Beneath(os.open(root, DIRECTORY), str(root))
     with beneath.locate("file") as place:
@@ -214,6 +224,13 @@ def test_missing_folders_are_made_and_announced(beneath):
     assert again.announce is None
     with pytest.raises(FileNotFoundError):
         beneath.locate("b/file")
+
+
+def test_a_folder_that_another_process_made_meanwhile_is_used_and_not_ours(beneath):
+    made = NewFolders(lambda path: os.mkdir(f"{beneath.root}/{path}") if path == "x" else None)
+    with beneath.locate("x/y/z", new_folders=made) as place:
+        assert place.path == "x/y/z"
+    assert made == ["x/y"]
 
 
 def test_a_folder_is_announced_before_it_is_there(beneath):
@@ -370,6 +387,97 @@ def test_what_becomes_a_link_is_walked_again_but_not_forever(root, monkeypatch, 
     finally:
         monkeypatch.undo()
         os.close(swapping.fd)
+
+
+class Changing:
+    """An entry of *root*, which another process changes before each look at it."""
+
+    def __init__(self, root, states, monkeypatch):
+        self.path = root / "mover"
+        self.states = iter(states)
+        self.errors = {"again": errno.EMLINK, "denied": errno.EACCES}
+        for name in ("open", "readlink", "lstat"):
+            monkeypatch.setattr(os, name, self.looking(getattr(os, name)))
+
+    def looking(self, look):
+        """Let *look*, a function of the system, see the next state."""
+
+        def change_and_look(path, *args, **options):
+            error = self.change() if path == "mover" else None
+            if error is not None:
+                raise OSError(error, os.strerror(error))
+            return look(path, *args, **options)
+
+        return change_and_look
+
+    def change(self):
+        """Put the next state in place, and return the error of the system that it comes with."""
+        state, _, error = next(self.states).partition(" ")
+        if self.path.is_dir() and not self.path.is_symlink():
+            (self.path / "file").unlink()
+            self.path.rmdir()
+        self.path.unlink(missing_ok=True)
+        if state == "folder":
+            self.path.mkdir()
+            (self.path / "file").write_text("moved")
+        elif state == "file":
+            self.path.write_text("plain")
+        elif state != "gone":
+            self.path.symlink_to("a/b/file" if state == "final" else "a/b")
+        return self.errors.get(error)
+
+
+@pytest.mark.parametrize(
+    ("states", "result"),
+    [
+        ("file, file, folder, folder", ("moved", "mover/file")),
+        ("link, folder, folder, folder", ("moved", "mover/file")),
+        ("file, file, link, link, link", ("deep", "a/b/file")),
+        ("file, link", ("deep", "a/b/file")),
+        ("file, file, file", NotADirectoryError),
+        ("file, file, gone", FileNotFoundError),
+        ("link, gone, gone", FileNotFoundError),
+        ("folder denied", PermissionError),
+        ("link denied", PermissionError),
+        ("link again, link", ("deep", "a/b/file")),
+    ],
+)
+def test_a_folder_that_changes_at_each_look_is_walked_as_it_is_then(
+    root, monkeypatch, states, result
+):
+    changing_open(root, monkeypatch, states, "mover/file", result)
+
+
+@pytest.mark.parametrize(
+    ("states", "result"),
+    [
+        ("file, final, final, final", ("deep", "a/b/file")),
+        ("file, final again, final, final", ("deep", "a/b/file")),
+        ("file, final denied, final", PermissionError),
+        ("file, final, file", OSError),
+        ("file, gone, gone", FileNotFoundError),
+    ],
+)
+def test_a_file_that_changes_at_each_look_is_opened_as_it_is_then(
+    root, monkeypatch, states, result
+):
+    changing_open(root, monkeypatch, states, "mover", result)
+
+
+def changing_open(root, monkeypatch, states, path, result):
+    """Open *path* while "mover" goes through *states*, and expect *result* after the last one."""
+    fd = os.open(root, DIRECTORY)
+    changing = Changing(root, states.split(", "), monkeypatch)
+    try:
+        if isinstance(result, tuple):
+            assert opened(Beneath(fd, str(root)), path) == result
+        else:
+            with pytest.raises(result):
+                Beneath(fd, str(root)).open(path, READ)
+        assert next(changing.states, None) is None
+    finally:
+        monkeypatch.undo()
+        os.close(fd)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.ELOOP])

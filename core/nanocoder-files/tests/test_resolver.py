@@ -80,6 +80,8 @@ def test_a_loop_is_named_as_it_is_spelled(ws):
     assert Resolver(str(ws)).resolve("loop/../x/y").names == ("x/y",)
     resolved = Resolver(str(ws)).resolve("loop/x/y")
     assert resolved.names == ("loop/x/y",)
+    (ws / "to-loop").symlink_to("loop")
+    assert Resolver(str(ws)).resolve("to-loop/x").names == ("to-loop/x", "loop/x")
 
 
 def test_a_path_is_resolved_without_a_walk_only_where_the_walk_says_the_same(ws):
@@ -96,6 +98,16 @@ def test_a_path_is_resolved_without_a_walk_only_where_the_walk_says_the_same(ws)
             for literal in (True, False) if "\\" in path else (True,):
                 walked = resolver.beneath(beneath, path, literal=literal)
                 assert resolver.resolve(path, literal=literal) == walked, path
+
+
+@pytest.mark.parametrize("path", ["a/b/file", "new", ".", "./a", "a\\x0a"])
+def test_a_plain_path_is_resolved_without_a_walk(ws, monkeypatch, path):
+    resolver = Resolver(str(ws))
+    resolver.resolve("a\\x0a")
+    monkeypatch.setattr(os, "open", None)
+    assert resolver.resolve(path, literal=True).is_inside
+    if "\\" not in path:
+        assert resolver.resolve(path).is_inside
 
 
 def test_without_a_workspace_a_plain_path_is_outside(ws):

@@ -34,7 +34,6 @@ class NewFolders(list[str]):
     """The directories made on the way; *announce* is called with each path before it is made."""
 
     def __init__(self, announce: Callable[[str], None] | None = None) -> None:
-        super().__init__()
         self.announce = announce
 
 
@@ -44,7 +43,7 @@ class Beneath:
     def __init__(self, root_fd: int, root: str) -> None:
         self.fd = root_fd
         self.root = root
-        self._prefix = root.rstrip("/") + "/"
+        self._prefix = os.path.join(root, "")
 
     def open(self, path: str, flags: int) -> tuple[int, str]:
         """Open *path* and return the descriptor and the path with its links resolved.
@@ -91,8 +90,8 @@ class Beneath:
         # found here is then opened beneath, so a change meanwhile gains nothing.
         # In /proc and /dev lie magic links that depend on who looks.
         if not absolute.startswith(("/proc/", "/dev/")):
-            for cut in range(1, len(absolute) + 1):
-                if absolute[cut : cut + 1] in {"/", ""} and self._is_root(absolute[:cut]):
+            for cut, letter in enumerate(f"{absolute}/"):
+                if letter == "/" and self._is_root(absolute[:cut]):
                     return absolute[cut:].strip("/") or "."
         raise outside(absolute, self.root)
 
@@ -111,7 +110,7 @@ class Place:
     """
 
     def __init__(
-        self, beneath: Beneath, path: str, *, follow: bool = True, folders: NewFolders | None = None
+        self, beneath: Beneath, path: str, *, follow: bool, folders: NewFolders | None = None
     ) -> None:
         # Not ours to close, even when the workspace is closed meanwhile and has another number.
         self.fd = self._root_fd = beneath.fd
@@ -127,12 +126,15 @@ class Place:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def close(self, *_error: object) -> None:
+        """Close what was opened on the way; again, it closes nothing."""
         self._move(self._root_fd)
+
+    __exit__ = close
 
     def stat(self) -> os.stat_result:
         """Return what is there, itself: a link is not followed."""
-        return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+        return os.lstat(self.name, dir_fd=self.fd)
 
     def status(self) -> os.stat_result | None:
         """Return the same, or None where nothing is."""
@@ -147,7 +149,7 @@ class Place:
             while self._pending:
                 self._step(self._pending.pop())
         except BaseException:
-            self._move(self._root_fd)
+            self.close()
             raise
         self.path = "/".join(self._trail) or "."
         return self
@@ -232,7 +234,6 @@ def outside(path: str, root: str) -> WorkspaceError:
     """Return the error for a path that leads out of the workspace."""
     return WorkspaceError(
         f"{path!r} is outside the workspace; only files below it can be used",
-        error_class="path_outside_workspace",
         data={"root": root},
     )
 
@@ -254,10 +255,7 @@ def read_link(name: str, dir_fd: int) -> str | None:
 
 
 def _leads_on(name: str, dir_fd: int) -> bool:
-    try:
-        mode = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode
-    except OSError:
-        return False
+    mode = os.lstat(name, dir_fd=dir_fd).st_mode
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 

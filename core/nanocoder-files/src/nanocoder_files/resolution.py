@@ -68,10 +68,10 @@ class Trace(Place):
                 return False
             # Nothing can be opened behind a loop: what is left is named as it is spelled.
             self.loop = error
-            self._missing += [part for part in self._pending[::-1] if part != ".."]
+            self._missing = [part for part in self._pending[::-1] if part != ".."]
             self._pending.clear()
         finally:
-            self._move(self._root_fd)
+            self.close()
         self.names = self.names or [self._name()]
         return True
 
@@ -135,7 +135,7 @@ class Resolver:
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
         """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
-        path = path if directory == "." else os.path.join(directory, path)
+        path = os.path.join(directory, path)
         name, is_odd = tidy_path(path), ".." in path or path[:1] in {"", "/"}
         is_odd = is_odd or ("\\" in path and not literal) or self._origin is not None
         exists = None if is_odd else _exists_without_links(self.root, name)
