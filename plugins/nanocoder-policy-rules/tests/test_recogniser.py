@@ -4,7 +4,16 @@ import itertools
 
 import pytest
 from nanocoder_policy_rules import shell
-from nanocoder_policy_rules.shell import MAX_CHARS, SHOWN_CHARS, Simple, commands, unknown_part
+from nanocoder_policy_rules.shell import (
+    MAX_CHARS,
+    MAX_KEPT,
+    SHOWN_CHARS,
+    Simple,
+    commands,
+    forget_commands,
+    remember,
+    unknown_part,
+)
 
 READ = {
     "ls": [("", "ls")],
@@ -119,6 +128,28 @@ def test_the_unknown_part_comes_with_its_command():
 def test_what_is_said_twice_is_the_same():
     assert commands("ls a") is commands("ls a")
     assert str(Simple("|", ("a", "b c"))) == "a b c"
+
+
+def test_the_latest_texts_are_looked_at_once_and_too_long_ones_again():
+    seen = []
+
+    @remember
+    def look(text):
+        seen.append(text)
+        return [text]
+
+    long, too_long = "a" * MAX_CHARS, "a" * (MAX_CHARS + 1)
+    for text in ("ls", long, too_long) * 2:
+        assert look(text) == [text]
+    assert seen == ["ls", long, too_long, too_long]
+    assert look.__name__ == "look"
+    latest = [f"ls {number}" for number in range(MAX_KEPT)]
+    for text in (*latest, *latest, "ls"):
+        look(text)
+    assert seen[4:] == [*latest, "ls"]
+    forget_commands()
+    look("ls")
+    assert seen[-2:] == ["ls", "ls"]
 
 
 def test_a_text_without_quotes_is_split_as_it_is_read_letter_by_letter():
