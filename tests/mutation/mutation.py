@@ -2,14 +2,16 @@
 
 The groups and their tests are in `tests/mutation.toml` of packages. Tests are collected once; each
 mutant then runs in a fork of that process, where the code of one function is replaced, with the
-tests that call this function, the quickest first. A mutant is killed when a test fails, or takes
-too long. It exits with 1 when a group is below its goal.
+tests that call this function, the quickest first. A mutant is killed when a test fails or takes too
+long, and does so again in a second fork: neither chance nor a busy machine kills. It exits with 1
+when a group is below its goal.
 """
 
 import ast
 import contextlib
 import functools
 import gc
+import mmap
 import os
 import pickle
 import signal
@@ -18,8 +20,10 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections import defaultdict
+import traceback
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -28,10 +32,23 @@ import operators
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 20.0
+SECONDS = 10.0
 """How much longer than TIMES as long as before the tests of a mutant may take: an endless loop."""
 TIMES = 10
-SURVIVED, KILLED = 0, 1
+BUSY_TRIES = 10
+
+
+class Way(Enum):
+    """How the tests of a mutant end; the value is how a fork of this process ends then.
+
+    No program ends with these by accident, and what ends with another status has crashed.
+    """
+
+    SURVIVED = 91
+    FAILED = 92
+    BROKEN = 93
+    LATE = 94
+    CRASHED = 95
 
 
 class Key(NamedTuple):
@@ -50,6 +67,13 @@ class Group(NamedTuple):
     goal: float
 
 
+class Observed(NamedTuple):
+    """Which tests call a function, and how long each test takes."""
+
+    calls: Mapping[Key, set[int]]
+    seconds: Mapping[int, float]
+
+
 class Mutation:
     """A plugin of pytest that runs all mutants of *group* in place of the tests once."""
 
@@ -60,13 +84,18 @@ class Mutation:
         self._seconds = seconds
         self._root = root
         self._print = print_line
-        self.killed = 0
-        self.survivors: list[str] = []
+        self._running = mmap.mmap(-1, 8)  # shared with the forks: the test that runs now
+        self.ways = Counter[Way]()
+
+    @property
+    def killed(self) -> int:
+        """How many mutants a test found."""
+        return self.ways.total() - self.ways[Way.SURVIVED]
 
     @property
     def percent(self) -> float:
         """The share of mutants that a test found."""
-        return 100 * self.killed / max(self.killed + len(self.survivors), 1)
+        return 100 * self.killed / max(self.ways.total(), 1)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -75,14 +104,15 @@ class Mutation:
             raise pytest.UsageError("the tests cannot be collected")
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder, "calls")
-            if _in_fork(lambda: self._observe(session, report), seconds=3600) != SURVIVED:
+            way = _in_fork(lambda: self._observe(session, report), seconds=3600)
+            if way is not Way.SURVIVED:
                 raise pytest.UsageError("the tests fail without a mutant")
-            calls, seconds = pickle.loads(report.read_bytes())
+            observed = pickle.loads(report.read_bytes())
         for file, names in self._group.files.items():
-            self._run_file(session, file, frozenset(names), calls, seconds)
+            self._run_file(session, file, frozenset(names), observed)
         return True
 
-    def _observe(self, session: pytest.Session, report: Path) -> int:
+    def _observe(self, session: pytest.Session, report: Path) -> Way:
         """Write which tests call which function, and how long each test takes."""
         files = {str(self._root / file): file for file in self._group.files}
         calls, seconds = defaultdict[Key, set[int]](set), dict[int, float]()
@@ -91,8 +121,8 @@ class Mutation:
         def note(frame: FrameType, event: str, _: object) -> None:
             code = frame.f_code
             if event == "call" and code.co_filename in files:
-                name = code.co_qualname.partition(".<locals>")[0]
-                calls[Key(files[code.co_filename], name)].add(at)
+                names = [it for it in code.co_qualname.split(".<locals>.") if it[0] != "<"]
+                calls[Key(files[code.co_filename], ".<locals>.".join(names))].add(at)
 
         for at in range(len(session.items)):
             began = time.monotonic()
@@ -103,30 +133,66 @@ class Mutation:
             seconds[at] = time.monotonic() - began
             if session.testsfailed:
                 print(f"fails: {session.items[at].nodeid}", file=sys.__stderr__)
-                return KILLED
-        report.write_bytes(pickle.dumps((dict(calls), seconds)))
-        return SURVIVED
+                return Way.FAILED
+        report.write_bytes(pickle.dumps(Observed(dict(calls), seconds)))
+        return Way.SURVIVED
 
     def _run_file(
-        self,
-        session: pytest.Session,
-        file: str,
-        names: frozenset[str],
-        calls: Mapping[Key, set[int]],
-        seconds: Mapping[int, float],
+        self, session: pytest.Session, file: str, names: frozenset[str], observed: Observed
     ) -> None:
         path = self._root / file
+        source = path.read_text(encoding="utf-8")
+        if unknown := names - dict(operators.functions(ast.parse(source))).keys():
+            raise pytest.UsageError(f"{file} has no function {', '.join(sorted(unknown))}")
         functions = Functions(path)
         gc.freeze()
-        for mutant in operators.mutants(path.read_text(encoding="utf-8"), names):
-            tests = sorted(calls.get(Key(file, mutant.name), ()), key=seconds.__getitem__)
-            limit = self._seconds + TIMES * sum(seconds[at] for at in tests)
-            status = _in_fork(functools.partial(_try, session, functions, mutant, tests), limit)
-            if status == SURVIVED:
-                self.survivors.append(f"{file}:{mutant}")
+        for mutant in operators.mutants(source, names):
+            keys = (Key(file, mutant.name), Key(file, mutant.inner))
+            calls = set[int]().union(*(observed.calls.get(key, ()) for key in keys))
+            tests = sorted(calls, key=observed.seconds.__getitem__)
+            put_in_place = functools.partial(functions.replace_code, mutant)
+            way = self._outcome(session, put_in_place, tests, observed)
+            self.ways[way] += 1
+            if way is Way.SURVIVED:
                 self._print(f"survived, {len(tests)} tests: {file}:{mutant}")
-            else:
-                self.killed += 1
+
+    def _outcome(
+        self,
+        session: pytest.Session,
+        put_in_place: Callable[[], None],
+        tests: Sequence[int],
+        observed: Observed,
+    ) -> Way:
+        """Return how a mutant ends; what does not happen again is chance."""
+
+        def outcome(prepare: Callable[[], None], of: Sequence[int]) -> Way:
+            limit = self._seconds + TIMES * sum(observed.seconds[at] for at in of)
+            return _in_fork(functools.partial(self._try, session, prepare, of), limit)
+
+        while (way := outcome(put_in_place, tests)) is not Way.SURVIVED:
+            at = int.from_bytes(self._running[:])
+            tries = BUSY_TRIES if way is Way.LATE else 0
+            while tries and outcome(lambda: None, [at]) is Way.LATE:
+                tries -= 1
+            if outcome(put_in_place, [at]) is not Way.SURVIVED:
+                return way
+            tests = tests[tests.index(at) + 1 :]
+        return way
+
+    def _try(
+        self, session: pytest.Session, prepare: Callable[[], None], tests: Sequence[int]
+    ) -> Way:
+        """Run *tests* after *prepare* until one fails."""
+        prepare()
+        for at in tests:
+            self._running[:] = at.to_bytes(len(self._running))
+            try:
+                _run_item(session, at)
+            except BaseException:  # noqa: BLE001 - the mutant broke what runs the tests
+                return Way.FAILED
+            if session.testsfailed:
+                return Way.FAILED
+        return Way.SURVIVED
 
 
 class Functions:
@@ -137,42 +203,39 @@ class Functions:
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
-        self._by_name = defaultdict[str, list[FunctionType]](list)
+        self._by_place = defaultdict[tuple[str, int], list[FunctionType]](list)
         self._caches = []
         gc.unfreeze()  # what a conftest.py took from the collector is not in the list below
         for each in gc.get_objects():
             if isinstance(each, FunctionType) and each.__code__.co_filename == self._path:
-                self._by_name[each.__code__.co_qualname].append(each)
+                self._by_place[_place(each.__code__)].append(each)
             elif hasattr(type(each), "cache_clear"):
                 self._caches.append(each)
 
     def replace_code(self, mutant: operators.Mutant) -> None:
         """Give each function with the mutant's name, and those in it, the changed code."""
+        node = dict(operators.functions(mutant.tree))[mutant.name]
+        places = [it for it in self._by_place if f"{it[0]}.".startswith(f"{mutant.name}.")]
+        outer = [it for at in places if at[0] == mutant.name for it in self._by_place[at]]
+        if not outer:
+            raise LookupError(f"{mutant.name} is not in this process, or its file has changed")
+        for place in places:
+            operators.mention(node, *place, self._by_place[place][0].__code__.co_freevars)
         module = compile(mutant.tree, self._path, "exec", dont_inherit=True)
-        for code in _codes(module):
-            if f"{code.co_qualname}.".startswith(f"{mutant.name}."):
-                for function in self._by_name[code.co_qualname]:
-                    function.__code__ = code
-        for function in self._by_name[mutant.name]:
-            _change_defaults(function, mutant)
+        codes = {_place(code): code for code in _codes(module)}
+        for place in places:
+            for function in self._by_place[place] if place in codes else ():
+                function.__code__ = codes[place]
+        for function in outer:
+            _change_defaults(function, node)
         for cached in self._caches:
             with contextlib.suppress(Exception):
                 cached.cache_clear()
 
 
-def _try(
-    session: pytest.Session, functions: Functions, mutant: operators.Mutant, tests: list[int]
-) -> int:
-    """Put *mutant* in place and run *tests* until one fails."""
-    try:
-        functions.replace_code(mutant)
-    except (SyntaxError, ValueError):  # no program: a person who writes it sees it at once
-        return KILLED
-    for at in tests:
-        _run_item(session, at)
-        if session.testsfailed:
-            return KILLED
-    return SURVIVED
+def _place(code: CodeType) -> tuple[str, int]:
+    """Return what tells a function from others: those of a property have the same name."""
+    return code.co_qualname, code.co_firstlineno
 
 
 def _run_item(session: pytest.Session, at: int) -> None:
@@ -181,17 +244,16 @@ def _run_item(session: pytest.Session, at: int) -> None:
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
 
-def _change_defaults(function: FunctionType, mutant: operators.Mutant) -> None:
-    """Give *function* the mutant's defaults, where those are plain values."""
-    nodes = [node for name, node in operators.functions(mutant.tree) if name == mutant.name]
-    arguments = nodes[-1].args
+def _change_defaults(function: FunctionType, node: operators.Function) -> None:
+    """Give *function* the defaults of *node*, where those are plain values."""
+    arguments = node.args
     if function.__defaults__:
-        pairs = zip(arguments.defaults, function.__defaults__, strict=False)
-        function.__defaults__ = tuple(_value(node, now) for node, now in pairs)
-    for argument, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        pairs = zip(arguments.defaults, function.__defaults__, strict=True)
+        function.__defaults__ = tuple(_value(default, now) for default, now in pairs)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if function.__kwdefaults__ and argument.arg in function.__kwdefaults__:
             now = function.__kwdefaults__[argument.arg]
-            function.__kwdefaults__[argument.arg] = _value(node, now)
+            function.__kwdefaults__[argument.arg] = _value(default, now)
 
 
 def _value(node: ast.expr | None, now: object) -> object:
@@ -205,31 +267,41 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _in_fork(work: Callable[[], int], seconds: float) -> int:
-    """Do *work* in a copy of this process and return what it returns; late, it is KILLED."""
+def _in_fork(work: Callable[[], Way], seconds: float) -> Way:
+    """Do *work* in a copy of this process and return what it returns; LATE after *seconds*."""
     child = os.fork()
     if child == 0:
-        status = KILLED
+        status = Way.BROKEN
         try:
             os.setpgid(0, 0)
+            visible = os.fdopen(os.dup(2), "w")
             quiet = os.open(os.devnull, os.O_RDWR)
             for standard in (0, 1, 2):
                 os.dup2(quiet, standard)
             status = work()
+        except BaseException:  # noqa: BLE001 - nothing of this copy may go on
+            traceback.print_exc(file=visible)
+            visible.flush()
         finally:
-            os._exit(status)
+            os._exit(status.value)
     ends = time.monotonic() + seconds
     pause = 0.002
     while time.monotonic() < ends:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             _end_group(child)
-            return os.waitstatus_to_exitcode(status)
+            return _way(os.waitstatus_to_exitcode(status))
         time.sleep(pause)
         pause = min(pause * 1.2, 0.05)
     _end_group(child)
     os.waitpid(child, 0)
-    return KILLED
+    return Way.LATE
+
+
+def _way(status: int) -> Way:
+    if status == Way.BROKEN.value:
+        raise pytest.UsageError("a mutant could not be put in place: see above")
+    return Way(status) if status in {it.value for it in Way} else Way.CRASHED
 
 
 def _end_group(group: int) -> None:
@@ -277,9 +349,9 @@ def main(names: Sequence[str]) -> None:
 
 def _report(group: Group, root: Path) -> int:
     mutation = run(group, root, print_line=functools.partial(print, flush=True))
-    total = mutation.killed + len(mutation.survivors)
-    share = f"{mutation.killed} of {total} killed, {mutation.percent:.1f} %"
-    print(f"{group.name}: {share}", flush=True)
+    killed, late, crashed = mutation.killed, mutation.ways[Way.LATE], mutation.ways[Way.CRASHED]
+    share = f"{killed} of {mutation.ways.total()} killed, {mutation.percent:.1f} %"
+    print(f"{group.name}: {share}; {late} by time, {crashed} by a crash", flush=True)
     return mutation.percent < group.goal
 
 

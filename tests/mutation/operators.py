@@ -1,12 +1,15 @@
-"""Small faults to put into a function: the operators of mutmut 3, on Python's own syntax trees.
+"""Small faults to put into a function: the operators of mutmut 3, and faults of a gate.
 
-A mutant is a module with one node replaced. As in mutmut, only the bodies and defaults of functions
-change, never annotations, docstrings, decorators or the letters of an f-string.
+A gate fails by a condition that always or never holds, a part of one that is missing, a statement
+that is left out, an error that is not handled: mutmut has no such operators. A mutant is a module
+with one node of its syntax tree replaced. As in mutmut, only the bodies and defaults of functions
+change, never annotations, docstrings, decorators, the letters of an f-string, or the constants of a
+module.
 """
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 SWAPPED: Mapping[type[ast.AST], type[ast.AST]] = {
@@ -22,16 +25,22 @@ SWAPPED: Mapping[type[ast.AST], type[ast.AST]] = {
 METHODS = (
     *(("lower", "upper"), ("lstrip", "rstrip"), ("find", "rfind"), ("ljust", "rjust")),
     *(("index", "rindex"), ("removeprefix", "removesuffix"), ("partition", "rpartition")),
+    *(("startswith", "endswith"), ("any", "all"), ("min", "max")),
 )
 OPPOSITE = {**dict(METHODS), **{right: left for left, right in METHODS}}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 SPLITS = {"split": "rsplit", "rsplit": "split"}
 MAXSPLIT_AT = 2
 
 
 class Mutant(NamedTuple):
-    """One fault: the function *name* at *line*, what stood there, what stands there now."""
+    """One fault: the function *name* at *line*, what stood there, what stands there now.
+
+    *inner* is the function that holds the fault: *name*, or one that is defined in it.
+    """
 
     name: str
+    inner: str
     line: int
     before: str
     after: str
@@ -48,6 +57,7 @@ def mutants(source: str, only: frozenset[str] = frozenset()) -> Iterator[Mutant]
     for name, function in functions(tree):
         if only and name not in only:
             continue
+        inner = dict(_holders(function, name))
         for parent, field, index in _places(function):
             node = _get(parent, field, index)
             for changed in _changes(node):
@@ -57,16 +67,44 @@ def mutants(source: str, only: frozenset[str] = frozenset()) -> Iterator[Mutant]
                 _set(parent, field, index, changed)
                 mutant = ast.fix_missing_locations(copy.deepcopy(tree))
                 _set(parent, field, index, node)
-                yield Mutant(name, getattr(node, "lineno", 0), before, after, mutant)
+                if _is_program(mutant):
+                    line = getattr(node, "lineno", getattr(parent, "lineno", function.lineno))
+                    holder = inner.get(id(parent), name)
+                    yield Mutant(name, holder, line, before, after, mutant)
 
 
-def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+def _holders(outer: Function, name: str) -> Iterator[tuple[int, str]]:
+    """Yield each node in a function inside of *outer*, by its identity, with that function."""
+    for node in ast.walk(outer):
+        if isinstance(node, Function) and node is not outer:
+            yield from ((id(each), f"{name}.<locals>.{node.name}") for each in ast.walk(node))
+
+
+def _is_program(tree: ast.Module) -> bool:
+    try:
+        compile(tree, "mutant", "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
+
+
+def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
     """Yield the outermost functions with their qualified names."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef):
+        if isinstance(child, Function):
             yield f"{prefix}{child.name}", child
         elif isinstance(child, ast.ClassDef):
             yield from functions(child, f"{prefix}{child.name}.")
+
+
+def mention(outer: Function, qualified: str, line: int, names: Iterable[str]) -> None:
+    """Let the function at *line* use *names* where it never comes: it is a closure as before."""
+    uses = [ast.Expr(ast.Name(name, ast.Load())) for name in names]
+    for node in ast.walk(outer) if uses else ():
+        is_it = isinstance(node, Function) and qualified.rpartition(".")[2] == node.name
+        if is_it and line == min(it.lineno for it in (node, *node.decorator_list)):
+            node.body.insert(0, ast.If(ast.Constant(value=False), uses, []))
+            ast.fix_missing_locations(node)
 
 
 def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
@@ -167,6 +205,8 @@ def _call(node: ast.Call) -> Iterator[ast.AST]:
 
 
 def _method(node: ast.Call) -> Iterator[ast.AST]:
+    if isinstance(node.func, ast.Name) and node.func.id in OPPOSITE:
+        yield _with(node, func=_with(node.func, id=OPPOSITE[node.func.id]))
     if not isinstance(node.func, ast.Attribute):
         return
     has_limit = len(node.args) == MAXSPLIT_AT or "maxsplit" in {it.arg for it in node.keywords}
@@ -198,12 +238,63 @@ def _continue(node: ast.AST) -> Iterator[ast.AST]:
     yield ast.copy_location(ast.Break(), node)
 
 
+def _condition(node: Any) -> Iterator[ast.AST]:
+    # A loop that never ends takes long to be noticed, and each is.
+    for value in (False,) if isinstance(node, ast.While) else (False, True):
+        yield _with(node, test=ast.Constant(value))
+
+
+def _filter(node: ast.comprehension) -> Iterator[ast.AST]:
+    for at in range(len(node.ifs)):
+        rest = (node.ifs[:at], node.ifs[at + 1 :])
+        yield _with(node, ifs=[*rest[0], *rest[1]])
+        yield _with(node, ifs=[*rest[0], ast.Constant(value=False), *rest[1]])
+
+
+def _operand(node: ast.BoolOp) -> Iterator[ast.AST]:
+    for at in range(len(node.values)):
+        rest = [*node.values[:at], *node.values[at + 1 :]]
+        yield _with(node, values=rest) if rest[1:] else rest[0]
+
+
+def _statement(node: ast.AST) -> Iterator[ast.AST]:
+    yield ast.copy_location(ast.Pass(), node)
+
+
+def _return(node: ast.Return) -> Iterator[ast.AST]:
+    if node.value is not None and not isinstance(node.value, ast.Constant):
+        yield _with(node, value=ast.Constant(None))
+
+
+def _handler(node: ast.ExceptHandler) -> Iterator[ast.AST]:
+    yield _with(node, body=[ast.Raise()])
+    if isinstance(node.type, ast.Tuple):
+        yield from (_with(node, type=errors) for errors in _shorter(node.type))
+
+
+def _shorter(node: Any) -> Iterator[ast.AST]:
+    for at in range(len(node.elts)):
+        yield _with(node, elts=[*node.elts[:at], *node.elts[at + 1 :]])
+
+
+def _elements(node: Any) -> Iterator[ast.AST]:
+    # A constant changes by itself, and without a part of a plain tuple or list all would fail.
+    for element, shorter in zip(node.elts, _shorter(node), strict=True):
+        is_part = isinstance(node, ast.Set) and not isinstance(element, ast.Constant)
+        if is_part or isinstance(element, ast.Starred):
+            yield shorter
+
+
 OPERATORS: tuple[tuple[type[ast.AST], Callable[[Any], Iterator[ast.AST]]], ...] = (
     *((ast.Constant, _constant), (ast.BinOp, _swap), (ast.BoolOp, _swap), (ast.UnaryOp, _swap)),
     *((ast.Compare, _compare), (ast.UnaryOp, _unary), (ast.AugAssign, _augmented)),
     *((ast.AugAssign, _swap), (ast.Assign, _assignment), (ast.AnnAssign, _assignment)),
     *((ast.Call, _call), (ast.Call, _method), (ast.Lambda, _lambda), (ast.IfExp, _ternary)),
     *((ast.Match, _match), (ast.Break, _break), (ast.Continue, _continue)),
+    *((ast.If, _condition), (ast.While, _condition), (ast.comprehension, _filter)),
+    *((ast.BoolOp, _operand), (ast.Expr, _statement), (ast.Raise, _statement)),
+    *((ast.Return, _return), (ast.ExceptHandler, _handler), (ast.NamedExpr, _assignment)),
+    *((ast.Set, _elements), (ast.List, _elements), (ast.Tuple, _elements)),
 )
 
 
