@@ -14,7 +14,7 @@ from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, base, system
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
-from sandbox_spawns import PROGRAM, RUNS, quickest
+from sandbox_spawns import PROGRAM, RUNS, quickest, steps_of
 from standby_box import await_ready, wrap_ahead
 
 PLACES = ("--bind", "--ro-bind", "--ro-bind-try", "--tmpfs", "--dev", "--proc")
@@ -78,7 +78,7 @@ SHELLS = 2
 """One opens the filter of calls; one sets the limits, and names what is left running."""
 MOUNTS = 45
 """So many options that show a place; bubblewrap reads the table of all mounts for nearly each."""
-CALLS = 1_700
+STEPS = 1_300
 """So many functions of Python prepare a command in a folder that did not change."""
 
 
@@ -91,20 +91,8 @@ def test_a_command_in_a_session_takes_few_shells_and_mounts(repository_box):
 
 @pytest.mark.needs("bwrap")
 def test_a_command_is_prepared_with_few_steps(repository_box):
-    for _ in range(2):
-        repository_box.wrap(PROGRAM, ())
-    calls = 0
-
-    def note(_frame, event, _argument):
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(note)
-    try:
-        repository_box.wrap(PROGRAM, ())
-    finally:
-        sys.setprofile(None)
-    assert calls <= CALLS, calls
+    steps = steps_of(lambda: repository_box.wrap(PROGRAM, ()))
+    assert steps <= STEPS, steps
 
 
 if __name__ == "__main__":

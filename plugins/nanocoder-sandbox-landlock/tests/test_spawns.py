@@ -3,6 +3,7 @@
 As a test it only shows that each figure is measured: no time is asserted.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.landlock import Landlocked
-from sandbox_spawns import PROGRAM, RUNS, quickest
+from sandbox_spawns import PROGRAM, RUNS, quickest, steps_of
 
 
 def measure(runs: int = RUNS) -> dict[str, float]:
@@ -35,6 +36,21 @@ def test_each_figure_is_measured():
     figures = measure(runs=2)
     assert list(figures) == ["no sandbox", "Python that does nothing", "Landlock of a session"]
     assert all(milliseconds > 0 for milliseconds in figures.values())
+
+
+STEPS = 400
+"""So many functions of Python prepare a command in a folder that did not change."""
+
+
+def test_a_command_is_prepared_with_few_steps(tmp_path, monkeypatch):
+    folder = tmp_path / "workspace"
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", os.defpath)
+    box = Landlocked(SessionInfo("bench", folder), Settings())
+    steps = steps_of(lambda: box.wrap(PROGRAM, ()))
+    box.close()
+    assert steps <= STEPS, steps
 
 
 if __name__ == "__main__":

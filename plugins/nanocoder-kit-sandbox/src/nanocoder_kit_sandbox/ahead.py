@@ -26,7 +26,8 @@ _SIZE: Final = struct.Struct("=Q")
 _HANDLE_BYTES: Final = 4
 _MOST_HANDLES: Final = 8
 _VARIABLES: Final = 100
-"""So many variables an environment has, and"""
+_VARIABLE_CHARS: Final = 20
+"""So many variables an environment has, of this length, and"""
 _RULES_BYTES: Final = 6_000
 """so long rules are, about."""
 _MOST_OPEN: Final = 1 << 16
@@ -217,14 +218,14 @@ def _be_command(socket: _socket.socket, program: bytes, tells: int) -> NoReturn:
 
 def _rehearse_command() -> None:
     """Do what only reads: after a fork, a page of memory is copied when it is first touched."""
-    environment = {f"{number}": f"{number}" for number in range(_VARIABLES)}
+    environment = {f"{number}": f"{number}" * _VARIABLE_CHARS for number in range(_VARIABLES)}
     _, handles = _send_to_oneself(({}, environment, ["sh"], 0), (2,) * _MOST_HANDLES)
     for handle in handles:
         os.dup2(handle, handle)
         os.close(handle)
     os.umask(os.umask(0))
     set_limits({resource.RLIMIT_CORE: resource.getrlimit(resource.RLIMIT_CORE)})
-    command.rehearse()
+    command.rehearse(environment)
 
 
 def _rehearse_broker(process: int, handle: int) -> None:

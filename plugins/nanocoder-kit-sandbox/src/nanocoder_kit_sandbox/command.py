@@ -51,9 +51,13 @@ def run(program: str, argv: list[str], environment: Environment) -> NoReturn:
     os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
-def rehearse() -> None:
-    """Do what only reads: after a fork, a page of memory is copied when it is first touched."""
-    resolve({}, ["sh"], {"PATH": os.defpath})
+def rehearse(environment: Environment) -> None:
+    """Do what changes little: after a fork, a page of memory is copied when it is first touched."""
+    program, argv, environment = resolve({}, ["sh"], {**environment, "PATH": os.defpath})
+    try:
+        run(f"/dev/null/{program}", argv, environment)
+    except OSError:  # there is no such program, and all but its start is done
+        return
 
 
 def say_failed(argv: list[str], error: OSError) -> None:

@@ -88,14 +88,12 @@ def environments_on_path(besides: Iterable[str]) -> list[str]:
 
 
 def _folders(path: str) -> Iterator[str]:
-    for entry in path.split(":"):
-        if not entry.startswith("/"):
-            continue
-        folder = os.path.dirname(entry.rstrip("/"))
+    entries = (entry.rstrip("/") for entry in path.split(":") if entry.startswith("/"))
+    for above in dict.fromkeys(map(os.path.dirname, entries)):
         # Most folders on PATH are none, and resolving each takes longer than all of the rest.
-        if not os.path.lexists(f"{folder}/{MARK}"):
+        if not os.path.lexists(f"{above}/{MARK}"):
             continue
-        folder = os.path.realpath(folder)
+        folder = os.path.realpath(above)
         if _is_ours(folder) and _is_ours(f"{folder}/{MARK}"):
             yield folder
 

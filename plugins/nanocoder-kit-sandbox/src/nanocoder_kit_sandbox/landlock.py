@@ -21,8 +21,8 @@ from nanocoder_kit_sandbox.landlock_rules import (
     DEVICES,
     Protected,
     Rule,
+    SystemRules,
     mixed_folders,
-    rules_of_system,
     rules_of_workspace,
 )
 from nanocoder_kit_sandbox.limits import limits_of
@@ -71,22 +71,33 @@ class Landlocked:
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._version = kernel.landlock_version()
+        self._system = SystemRules()
+        self._latest: dict[str, Any] | None = None
+        self._file = self._rules
         self._starting = threading.Lock()
         self._starter = Starter(program_of(self._python, starter), self._rules)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
-        # Later formats depend on which values are the same object, and so would the file's name.
-        rules = marshal.dumps(self._described(), 2)
-        file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
+        described = self._described()
         with self._starting:
-            if not file.exists():
-                beside = file.with_suffix(".new")
-                beside.write_bytes(rules)
-                beside.replace(file)
+            if described != self._latest or not self._file.exists():
+                self._latest, self._file = described, self._write(described)
+            file = self._file
         return self._starter.through(
             file.name, [*program_of(self._python, launch), str(file), "--", *argv]
         )
+
+    def _write(self, described: dict[str, Any]) -> Path:
+        """Write down rules in a file that has the name of its content."""
+        # Later formats depend on which values are the same object, and so would the file's name.
+        rules = marshal.dumps(described, 2)
+        file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
+        if not file.exists():
+            beside = file.with_suffix(".new")
+            beside.write_bytes(rules)
+            beside.replace(file)
+        return file
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
@@ -119,7 +130,7 @@ class Landlocked:
             "calls": asked_calls(),
             "outer": outer,
             "inner": [
-                *rules_of_system(hidden, (*KEPT_IN_RUN, *environments)),
+                *self._system.rules(hidden, (*KEPT_IN_RUN, *environments)),
                 *workspace,
                 *granted,
             ],

@@ -5,6 +5,7 @@ surrounds it gets rights of its own.
 """
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.survey import ancestors
+from nanocoder_kit_sandbox.targets import CLOCK_NS
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")
@@ -27,26 +29,57 @@ class Protected(NamedTuple):
     secret: frozenset[str]
 
 
-def rules_of_system(hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
-    """Yield the rights to read all of the system but *hidden* paths, and *readable* below them."""
-    yield from _surroundings("/", frozenset((*hidden, *EMPTY_PLACES)))
-    for path in readable:
-        yield (path, kernel.READ)
-    for name in DEVICES:
-        yield (f"/dev/{name}", kernel.READ_FILE | kernel.WRITE_FILE)
+class SystemRules:
+    """The rights to read all of the system but some paths.
+
+    A folder that did not change is not listed again.
+    """
+
+    def __init__(self) -> None:
+        self._listed: dict[str, _Listed] = {}
+
+    def rules(self, hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
+        """Yield the rights to read all but *hidden* paths, and *readable* ones below them."""
+        yield from self._surroundings("/", frozenset((*hidden, *EMPTY_PLACES)))
+        for path in readable:
+            yield (path, kernel.READ)
+        for name in DEVICES:
+            yield (f"/dev/{name}", kernel.READ_FILE | kernel.WRITE_FILE)
+
+    def _surroundings(self, folder: str, hidden: frozenset[str]) -> Iterator[Rule]:
+        above = _above(hidden)
+        queue = [folder]
+        while queue:
+            for rule in self._rules_in(queue.pop()):
+                if rule[0] in hidden:
+                    continue
+                if rule[0] in above:
+                    queue.append(rule[0])
+                else:
+                    yield rule
+
+    def _rules_in(self, folder: str) -> tuple[Rule, ...]:
+        listed, now_ns = self._listed.get(folder), time.time_ns()
+        try:
+            state = kernel.state_of(os.stat(folder))
+        except OSError:
+            return ()
+        if listed is None or listed.state != state or listed.is_doubtful:
+            rules = tuple(
+                (path, kernel.READ if is_folder else kernel.READ & kernel.OF_FILES)
+                for path, is_folder in _entries(folder)
+            )
+            is_doubtful = state[-1] + CLOCK_NS >= now_ns
+            listed = self._listed[folder] = _Listed(state, rules, is_doubtful=is_doubtful)
+        return listed.rules
 
 
-def _surroundings(folder: str, hidden: frozenset[str]) -> Iterator[Rule]:
-    above = _above(hidden)
-    queue = [folder]
-    while queue:
-        for path, is_folder in _entries(queue.pop()):
-            if path in hidden:
-                continue
-            if path in above:
-                queue.append(path)
-            else:
-                yield (path, kernel.READ if is_folder else kernel.READ & kernel.OF_FILES)
+class _Listed(NamedTuple):
+    """The rules for what is in a folder in a *state*; *is_doubtful* when it had just changed."""
+
+    state: kernel.State
+    rules: tuple[Rule, ...]
+    is_doubtful: bool
 
 
 def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:

@@ -106,8 +106,7 @@ class Place:
         names = set(missing)
         with self._guard:
             os.utime(self.lock)
-            noted = self._noted_names()
-            if not names <= noted:
+            if names and not names <= (noted := self._noted_names()):
                 self._names.write_text("\n".join(sorted(noted | names)), encoding="utf-8")
             if self._watch is None or not self._watch.is_alive():
                 self._watch = threading.Thread(target=self._await_end, daemon=True)
@@ -123,7 +122,7 @@ class Place:
     def without_held(self, names: Surveyed) -> Surveyed:
         """Return *names* with those as missing that only an earlier command's folders hold."""
         with self._guard:
-            noted = self._noted_names()
+            noted = self._noted_names() if names.protected else set()
             own = [name for name in names.protected if self._is_held(name, noted)]
         protected = tuple(name for name in names.protected if name not in own)
         return names._replace(protected=protected, missing=(*names.missing, *own))

@@ -10,7 +10,7 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import folders_of_hooks, targets_of
+from nanocoder_kit_sandbox.targets import CLOCK_NS, HookFolders, targets_of
 
 MISSING: Final = (
     *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),
@@ -26,8 +26,6 @@ _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "site-packages", "dist-pack
 _VENV: Final = ("bin", "lib", "lib64", "pyvenv.cfg")
 _BIN_OF_MODULES: Final = "node_modules/.bin"
 _ANYTHING: Final = "/any-name"
-_CLOCK_NS: Final = 2_000_000_000
-"""Two changes within a tick of a file system's clock have the same time."""
 
 
 class Surveyed(NamedTuple):
@@ -66,7 +64,7 @@ class _Folder(NamedTuple):
 
     def is_still(self, state: _State) -> bool:
         """Tell whether the folder holds the same names, to the precision of its clock."""
-        return self.state == state and state.changed_ns + _CLOCK_NS < self.read_ns
+        return self.state == state and state.changed_ns + CLOCK_NS < self.read_ns
 
 
 class Survey:
@@ -76,6 +74,7 @@ class Survey:
         self._root = str(root)
         self._readable: Readable | None = None
         self._folders: dict[str, _Folder] = {}
+        self._hooks = HookFolders()
         self._repository: Repository | None = None
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
@@ -88,14 +87,18 @@ class Survey:
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
         self._repository = find_repository(self._root)
-        hooks = folders_of_hooks(self._root, self._repository)
+        hooks = self._hooks.within(self._root, self._repository)
         protected = list(dict.fromkeys((*protected, *hooks, *sorted(closed))))
         protected = _outermost([path for path in protected if path not in writable])
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
             protected.remove(GIT)
-        names = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
-        missing = [name for name in names if name not in writable and not self._exists(name)]
+        there = _of_missing(folders.get(""))
+        missing = [] if has_git else [name for name in MISSING_REPOSITORY if not self._exists(name)]
+        if there is None:
+            there = set(filter(self._exists, MISSING))
+        missing += [name for name in MISSING if name not in there]
+        missing = [name for name in missing if name not in writable]
         return Surveyed(tuple(protected), tuple(missing), secret, has_git, closed)
 
     def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
@@ -166,6 +169,20 @@ def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Fo
         protected=tuple(prefix + name for name in protected),
         secret=tuple(prefix + name for name in sorted(secret)),
     )
+
+
+def _of_missing(root: _Folder | None) -> set[str] | None:
+    """Return which of MISSING are in *root*; None where its names do not tell.
+
+    They are among its protected names, as are other spellings of them, by which a file system that
+    ignores case finds them.
+    """
+    if root is None or root.is_closed:
+        return None
+    there = set(root.protected).intersection(MISSING)
+    others = set(root.protected) - there
+    is_plain = all(name.isascii() and name.lower() not in MISSING for name in others)
+    return there if is_plain else None
 
 
 def _beside_modules(folder: str) -> str:

@@ -2,33 +2,64 @@
 
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from nanocoder_files import ProtectionKind, protection_of
 from nanocoder_kit_git import Repository, read_start
 
+from nanocoder_kit_sandbox import kernel
+
 HOOKS: Final = "hooks"
+CLOCK_NS: Final = 2_000_000_000
+"""Two changes within a tick of a file system's clock have the same time."""
 _SETTING: Final = re.compile(
     r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
 )
 _OF_PERSON: Final = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")
 
 
-def folders_of_hooks(root: str, repository: Repository | None) -> list[str]:
-    """Return the folders in the workspace at *root*, relative to it, that `core.hooksPath` names.
+class HookFolders:
+    """The folders of git's hooks; a file with settings that did not change is not read again."""
 
-    *repository* is that of *root*. Files that settings include are not read.
-    """
-    if repository is None:
-        return []
-    files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
-    files += map(os.path.expanduser, _OF_PERSON)
-    texts = (read_start(file).decode("utf-8", "surrogateescape") for file in files)
-    named = (value for text in texts for value in _SETTING.findall(text))
-    paths = (os.path.join(root, _plain_path(value)) for value in named)
-    return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
+    def __init__(self) -> None:
+        self._read: dict[str, _Read] = {}
+
+    def within(self, root: str, repository: Repository | None) -> list[str]:
+        """Return the folders in the workspace *root*, relative to it, that `core.hooksPath` names.
+
+        *repository* is that of *root*. Files that settings include are not read.
+        """
+        if repository is None:
+            return []
+        files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
+        files += map(os.path.expanduser, _OF_PERSON)
+        paths = [os.path.join(root, path) for file in files for path in self._named_in(file)]
+        return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
+
+    def _named_in(self, file: str) -> tuple[str, ...]:
+        now_ns = time.time_ns()
+        try:
+            state = kernel.state_of(os.stat(file))
+        except OSError:
+            return ()
+        read = self._read.get(file)
+        if read is None or read.state != state or read.is_doubtful:
+            text = read_start(file).decode("utf-8", "surrogateescape")
+            named = tuple(map(_plain_path, _SETTING.findall(text)))
+            is_doubtful = state[-1] + CLOCK_NS >= now_ns
+            read = self._read[file] = _Read(state, named, is_doubtful=is_doubtful)
+        return read.named
+
+
+class _Read(NamedTuple):
+    """What a file in a *state* has *named*; *is_doubtful* when it had just changed."""
+
+    state: kernel.State
+    named: tuple[str, ...]
+    is_doubtful: bool
 
 
 def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:
@@ -39,8 +70,9 @@ def targets_of(root: str, protected: Iterable[str], repository: Repository | Non
     folders = [f"{root}/{path}" for path in protected if _is_looked_into(path)]
     if repository is not None:
         folders.append(f"{repository.common}/{HOOKS}")
-    links = [path for folder in folders for path in (folder, *_entries(folder))]
-    return list(_within(root, (path for path in links if os.path.islink(path))))
+    links = [path for path in folders if os.path.islink(path)]
+    links += [path for folder in folders for path in _links_in(folder)]
+    return list(_within(root, links))
 
 
 def _is_looked_into(path: str) -> bool:
@@ -49,9 +81,10 @@ def _is_looked_into(path: str) -> bool:
     return protection is None or protection.kind is not ProtectionKind.PROGRAM
 
 
-def _entries(folder: str) -> list[str]:
+def _links_in(folder: str) -> list[str]:
     try:
-        return [f"{folder}/{name}" for name in os.listdir(folder)]
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_symlink()]
     except OSError:
         return []
 

@@ -1,0 +1,109 @@
+"""What is kept from one command for the next one holds only while the disk says the same."""
+
+import os
+import subprocess
+
+import pytest
+from nanocoder import SessionInfo
+from nanocoder_kit_git import find_repository
+from nanocoder_kit_sandbox import Survey, targets
+from nanocoder_kit_sandbox.landlock_rules import SystemRules
+from nanocoder_kit_sandbox.survey import MISSING
+from nanocoder_kit_sandbox.targets import HookFolders, targets_of
+
+SETTINGS = "[core]\n\thooksPath = {}\n"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Return the repository of a workspace with two folders that could be of hooks."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    root = tmp_path / "workspace"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    for name in ("aa", "bb"):
+        (root / name).mkdir()
+    (root / ".git/config").write_text(SETTINGS.format("aa"))
+    return root
+
+
+def within(kept, root):
+    return kept.within(str(root), find_repository(root))
+
+
+@pytest.mark.parametrize("clock_ns", [0, targets.CLOCK_NS])
+def test_a_folder_of_hooks_is_that_of_the_settings_now(repository, monkeypatch, clock_ns):
+    # Without the time in which two changes may look the same, the first one is kept at once.
+    monkeypatch.setattr(targets, "CLOCK_NS", clock_ns)
+    kept, config = HookFolders(), repository / ".git/config"
+    assert within(kept, repository) == ["aa"]
+    times = config.stat()
+    config.write_text(SETTINGS.format("bb"))
+    os.utime(config, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a program could
+    assert within(kept, repository) == ["bb"]
+    config.unlink()
+    assert within(kept, repository) == []
+    beside = config.with_name("beside")
+    beside.write_text(SETTINGS.format("aa"))
+    beside.replace(config)
+    assert within(kept, repository) == ["aa"]
+
+
+def test_settings_that_did_not_change_are_not_read_again(repository, monkeypatch):
+    monkeypatch.setattr(targets, "CLOCK_NS", 0)
+    kept = HookFolders()
+    assert within(kept, repository) == ["aa"]
+    monkeypatch.setattr(targets, "read_start", lambda _path: pytest.fail("it is read"))
+    assert within(kept, repository) == ["aa"]
+
+
+def test_settings_that_just_changed_are_read_again(repository, monkeypatch):
+    kept, read = HookFolders(), []
+    start = targets.read_start
+    monkeypatch.setattr(targets, "read_start", lambda path: read.append(path) or start(path))
+    within(kept, repository)
+    within(kept, repository)
+    assert read.count(f"{repository}/.git/config") == 2
+
+
+def test_links_among_hooks_lead_to_what_is_protected(repository):
+    (repository / "aa/real").write_text("x")
+    (repository / ".git/hooks/pre-commit").symlink_to("../../aa/real")
+    assert targets_of(str(repository), [], find_repository(repository)) == ["aa/real"]
+
+
+def test_what_appears_in_a_folder_of_the_system_is_in_the_next_rules(tmp_path):
+    kept = SystemRules()
+    secret = str(tmp_path / "secret")
+    # Above the secret each folder is listed; EMPTY_PLACES are not, and tmp_path is in /tmp.
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
+        assert str(tmp_path / name) in rules
+    (tmp_path / "secret").mkdir()
+    assert secret not in dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
+    (tmp_path / "first").rmdir()
+    (tmp_path / "first").write_text("a file now")
+    rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
+    assert rules[str(tmp_path / "first")] != rules[str(tmp_path / "second")]
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_each_name_that_must_not_appear_is_missing_until_it_is_there(tmp_path, name):
+    survey = Survey(tmp_path)
+    assert name in survey.look(SessionInfo("s", tmp_path).readable).missing
+    (tmp_path / name).mkdir()
+    looked = survey.look(SessionInfo("s", tmp_path).readable)
+    assert name not in looked.missing
+    assert name in looked.protected
+
+
+@pytest.mark.parametrize(
+    "other", [".VSCode", ".v\u017fcode", ".pre-commit-config.yaml", ".\u200bgithub"]
+)
+def test_other_names_that_are_protected_leave_what_is_missing_to_the_file_system(tmp_path, other):
+    (tmp_path / other).mkdir()
+    (tmp_path / ".idea").mkdir()
+    missing = Survey(tmp_path).look(SessionInfo("s", tmp_path).readable).missing
+    assert [name for name in MISSING if not os.path.lexists(tmp_path / name)] == [
+        name for name in missing if name in MISSING
+    ]
