@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from operator import is_
 
-from attrs import evolve
-from nanocoder import Message, ToolResult, clip, message_tokens
+from nanocoder import Message, ToolResult, clip, evolve, message_tokens
 from nanocoder_kit_context import add_note, first_kept, latest_request
 
 LEAST_SAVED = 0.6
@@ -127,7 +127,9 @@ class Trimming:
 def _without_outputs(message: Message) -> Message:
     if not message.results:
         return message
-    return evolve(message, results=tuple(map(_without_output, message.results)))
+    results = tuple(map(_without_output, message.results))
+    # Mostly the results of earlier steps, which have a note already.
+    return message if all(map(is_, results, message.results)) else evolve(message, results=results)
 
 
 def _without_output(result: ToolResult) -> ToolResult:

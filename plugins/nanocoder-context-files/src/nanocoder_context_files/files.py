@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,20 +40,29 @@ def instructions(session: SessionInfo, names: Names, most_chars: int) -> list[st
 
 def project_folders(cwd: Path) -> list[Path]:
     """Return the folders from the repository's root to *cwd*; only *cwd* without a repository."""
-    for number, folder in enumerate((cwd, *cwd.parents)):
-        if os.path.exists(f"{folder}/.git"):
-            return [*reversed(cwd.parents[:number]), cwd]
-        if number == MAX_FOLDERS:
-            break
+    for number, (repository, _) in enumerate(_upwards(cwd)):
+        if os.path.exists(repository):
+            return [folder for _, folder in reversed(_upwards(cwd)[: number + 1])]
     return [cwd]
+
+
+# Every request asks for the files, and making paths would take longer than the questions.
+@lru_cache(maxsize=8)
+def _upwards(cwd: Path) -> Sequence[tuple[str, Path]]:
+    """Return *cwd* and the folders above it, each behind where its repository would be."""
+    return [(f"{folder}/.git", folder) for folder in (cwd, *cwd.parents)[: MAX_FOLDERS + 1]]
+
+
+@lru_cache(maxsize=64)
+def _places(folder: Path, names: tuple[str, ...]) -> Sequence[str]:
+    return [f"{folder}/{name}" for name in names]
 
 
 def _all(
     folder: Path, names: Sequence[str], readable: Readable | None = None
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file that is in *folder*; links may not leave it."""
-    # Every request asks, and a Path for each name would take longer than the question.
-    if not any(os.path.isfile(f"{folder}/{name}") for name in names):
+    if not any(map(os.path.isfile, _places(folder, tuple(names)))):
         return
     # 16 modules; most folders have none of the files.
     from nanocoder import Workspace

@@ -27,11 +27,30 @@ Outcome = tuple[str, str]
 
 
 class Ran(NamedTuple):
-    """A call that ran, as its tool got it; *output* is the hash of the whole output."""
+    """A call that ran, as its tool got it; *output* is the hash of the whole output.
+
+    *key* is the same for calls that are the same.
+    """
 
     call: ToolCall
     tool: Tool[..., Any]
     output: int
+    key: str
+
+
+class Occurrence(NamedTuple):
+    """A call of a turn with its key and its result; *output* is without times."""
+
+    call: ToolCall
+    key: str
+    result: ToolResult
+    output: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """What counts as the same call with the same result."""
+        # A model that varies the rest of faulty arguments repeats the fault all the same.
+        return f"{self.call.name}\0" if _is_bad_call(self.result) else self.key, self.output
 
 
 class Guard:
@@ -62,13 +81,13 @@ class Guard:
         That is the last call of the turn before. Called from any thread.
         """
         self._tools[tool.name] = tool
-        ran = self._ran[call.id] = Ran(call, tool, hash(output))
+        ran = self._ran[call.id] = Ran(call, tool, hash(output), _key(call))
         before = self._before
         return (
             before is not None
             and tool.is_read_only
             and not tool.repeatable
-            and (before.output, _key(before.call)) == (ran.output, _key(call))
+            and (before.output, before.key) == (ran.output, ran.key)
         )
 
     def check_turn(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
@@ -81,30 +100,31 @@ class Guard:
         self._checked = calls[-1].id
         self._before = self._ran.get(self._checked)
         # A dialect's calls have other names and arguments than those that ran.
-        ran = [self._ran[call.id].call if call.id in self._ran else call for call in calls]
+        ran = [self._ran.get(call.id) for call in calls]
+        made = [
+            (each.call, each.key) if each else (call, _key(call))
+            for each, call in zip(ran, calls, strict=True)
+        ]
         self._ran = {}
         in_turn: Counter[Outcome] = Counter()
         new_turn = 1
-        for call, result in zip(ran, results, strict=False):
+        for (call, key), result in zip(made, results, strict=False):
             tool = self._tools.get(call.name)
             if tool is not None and tool.repeatable:
                 self._last, self._turns_in_a_row = ("", ""), 0
                 continue
-            output = _without_times(result.output)
-            problem = self._count_in_a_row(call, result, output, new_turn)
+            latest = Occurrence(call, key, result, _without_times(result.output))
+            problem = self._count_in_a_row(latest, new_turn)
             new_turn = 0
             if not problem and not result.metadata.get("repeated"):
-                outcome = _key_of_outcome(call, result), output
-                in_turn[outcome] += 1
-                problem = self._count_in_run(call, result, outcome, in_turn[outcome])
+                in_turn[latest.outcome] += 1
+                problem = self._count_in_run(latest, in_turn[latest.outcome])
             if problem:
                 return problem
         return ""
 
-    def _count_in_a_row(
-        self, call: ToolCall, result: ToolResult, output: str, new_turn: int
-    ) -> str:
-        key = _key(call)
+    def _count_in_a_row(self, latest: Occurrence, new_turn: int) -> str:
+        call, key, result, output = latest
         if result.metadata.get("repeated"):
             output = self._last[1]  # the model was told so in place of the same output
         self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
@@ -116,9 +136,8 @@ class Guard:
             f" arguments and the same result{_first_words(result)}"
         )
 
-    def _count_in_run(
-        self, call: ToolCall, result: ToolResult, outcome: Outcome, in_turn: int
-    ) -> str:
+    def _count_in_run(self, latest: Occurrence, in_turn: int) -> str:
+        call, result, outcome = latest.call, latest.result, latest.outcome
         if in_turn >= SAME_IN_A_TURN:
             times = f"{SAME_IN_A_TURN} times in one reply"
             return f"{call.name} was called {times} with the same arguments and result"
@@ -128,7 +147,7 @@ class Guard:
         is_command = tool is not None and Effect.EXECUTE in tool.effects
         counts = self._counts_of_commands if is_command else self._counts
         if tool is not None and not result.is_error and not counts[outcome]:
-            self._note_progress(call, tool)
+            self._note_progress(latest.key, tool)
         counts[outcome] += 1
         count = counts[outcome]
         if result.is_error and count >= SAME_FAILURES:
@@ -141,10 +160,10 @@ class Guard:
             )
         return ""
 
-    def _note_progress(self, call: ToolCall, tool: Tool[..., Any]) -> None:
-        if tool.is_read_only or _key(call) in self._changes:
+    def _note_progress(self, key: str, tool: Tool[..., Any]) -> None:
+        if tool.is_read_only or key in self._changes:
             return
-        self._changes.add(_key(call))
+        self._changes.add(key)
         self._counts_of_commands.clear()
         # A command may have changed nothing, so after it the other calls count on.
         if Effect.EXECUTE not in tool.effects:
@@ -158,11 +177,6 @@ def _without_times(text: str) -> str:
 def _key(call: ToolCall) -> str:
     arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
     return f"{call.name}\0{call.error}{arguments}"
-
-
-def _key_of_outcome(call: ToolCall, result: ToolResult) -> str:
-    # A model that varies the rest of faulty arguments repeats the fault all the same.
-    return f"{call.name}\0" if _is_bad_call(result) else _key(call)
 
 
 def _is_bad_call(result: ToolResult) -> bool:
