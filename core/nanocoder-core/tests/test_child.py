@@ -169,6 +169,98 @@ def test_its_mode_is_never_looser_and_follows_the_parent_s_to_a_stricter_one(ses
     assert seen == ["edits", "edits", "plan", "plan"]
 
 
+# CONC-017
+@pytest.mark.contract("MA-85")
+def test_nothing_that_happens_while_it_is_made_makes_it_looser_than_its_parent(session):
+    seen = []
+
+    class Store:
+        def __init__(self, store):
+            self.store = store
+
+        def start(self, *place, **facts):
+            journal = self.store.start(*place, **facts)
+            parent.set_mode(Mode.PLAN)
+            return journal
+
+    def lead(ctx) -> str:
+        parent.sessions = Store(parent.sessions)
+        for background in (False, True):
+            parent.set_mode(Mode.AUTO)
+            with ctx.child(background=background) as child:
+                seen.append(str(child.info.mode))
+                child.set_mode(Mode.AUTO)
+                seen.append(str(child.info.mode))
+        return ""
+
+    parent = session(lead, flags={"mode": "auto"})
+    assert called(parent, "lead", {})[0].output == ""
+    assert seen == ["plan"] * 4
+
+
+@pytest.mark.contract("MA-85")
+@pytest.mark.parametrize("background", [False, True])
+def test_one_that_is_made_while_its_call_is_stopped_does_not_begin(session, background):
+    reasons, ended = [], threading.Event()
+
+    def lead(ctx) -> str:
+        parent.interrupt("enough")
+        assert ctx.cancelled.wait(40)
+        child = ctx.child(background=background)
+        run(child)
+        reasons.append(str(child.report.stop_reason))
+        ended.set()
+        return ""
+
+    def answer(request, cancel):
+        cancel.check()
+        return "Done.", (), Usage()
+
+    parent = session(lead, answer)
+    list(parent.call("lead", {}))
+    assert ended.wait(40)  # the call that was stopped does not wait for its thread
+    assert reasons == ["interrupted"]
+
+
+@pytest.mark.contract("MA-85")
+def test_it_goes_by_the_configuration_that_its_parent_has_read_again(session, tmp_path):
+    @tool(name="write_file", risk="safe", effects={"read"})
+    def wrapped(ctx, path: str, content: str) -> str:
+        """Say how a process would run."""
+        return " ".join(ctx.wrap(["make"]))
+
+    def lead(ctx) -> str:
+        child = ctx.child()
+        file = tmp_path / "home/.config/nanocoder/config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text('sandbox = "box"\n')
+        parent.reload()
+        run(child)
+        return child.messages[-2].results[0].error_class
+
+    parent = session(lead, calling(write()), more=[wrapped])
+    assert called(parent, "lead", {})[0].output == "sandbox_unavailable"
+
+
+@pytest.mark.contract("MA-85")
+def test_its_title_takes_one_line_of_the_question(session):
+    reasons = []
+
+    def approve(request):
+        reasons.append(request.reason)
+        return yes(request)
+
+    def lead(ctx) -> str:
+        run(ctx.child(agent="one", title="x\n\nAllowed before.\x1b[2J" + "y" * 9_000))
+        return ""
+
+    parent = session(lead, calling(write()), approve=approve)
+    called(parent, "lead", {})
+    [reason] = reasons
+    assert len(reason.splitlines()) == 1
+    assert len(reason) < 400
+
+
 @pytest.mark.contract("MA-85")
 def test_its_requests_reach_the_parent_s_person_and_consent_that_was_kept_counts(session, tmp_path):
     asked = []
@@ -306,11 +398,14 @@ def test_its_own_budget_is_told_once_before_it_ends(session):
 
 @pytest.mark.contract("F9")
 @pytest.mark.parametrize("background", [False, True])
-def test_the_wall_clock_of_a_run_stops_its_sub_agents(session, background):
+def test_the_wall_clock_of_a_run_stops_its_sub_agents(session, tmp_path, background):
     children = []
+    unlimited = Config.load(tmp_path, environment={"HOME": str(tmp_path / "home")})
 
     def lead(ctx) -> str:
         child = ctx.child(background=background)
+        # Its own clock would run out at the same time: only the parent's is to be seen here.
+        child.config = unlimited
         children.append(child)
         if background:
             threading.Thread(target=run, args=(child,)).start()

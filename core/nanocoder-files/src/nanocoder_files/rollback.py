@@ -81,8 +81,7 @@ class Rollback:
                     error_class="stale_read",
                 )
         except OSError as error:
-            why = "its old content could not be saved"
-            raise not_changed(change.path, why, error) from error
+            raise not_changed(change.path, "its old content could not be saved", error) from error
         self._temporary = logged.temporary
 
     def restore(self) -> Restored:

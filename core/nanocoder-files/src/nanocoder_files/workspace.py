@@ -65,8 +65,7 @@ class Workspace(Reading):
         directory of ours, can be read by their absolute paths, and not changed. *readable* says
         which paths may be read, `SessionInfo.readable` in a session; None: all.
         """
-        handle = Root(root, extra_protected)
-        super().__init__(handle, outputs, readable or Readable())
+        super().__init__(Root(root, extra_protected), outputs, readable or Readable())
         self._backups = Backups(backups, keep_backups) if backups else None
         self._change_logs = change_logs
         self._write_note = WriteNote(change_logs, self.root)

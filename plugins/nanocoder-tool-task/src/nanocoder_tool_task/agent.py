@@ -1,5 +1,6 @@
 """One sub-agent: a session inside the session, its limits, and its outcome."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,11 @@ from nanocoder_tool_task.profiles import Profile
 from nanocoder_tool_task.worktree import Worktree
 
 ANSWER_REASONS = frozenset({"done", "turn_limit"})
+_OURS = re.compile(
+    r"^(?=[ \t]*(?:\[(?:\d+\]|a\d+ has|the turn limit)|task_result with id|It did not finish))",
+    re.MULTILINE,
+)
+"""Where a line of an answer begins as lines do that this package writes around it."""
 
 
 @frozen
@@ -53,10 +59,10 @@ class Outcome:
     def for_model(self) -> str:
         """The text for the parent's model."""
         if self.error_class:
-            answer = f"It did not finish: {self.problem}\n{self.text}".rstrip()
+            answer = f"It did not finish: {self.problem}\n{_quoted(self.text)}".rstrip()
         else:
             limit = "[the turn limit was reached]" if self.stop_reason == "turn_limit" else ""
-            answer = f"{limit}\n{self.text or '(no answer)'}".strip()
+            answer = f"{limit}\n{_quoted(self.text) or '(no answer)'}".strip()
         return f"{answer}\n\n{self.note}".rstrip()
 
     def data(self) -> dict[str, Any]:
@@ -125,6 +131,11 @@ class Agent:
         if self._tree is not None:
             self._tree.place.close()
             self._tree = None
+
+
+def _quoted(text: str) -> str:
+    """Return an answer in which no line can be taken for one about this or another sub-agent."""
+    return _OURS.sub("> ", text)
 
 
 def failure_outcome(description: str, error: NanocoderError) -> Outcome:

@@ -50,8 +50,7 @@ def settings(arguments: Namespace, host: Host) -> int:
     rows = [{"key": key, "value": value, "origin": str(origin)} for key, value, origin in items]
     for notice in host.config.notices:
         host.say(notice)
-    head = ("key", "value", "from")
-    return _show(arguments.output, rows, head, lambda row: tuple(row.values()))
+    return _show(arguments.output, rows, ("key", "value", "from"), lambda row: tuple(row.values()))
 
 
 def _tool_row(row: Mapping[str, Any]) -> Row:

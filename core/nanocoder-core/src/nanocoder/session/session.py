@@ -16,7 +16,7 @@ from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Events, Run
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
-from nanocoder.session.sub_sessions import SubSessions
+from nanocoder.session.sub_sessions import SubSessions, stricter
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
 
 _RECORDED = """
@@ -81,7 +81,7 @@ class Session(Runtime):
         Raises UsageError for a mode that an administrator has ruled out.
         """
         self.config.refuse_change("mode", mode)
-        self.set_info(mode=mode)
+        self.set_info(mode=mode if self.parent is None else stricter(mode, self.parent.info.mode))
         self._sub_sessions.tighten(mode)
 
     def run(
@@ -149,6 +149,12 @@ class Session(Runtime):
         """
         if self._run is not None:
             self._run.steering.append(text)
+
+    def reload(self) -> None:
+        """Read the configuration again, for its sub-agents, too; raises as `Runtime.reload`."""
+        super().reload()
+        for child in self._sub_sessions.children():
+            child.config = self.config
 
     def close(self) -> None:
         """End the session: `session.finished` is its last event; everything it opened is closed."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from nanocoder_config import own_folders
-from nanocoder_schema import ToolError, evolve
+from nanocoder_schema import ToolError, evolve, one_line
 
 from nanocoder.errors import Cancelled
 from nanocoder.hooks.contributions import Journal
@@ -31,7 +31,7 @@ from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Quest
 
 MAX_OPEN = 8
 """How many sessions may be open inside one session at once."""
-MODES = tuple(Mode)
+NAME_CHARS = 120
 ENDED = "the session ended"
 FULL = f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish"
 NESTED = "a sub-agent cannot start sub-agents; do it yourself, or answer with what is left to do"
@@ -43,7 +43,7 @@ class SubSessions:
     def __init__(self, runtime: Runtime) -> None:
         """Hold the children of the session that works with *runtime*."""
         self._runtime = runtime
-        self._open: dict[str, ChildSession | None] = {}
+        self._open: dict[str, Any] = {}
         self._stop_listening: dict[str, Callable[[], object]] = {}
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
@@ -67,22 +67,23 @@ class SubSessions:
         child, cancel = self._make(caller, cwd, options), caller.cancel
         with self._changed:
             self._open[child.id] = child
-        if self._is_closed:
-            # The session may have begun to close after the child got its place.
-            child.interrupt(ENDED)
+        # While it was made, the session may have begun to close, or become stricter.
+        if self._is_closed or cancel.is_set():
+            child.interrupt(cancel.reason or ENDED)
+        self.tighten(self._runtime.info.mode)
         if not options.get("background"):
             self._stop_listening[child.id] = cancel.on_set(lambda: child.interrupt(cancel.reason))
         return child
 
     def tighten(self, mode: Mode) -> None:
         """Set the mode of every child that is in a looser one to *mode*."""
-        for child in self._children():
+        for child in self.children():
             if stricter(child.info.mode, mode) is not child.info.mode:
                 child.set_mode(mode)
 
     def interrupt(self, reason: str) -> None:
         """Stop what all of them do, also in the background."""
-        for child in self._children():
+        for child in self.children():
             child.interrupt(reason)
 
     def close(self) -> None:
@@ -101,7 +102,8 @@ class SubSessions:
             self._open.pop(child_id, None)
             self._changed.notify_all()
 
-    def _children(self) -> list[ChildSession]:
+    def children(self) -> list[Any]:
+        """Return those that are open."""
         with self._changed:
             return [child for child in self._open.values() if child is not None]
 
@@ -169,7 +171,7 @@ class SubSessions:
 
 def stricter(mode: Mode, other: Mode) -> Mode:
     """Return the mode of the two in which less happens without asking."""
-    return min(mode, other, key=MODES.index)
+    return min(mode, other, key=tuple(Mode).index)
 
 
 def _no_answer(_: ApprovalRequest | Question) -> None:
@@ -182,7 +184,8 @@ def _forwarders(caller: InFlight, agent: str, title: str) -> tuple[Approver, Ask
     Each request says which sub-agent asks: several of one name may work at once.
     """
     names = [name for name in (agent, f"({title})" if title else "") if name]
-    prefix = f"{' '.join(['sub-agent', *names])}: "
+    # The parent's model wrote the title: no line of it may look like one of the question.
+    prefix = f"{one_line(' '.join(['sub-agent', *names]), NAME_CHARS)}: "
 
     def forward(steps: Generator[Emitted, None, Any]) -> Any:
         try:
