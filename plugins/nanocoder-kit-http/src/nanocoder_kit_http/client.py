@@ -91,7 +91,7 @@ class Client:
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
         with self._exchange("POST", path, body, cancel) as (response, timers):
-            chunks = response.iter_raw()
+            chunks = _body_of(response)
             first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             # Proxies drop the content type; no event begins with one of these.
@@ -105,7 +105,7 @@ class Client:
     ) -> Generator[list[SseEvent], None, None]:
         """Post *body* and yield lines as `stream_events` yields events: newline-delimited JSON."""
         with self._exchange("POST", path, body, cancel) as (response, timers):
-            chunks = response.iter_raw()
+            chunks = _body_of(response)
             first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             yield from _events(LineParser(), first, chunks, timers)
@@ -114,7 +114,7 @@ class Client:
         """Return the JSON at *path*, or the answer to a *body*; raises ProviderError, Cancelled."""
         method = "GET" if body is None else "POST"
         with self._exchange(method, path, body, cancel or Cancel()) as (response, _):
-            return decode_json(_read_up_to(b"", response.iter_raw(), EVENT_LIMIT_BYTES))
+            return decode_json(_read_up_to(b"", _body_of(response), EVENT_LIMIT_BYTES))
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -215,7 +215,7 @@ class Client:
                 kind="protocol",
                 status=status,
             )
-        body = _read_up_to(b"", response.iter_raw(), ERROR_BYTES)
+        body = _read_up_to(b"", _body_of(response), ERROR_BYTES)
         error = failure_of_status(
             status,
             body,
@@ -325,6 +325,12 @@ def _environment_proxy(base_url: str) -> tuple[str, str]:
     kind = next((kind for kind in (parts.scheme, "all") if proxies.get(kind)), "")
     names = (f"{kind}_proxy", f"{kind}_proxy".upper())
     return proxies.get(kind, ""), next((name for name in names if os.environ.get(name)), "")
+
+
+def _body_of(response: "httpx.Response") -> Iterator[bytes]:
+    """Return the body as it came. `iter_raw` does no more for an answer that is never unpacked."""
+    stream: Any = response.stream
+    return iter(stream)
 
 
 def _first_chunk(chunks: Iterator[bytes]) -> bytes:

@@ -25,7 +25,7 @@ def name_of(kind: str, data: bytes) -> str:
 
 def has_object(repository: Path, name: str) -> bool:
     """Tell whether an object has a file of its own; others are in a pack of many."""
-    return _file_of(repository, name).exists()
+    return os.path.exists(_file_of(repository, name))
 
 
 def write_commit(repository: Path, parent: str, contents: Iterable[bytes], at: int) -> str:
@@ -54,14 +54,14 @@ def head_of(repository: Path, reference: str) -> str:
 
 def set_head(repository: Path, reference: str, commit: str) -> None:
     """Let *reference* point to *commit*; raises OSError."""
-    _put(repository / reference, f"{commit}\n".encode(), repository / "tmp_ref")
+    _put(f"{repository}/{reference}", f"{commit}\n".encode(), str(repository / "tmp_ref"))
 
 
 def _write(repository: Path, kind: str, data: bytes) -> str:
     name = name_of(kind, data)
     if not has_object(repository, name):
         content = zlib.compress(_header(kind, data) + data, BEST_SPEED)
-        beside = repository / "objects" / f"tmp_obj_{name}"
+        beside = f"{repository}/objects/tmp_obj_{name}"
         _put(_file_of(repository, name), content, beside)
     return name
 
@@ -70,15 +70,16 @@ def _header(kind: str, data: bytes) -> bytes:
     return b"%s %d\0" % (kind.encode(), len(data))
 
 
-def _file_of(repository: Path, name: str) -> Path:
-    return repository / "objects" / name[:2] / name[2:]
+def _file_of(repository: Path, name: str) -> str:
+    # A look at the files writes dozens, and a Path for each part takes longer than the question.
+    return f"{repository}/objects/{name[:2]}/{name[2:]}"
 
 
-def _put(path: Path, content: bytes, beside: Path) -> None:
+def _put(path: str, content: bytes, beside: str) -> None:
     with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(content)
     try:
         os.replace(beside, path)
     except FileNotFoundError:
-        path.parent.mkdir(mode=0o700)
+        os.mkdir(os.path.dirname(path), 0o700)
         os.replace(beside, path)

@@ -25,6 +25,7 @@ class SessionTools:
         self._offered: tuple[Sequence[ToolDefinition], Collection[str]] = ((), ())
         self._deferrable: Definitions = {}
         self._key: tuple[Any, ...] = ()
+        self._listed = -1
         self._tools: tuple[ToolDefinition, ...] = ()
 
     def reduce(self, request: Request, always: Collection[str]) -> Request:
@@ -40,6 +41,9 @@ class SessionTools:
                 for definition in request.tools
                 if not _is_listed(definition, always)
             }
+        elif self._listed == len(self._revealed):  # names are only added
+            return evolve(request, tools=self._tools)
+        self._listed = len(self._revealed)
         deferred = self._deferrable
         revealed = [name for name in self._revealed if name in deferred]
         self.deferred = frozenset(deferred.keys() - self._revealed.keys())

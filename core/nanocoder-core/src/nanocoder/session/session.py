@@ -227,8 +227,8 @@ class Session(Runtime):
             listeners = self.plugins.implementations("nanocoder_event")
             for due in self._due(event):
                 kinds = self._kinds(due)
-                hear = [each for each in listeners if not kinds.isdisjoint(each.events or kinds)]
-                styles.tell(hear, errors.append, {"event": due, **self.hook_context()})
+                if hear := [it for it in listeners if not kinds.isdisjoint(it.events or kinds)]:
+                    styles.tell(hear, errors.append, {"event": due, **self.hook_context()})
         problem = self.journal.problem if self.journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 
