@@ -101,14 +101,14 @@ class Guard:
         self._before = self._ran.get(self._checked)
         # A dialect's calls have other names and arguments than those that ran.
         ran = [self._ran.get(call.id) for call in calls]
-        made = [
+        keyed = [
             (each.call, each.key) if each else (call, _key(call))
             for each, call in zip(ran, calls, strict=True)
         ]
         self._ran = {}
         in_turn: Counter[Outcome] = Counter()
         new_turn = 1
-        for (call, key), result in zip(made, results, strict=False):
+        for (call, key), result in zip(keyed, results, strict=False):
             tool = self._tools.get(call.name)
             if tool is not None and tool.repeatable:
                 self._last, self._turns_in_a_row = ("", ""), 0
