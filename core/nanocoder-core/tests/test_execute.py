@@ -259,14 +259,14 @@ def test_a_cancel_at_any_step_ends_the_call_at_once(tmp_path, step):
     started = time.monotonic()
     with opened(tmp_path, plugins={"tools": Tools(patient, echo)}) as (session, _):
         call = ToolCall("c", "echo" if quick else "patient", {"text": "a"} if quick else {})
-        steps = session.executor.path(call, cancel)
+        steps = session.executor.turn([call], cancel)
         kinds = []
         result = None
         while result is None:
             try:
                 event = next(steps)
             except StopIteration as end:
-                result = end.value
+                [result] = end.value
                 break
             kinds.append(event.kind)
             if event.kind == step:

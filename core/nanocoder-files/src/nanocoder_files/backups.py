@@ -3,34 +3,31 @@
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from nanocoder_files.private_files import folder_for, private_directory, write_private
 
+Backup = Callable[[str, bytes], Path]  # keeps the content that a path had, and returns where
 
-class Backups:
-    """Keeps at most *keep* copies of each file in *folder*, which only its owner can enter.
 
-    They are the first, which is the file as the session found it, and the newest. *folder* may be
-    on another disk than the files.
+def keep_copy(backups: Path, most: int, path: str, data: bytes) -> Path:
+    """Store *data* as the content that *path* had, and return where; raises OSError.
+
+    There are at most *most* copies of each file below *backups*, where only its owner can enter:
+    the first, which is the file as the session found it, and the newest. *backups* may be on
+    another disk than the files.
     """
-
-    def __init__(self, folder: Path, keep: int) -> None:
-        self._folder = folder
-        self._keep = keep
-
-    def add(self, path: str, data: bytes) -> Path:
-        """Store *data* as the content that *path* had, and return where; raises OSError."""
-        folder = folder_for(self._folder, Path(path))
-        private_directory(folder)
-        # The name sorts by age; the random part keeps two writes in one tick apart.
-        target = folder / f"{time.time_ns():020d}-{os.urandom(2).hex()}-{_plain(path)}"
-        write_private(target, data)
-        copies = sorted(copy for copy in folder.iterdir() if not copy.name.startswith("."))
-        for old in copies[1 : 1 - self._keep or None]:
-            with contextlib.suppress(OSError):
-                old.unlink()
-        return target
+    folder = folder_for(backups, Path(path))
+    private_directory(folder)
+    # The name sorts by age; the random part keeps two writes in one tick apart.
+    target = folder / f"{time.time_ns():020d}-{os.urandom(2).hex()}-{_plain(path)}"
+    write_private(target, data)
+    copies = sorted(copy for copy in folder.iterdir() if not copy.name.startswith("."))
+    for old in copies[1 : 1 - most or None]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return target
 
 
 def _plain(path: str) -> str:

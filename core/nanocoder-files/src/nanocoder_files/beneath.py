@@ -11,7 +11,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import Self
 
 from nanocoder_files.paths import WorkspaceError, escape_path, tidy_path, unescape_path
 from nanocoder_files.protected import git_refused, is_git_name
@@ -102,7 +101,7 @@ class Beneath:
             return False
 
 
-class Place:
+class Place(contextlib.AbstractContextManager["Place"]):
     """A name in an open directory; *path* is where that is below the root, links resolved.
 
     `arrive` walks there: *pending* are the components still to go, last first; *trail* those
@@ -123,9 +122,6 @@ class Place:
         self._trail: list[str] = []
         self._hops = 0
 
-    def __enter__(self) -> Self:
-        return self
-
     def close(self, *_error: object) -> None:
         """Close what was opened on the way; again, it closes nothing."""
         self._move(self._root_fd)
@@ -143,7 +139,7 @@ class Place:
         except FileNotFoundError:
             return None
 
-    def arrive(self) -> Self:
+    def arrive(self) -> "Place":
         """Go to the end; raises what `Beneath.locate` raises."""
         try:
             while self._pending:

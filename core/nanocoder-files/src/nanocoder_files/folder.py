@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Self
+from typing import Literal
 
 from nanocoder_schema import value
 
@@ -32,7 +32,7 @@ class Entry:
     problem: str = ""
 
 
-class Folder:
+class Folder(AbstractContextManager["Folder"]):
     """An open directory; *fd* is its handle, *path* its place in the workspace, "." for the root.
 
     Names and paths are written as everywhere outside this package. *readable* says what policies
@@ -47,9 +47,6 @@ class Folder:
         self.path = path
         self._readable = readable
         self._asks = asks
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

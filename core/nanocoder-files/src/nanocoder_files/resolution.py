@@ -207,10 +207,8 @@ class Resolver:
         return folder in self._programs or os.path.exists(f"{folder}/{VENV_MARK}")
 
 
-@lru_cache(maxsize=64)
-def resolver(root: str, own: tuple[str, ...], readable: str, origins: tuple[str, ...]) -> Resolver:
-    """Return what resolves the paths of a session; its own places are looked up once."""
-    return Resolver(root, own, readable, origins)
+# What resolves the paths of a session: its own places are looked up once.
+resolver = lru_cache(maxsize=64)(Resolver)
 
 
 def _joined(root: str, name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from attrs import field
 from nanocoder_schema import ToolError, mutable
 
-from nanocoder_files.backups import Backups
+from nanocoder_files.backups import Backup, keep_copy
 from nanocoder_files.beneath import LISTING, NewFolders, Place
 from nanocoder_files.change import Change, FileState
 from nanocoder_files.change_log import (
@@ -133,11 +133,11 @@ class LogRestore(Restore[Place]):
     files any more. The rules are those of the next session after a kill, unless *is_live*: a call
     that takes its own changes back makes folders again that are gone, and tells *known_files*.
     A file that was changed since stays as it is, unless the call *replaces* it: processes that it
-    started have made it, and *backups* get a copy.
+    started have made it, and *keep_copy* gets its content.
     """
 
     root: Root
-    backups: Backups | None
+    keep_copy: Backup | None
     known_files: KnownFiles = field(factory=KnownFiles)
     _is_live: bool = False
     _replaces: bool = False
@@ -212,9 +212,9 @@ class LogRestore(Restore[Place]):
         path = change.changed_path
         if not self._replaces:
             self._lose(path, "has changed since and was left as it is")
-        elif self.backups is not None and now.is_file:
+        elif self.keep_copy is not None and now.is_file:
             with open_regular(place) as file:
-                self.copies[path] = self.backups.add(path, file.read())
+                self.copies[path] = self.keep_copy(path, file.read())
         return self._replaces
 
     def _lose_move(self, change: Change, state: FileState) -> None:  # noqa: ARG002
@@ -245,7 +245,7 @@ def recover(base: Path, root: Path) -> list[str]:
             remove_noted_files(folder, opened)
             # All of them first: what is taken back goes by time, not log by log.
             logs = list(take_over_logs(folder))
-            restore = LogRestore(opened, Backups(base.parent / "kept", MAX_COPIES))
+            restore = LogRestore(opened, partial(keep_copy, base.parent / "kept", MAX_COPIES))
             return _take_back(logs, restore) if logs else []
     finally:
         os.close(guard)
@@ -272,10 +272,10 @@ def _take_back(logs: list[ChangeLog], restore: LogRestore) -> list[str]:
     for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
         restore.undo(log, change)
         path = change.changed_path
-        if path in restore.lost and change.before.is_file and restore.backups is not None:
+        if path in restore.lost and change.before.is_file and restore.keep_copy is not None:
             try:
                 # The last copy that is made is of the oldest content.
-                restore.copies[path] = restore.backups.add(path, log.data(change))
+                restore.copies[path] = restore.keep_copy(path, log.data(change))
             except (OSError, ValueError):
                 restore.failed = True  # the log stays: it holds the only copy
     for log in logs:

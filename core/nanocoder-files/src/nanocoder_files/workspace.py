@@ -7,11 +7,12 @@ import os
 import stat as mode_of
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder_files import writing
-from nanocoder_files.backups import Backups
+from nanocoder_files.backups import keep_copy
 from nanocoder_files.beneath import NewFolders, Place
 from nanocoder_files.change import Change, FileKind, FileState, announcement
 from nanocoder_files.change_log import WriteNote
@@ -33,7 +34,7 @@ MOVED_BYTES: Final = 8_000_000
 """Up to this size a file that is moved is read: one can tell later whether it is the same."""
 
 
-class Workspace(Reading):
+class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
     """One directory tree. Paths are relative to its root, or absolute and below it.
 
     Every method raises WorkspaceError, whose error_class tells what is wrong: invalid_path and
@@ -66,16 +67,13 @@ class Workspace(Reading):
         which paths may be read, `SessionInfo.readable` in a session; None: all.
         """
         super().__init__(Root(root, extra_protected), outputs, readable or Readable())
-        self._backups = Backups(backups, keep_backups) if backups else None
+        self._keep_copy = partial(keep_copy, backups, keep_backups) if backups else None
         self._change_logs = change_logs
         self._write_note = WriteNote(change_logs, self.root)
         self._listener = listener
         self._rollback: Rollback | None = None
         # Two threads must not both find a file unchanged and then both replace it.
         self._lock = threading.RLock()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -101,7 +99,7 @@ class Workspace(Reading):
         from nanocoder_files.rollback import Rollback
 
         restore = LogRestore(
-            self._root, self._backups, self._known, is_live=True, replaces=processes
+            self._root, self._keep_copy, self._known, is_live=True, replaces=processes
         )
         rollback = Rollback(self._change_logs, name, title, restore, self._lock)
         return self._for_call(_rollback=rollback), rollback
@@ -316,10 +314,10 @@ class Workspace(Reading):
 
     def _backup(self, place: Place, old: Old | None) -> Path | None:
         """Back *old* up before it is changed; returns the path of the copy."""
-        if self._backups is None or old is None:
+        if self._keep_copy is None or old is None:
             return None
         try:
-            return self._backups.add(place.path, old.data)
+            return self._keep_copy(place.path, old.data)
         except OSError as error:
             raise not_changed(place.path, "its backup failed", error) from error
 

@@ -134,13 +134,14 @@ def called(
     session: Session, name: str, arguments: Mapping[str, Any], *, cancel: Cancel | None = None
 ) -> tuple[ToolResult, list[Event]]:
     """Take one call down the path of *session*; returns its result and its events."""
-    steps = session.executor.path(ToolCall("call-1", name, arguments), cancel or Cancel())
+    steps = session.executor.turn([ToolCall("call-1", name, arguments)], cancel or Cancel())
     events = []
     while True:
         try:
             events.append(next(steps))
         except StopIteration as end:
-            return end.value, events
+            [result] = end.value
+            return result, events
 
 
 def agree(request: ApprovalRequest) -> ApprovalAnswer:

@@ -93,7 +93,7 @@ def _texts_of_tools(session: Session, request: Request) -> Sequence[str]:
     if not request.tools:
         return ()
     with suppress(PersonError):  # no model is chosen yet
-        provider = session.provider
+        provider = session.open_provider()
         texts: Sequence[str] = getattr(provider, "tool_texts", lambda _tools: ())(request.tools)
         return texts
     return ()

@@ -61,7 +61,7 @@ class Model:
         return response
 
     def _ask(self, request: Request) -> Finished:
-        for piece in self._session.provider.stream(request, Cancel()):
+        for piece in self._session.open_provider().stream(request, Cancel()):
             if isinstance(piece, Finished):
                 return piece
         raise ProviderError("the model ended without finishing its reply", kind="protocol")

@@ -306,10 +306,8 @@ class Approvals:
         if callback is None:
             return self._plugins.implementations(hook)
 
-        def own(**named: Any) -> Any:
-            return callback(named[argument])
-
-        return [styles.Implementation("session", hook, own, (argument,))]
+        own = partial(styles.Implementation, "session", hook, parameters=(argument,))
+        return [own(lambda **named: callback(named[argument]))]
 
     def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
         call, tool, verdict = flight.call, flight.tool, flight.verdict

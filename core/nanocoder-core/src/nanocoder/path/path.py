@@ -65,8 +65,8 @@ class Executor:
     ) -> Generator[Event, None, list[ToolResult]]:
         """Run the calls of one turn and return a result for each, in their order.
 
-        Reading calls run in parallel; one call with another effect makes the turn sequential. All
-        questions to the person are put here, on the caller's thread.
+        Every failure is a result, too. Reading calls run in parallel; one call with another effect
+        makes the turn sequential. All questions to the person are put here, on the caller's thread.
         """
         # A cancel of its own: what ends the turn early must not count as an interrupt of the
         # session.
@@ -88,11 +88,6 @@ class Executor:
                     if isinstance(item, Ask) and not cancel.is_set():
                         item.answer = self._approvals.ask(item.request, cancel)
         return [flight.outcome for flight in flights]
-
-    def path(self, call: ToolCall, cancel: Cancel) -> Generator[Event, None, ToolResult]:
-        """Take one call down the whole path; every failure is a result, too."""
-        [result] = yield from self.turn([call], cancel)
-        return result
 
     def close(self) -> None:
         """Wait a little for calls that did not stop when they were told to."""
@@ -200,7 +195,10 @@ class Executor:
             flight.enter("execution")
             flight.cancel.check()
             # The slot is given back only after the handler has ended, or was left behind.
-            with self._slot(flight) as slot:
+            info, admission = self._session.info, self._session.admission
+            # A call of a session inside another one has a call there that waits for it.
+            is_step = flight.parent is not None or bool(info.parent)
+            with admission.slot(tool, call.arguments, is_step=is_step, session=info) as slot:
                 if slot.position:
                     yield flight.event("call.queued", position=slot.position)
                 flight.queued_s = slot.wait(flight.cancel)
@@ -229,13 +227,6 @@ class Executor:
         yield flight.returned()
 
     # The parts of it
-
-    def _slot(self, flight: InFlight) -> Slot:
-        # A call of a session inside another one has a call there that waits for it.
-        info = self._session.info
-        is_step = flight.parent is not None or bool(info.parent)
-        arguments = flight.call.arguments
-        return self._session.admission.slot(flight.tool, arguments, is_step=is_step, session=info)
 
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:

@@ -249,7 +249,9 @@ class Run:
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        readers = [tool for tool in self.runtime.tools.values() if tool.reads_one_path]
+        # Of those that only read, the ones whose calls need not name more than a path.
+        reading = [tool for tool in self.runtime.tools.values() if tool.is_read_only]
+        readers = [tool for tool in reading if [*tool.parameters.get("required", ())] == ["path"]]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
         judgements = map(self.runtime.approvals.judge, calls, readers)
         if readers and all(each.is_plain_allow for each in judgements):

@@ -1,7 +1,8 @@
 """One session, from its first event to its last, as a program works with it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 from nanocoder_schema import evolve
 
@@ -9,7 +10,6 @@ from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
 from nanocoder.hooks import styles
 from nanocoder.path.path import Executor
-from nanocoder.provider import Provider
 from nanocoder.session.compaction import Compaction, Shortened
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import start_notices
@@ -31,7 +31,7 @@ PIECES_S = 0.1
 """For so long pieces of a reply are gathered for listeners: each call of one takes a thread."""
 
 
-class Session(Runtime):
+class Session(Runtime, AbstractContextManager["Session"]):
     """One conversation in one directory. Made by `open_session`; use it as a context manager.
 
     `run` and `call` yield events as they happen; `report` is what the latest run came to, `result`
@@ -50,9 +50,6 @@ class Session(Runtime):
         self._cancel, self._is_cancel_used = Cancel(), False
         self._started, self._closed, self._announced = False, False, ""
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -69,11 +66,6 @@ class Session(Runtime):
     def messages(self) -> Sequence[Message]:
         """The transcript so far."""
         return tuple(self.conversation.messages)
-
-    @property
-    def provider(self) -> Provider:
-        """The provider, opened at first use; raises UsageError or ProviderError."""
-        return self.open_provider()
 
     def set_mode(self, mode: Mode) -> None:
         """Change how much nanocoder may do without asking, from the next call on.
@@ -183,7 +175,7 @@ class Session(Runtime):
     def _called(self, call: ToolCall) -> Events:
         cancel = self._next_cancel()
         yield from self._begin()
-        self.result = yield from self.executor.path(call, cancel)
+        [self.result] = yield from self.executor.turn([call], cancel)
         self.report.note([call], [self.result], self.tools)
         self.settle()
 

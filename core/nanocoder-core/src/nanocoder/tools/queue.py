@@ -8,8 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from attrs import field
 from nanocoder_files import named_paths
@@ -25,7 +26,7 @@ WORKING, COMPOSED = "working", "composed"
 
 
 @mutable
-class Slot:
+class Slot(AbstractContextManager["Slot"]):
     """The place of one call: in the queue, then among those that run. A context manager.
 
     *position* is its place in the queue when it came, 0 where it need not wait.
@@ -54,9 +55,6 @@ class Slot:
         if not self.runs:
             raise Cancelled(cancel.reason or "interrupted")
         return max(0.0, self._admission.clock() - self.came)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self._admission.leave(self)

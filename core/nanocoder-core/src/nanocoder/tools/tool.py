@@ -245,11 +245,6 @@ class Tool(Generic[P, R]):
             problem = f"{self.name} may not call {name!r}, which calls other tools itself"
             raise ToolError(f"{problem}; call it directly", error_class="nested_call")
 
-    @property
-    def reads_one_path(self) -> bool:
-        """Tell whether the tool only reads, and a path is all that a call has to name."""
-        return self.is_read_only and list(self.parameters.get("required", ())) == ["path"]
-
     def real(self) -> "Tool[..., Any]":
         """Return the tool with its handler, importing its plugin if that was not needed so far."""
         return self.load() if self.load is not None else self
@@ -318,10 +313,7 @@ def tool(function: Callable[..., Any] | None = None, /, **fields: Any) -> Any:
 def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     options = dict(fields)
     parameters = options.pop("parameters", None)
-    if parameters is None:
-        signature = Signature.of_function(function)
-    else:
-        signature = Signature.of_class(parameters)
+    signature = Signature.of_class(parameters) if parameters else Signature.of_function(function)
     name = options.pop("name", "") or function.__name__
     description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or len(name) > MAX_NAME_CHARS:
