@@ -1,8 +1,13 @@
 """Changing a value: where it goes, what stays, and what is refused."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from nanocoder import ConfigError, ConfigFile
 from nanocoder_command_setup.editing import with_value, without_value
+from nanocoder_files import holding
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -146,3 +151,29 @@ def test_a_slip_in_the_file_keeps_nobody_from_removing_it(nanocoder):
     assert done.returncode == 0, done.stderr
     assert nanocoder("config", "unset", "plugins.policy-rules.ask").returncode == 0
     assert file.read_text() == '[plugins.policy-rules]\ndeny = ["bash(rm *)"]\n'
+
+
+def waits_for(lock):
+    """Tell whether a process waits for the lock of a file."""
+    inode = f":{lock.stat().st_ino} "
+    lines = Path("/proc/locks").read_text().splitlines()
+    return any("->" in line and inode in line for line in lines)
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the system names no locks")
+@pytest.mark.parametrize("words", [("set", "mode", "plan"), ("unset", "max_tokens")])
+def test_what_another_command_changes_meanwhile_stays(nanocoder, words):
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("max_tokens = 5\n")
+    lock = nanocoder.home / ".local/state/nanocoder/config.lock"
+    with ThreadPoolExecutor() as pool:
+        with holding(lock):
+            done = pool.submit(nanocoder, "config", *words)
+            while not (waits_for(lock) or done.done()):
+                time.sleep(0.01)
+            file.write_text("max_tokens = 5\nmax_turns = 30\n")
+        assert done.result().returncode == 0
+    assert "max_turns = 30\n" in file.read_text()
+    assert ("max_tokens" in file.read_text()) is (words[0] == "set")
+    assert ("plan" in file.read_text()) is (words[0] == "set")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Host, UsageError, did_you_mean, one_line, state_dir
-from nanocoder_files import private_directory, replace_file
+from nanocoder_files import holding, private_directory, replace_file
 
 FILE: Final = "quarantine.json"
+LOCK: Final = "quarantine.lock"
 REASON_CHARS: Final = 300
 
 
@@ -18,7 +19,8 @@ def add(failed: Mapping[str, str]) -> None:
     """Put plugins on the list, each with the reason; raises OSError or ConfigError."""
     if failed:
         reasons = {name: one_line(why, REASON_CHARS) for name, why in failed.items()}
-        write(state_dir(), {**read(state_dir()), **reasons})
+        with holding(state_dir() / LOCK):
+            write(state_dir(), {**read(state_dir()), **reasons})
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -54,6 +56,8 @@ def restore(arguments: Namespace, host: Host) -> int:
             raise UsageError(f"{name!r} is set aside at each start, until it works: {reason}")
         if name not in rows:
             raise UsageError(f"{name!r} is not set aside{did_you_mean(name, rows)}")
-    write(state_dir(), {name: why for name, why in rows.items() if name not in arguments.names})
+    with holding(state_dir() / LOCK):
+        rows = read(state_dir())
+        write(state_dir(), {name: why for name, why in rows.items() if name not in arguments.names})
     host.print_line(f"Loaded again from the next start: {', '.join(arguments.names)}")
     return 0

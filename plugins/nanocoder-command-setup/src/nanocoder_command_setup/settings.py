@@ -4,6 +4,8 @@ import json
 import re
 import tomllib
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from nanocoder import (
@@ -16,13 +18,15 @@ from nanocoder import (
     find_offer,
     misspelt,
     read_user_file,
+    state_dir,
 )
-from nanocoder_files import replace_file
+from nanocoder_files import holding, replace_file
 
 from nanocoder_command_setup.editing import with_value, without_value
 
 OFFERED_BY: Final = {"sandbox": "sandboxes", "dialect": "dialects", "store": "stores"}
 """The keys whose value is the name of something that a plugin offers, as the core calls those."""
+CONFIG_LOCK: Final = "config.lock"
 NOTHING: Final = (None, "", "none")
 
 
@@ -30,18 +34,32 @@ def set_value(arguments: Namespace, host: Host) -> int:
     """Set a value; returns the exit code."""
     key = tuple(arguments.key.split("."))
     value = _value(_current(host, key), arguments.value)
-    return _save(host, key, with_value(_file(host), key, value))
+    with _alone(host):
+        return _save(host, key, with_value(_file(host), key, value))
 
 
 def unset(arguments: Namespace, host: Host) -> int:
     """Remove a value; returns the exit code."""
     key = tuple(arguments.key.split("."))
-    return _save(host, key, without_value(_file(host), key))
+    with _alone(host):
+        return _save(host, key, without_value(_file(host), key))
 
 
 def as_json(value: Any) -> str:
     """Return a value nearly as config.toml has it."""
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+@contextmanager
+def _alone(host: Host) -> Iterator[None]:
+    """Keep other commands from changing the file between our reading and our writing it."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(holding(state_dir() / CONFIG_LOCK))
+        except OSError as error:
+            problem = f"{host.config_path} cannot be locked: {error.strerror}; nothing was changed"
+            raise ConfigError(problem) from None
+        yield
 
 
 def _file(host: Host) -> ConfigFile:

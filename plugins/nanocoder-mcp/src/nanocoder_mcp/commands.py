@@ -54,7 +54,7 @@ def add(arguments: Namespace, host: Host) -> int:
         host.print_line(line)
     if code := _refusal(arguments, host, f"Add {name}: {server.starts_with}?"):
         return code
-    save(host, added(host, name, table))
+    save(host, lambda: added(host, name, table))
     accept(server, listing, info)
     host.print_line(f"{name} is added {_with_what(listing)}.")
     return 0
@@ -72,7 +72,7 @@ def _with_what(listing: Listing) -> str:
 
 def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int:
     """Keep a server that shows nothing to a stranger: nothing of it is accepted yet."""
-    save(host, added(host, name, table))
+    save(host, lambda: added(host, name, table))
     host.print_line(f"{name} is added and asks for a login: nanocoder mcp login {name}")
     server = _checked(name, table)
     challenge = credentials.read(server).challenge
@@ -211,7 +211,7 @@ def remove(arguments: Namespace, host: Host) -> int:
         path = server.folder / ".mcp.json"
         host.print_line(f"What was accepted of {server.name} is forgotten; {path} still names it.")
         return 0
-    save(host, removed(host, server.name))
+    save(host, lambda: removed(host, server.name))
     host.print_line(f"{server.name} is removed.")
     return 0
 
@@ -310,7 +310,7 @@ def _named(host: Host, name: str) -> Server:
 def _remember_table(host: Host) -> None:
     """Give the plugin a table where it has none: without it no session asks for its tools."""
     if PLUGIN not in host.config.plugins_with_settings:
-        save(host, added(host, "", {}))
+        save(host, lambda: added(host, "", {}))
         host.print_line(f"{host.config_path} has the table [plugins.mcp] now.")
 
 

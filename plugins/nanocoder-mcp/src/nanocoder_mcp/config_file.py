@@ -2,12 +2,14 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from nanocoder import Config, ConfigError, ConfigFile, Host, read_user_file
-from nanocoder_files import replace_file
+from nanocoder import Config, ConfigError, ConfigFile, Host, read_user_file, state_dir
+from nanocoder_files import holding, replace_file
 
+CONFIG_LOCK: Final = "config.lock"
+"""Below the state's folder, and the same for every command that changes the file."""
 TABLE: Final = ("plugins", "mcp", "servers")
 
 
@@ -49,17 +51,26 @@ def removed(host: Host, name: str) -> ConfigFile:
     return changed
 
 
-def save(host: Host, changed: ConfigFile) -> None:
-    """Write the file, unless it would be wrong; raises ConfigError and changes nothing then."""
+def save(host: Host, change: Callable[[], ConfigFile]) -> None:
+    """Write the file that *change* makes of the one that is there, and no other command meanwhile.
+
+    Raises: ConfigError, and changes nothing, where the file would be wrong.
+    """
+    try:
+        with holding(state_dir() / CONFIG_LOCK):
+            _save(host, change())
+    except OSError as error:
+        problem = f"{host.config_path} cannot be changed: {error.strerror}; nothing was changed"
+        raise ConfigError(problem) from None
+
+
+def _save(host: Host, changed: ConfigFile) -> None:
     try:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
-    path = changed.path.resolve()  # people keep their dotfiles elsewhere
-    try:
-        replace_file(path, changed.text.encode())
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
+    # People keep their dotfiles elsewhere.
+    replace_file(changed.path.resolve(), changed.text.encode())
 
 
 def _document(host: Host) -> ConfigFile:
