@@ -23,7 +23,7 @@ _ESCAPED = (
     r"(?:\\x[89a-f][0-9a-f])+|\\x(?:0[1-9a-f]|1[0-9a-f]|5c|7f)"
     r"|\\u(?!d[89a-f])[0-9a-f]{4}|\\U00(?:0[0-9a-f]|10)[0-9a-f]{4}"
 )
-_UNTIDY = r"//|(?:^|/)\.{1,2}(?:/|$)|/$"
+_DROPPED = frozenset(("", "."))
 MAX_NAMES_COMPARED = 2_000
 NEAREST = 3
 
@@ -98,9 +98,9 @@ def check_path(path: str) -> None:
 
 def tidy_path(path: str) -> str:
     """Drop empty and "." components; ".." stays, because a link may stand before it."""
-    if not re.search(_UNTIDY, path):
+    if path[:2] not in {".", "./"} and _DROPPED.isdisjoint(path.split("/")[1:]):
         return path
-    return "/".join(part for part in path.split("/") if part not in {"", "."}) or "."
+    return "/".join(part for part in path.split("/") if part not in _DROPPED) or "."
 
 
 def climbs(raw: str) -> bool:

@@ -41,7 +41,7 @@ def may_damage(parsed: Text) -> bool:
     if not _SIGNS.isdisjoint(parsed.text) or not _DAMAGING.isdisjoint(parsed.words):
         return True
     bare = compile_once(_LITTER).sub("", parsed.text)
-    return parsed.once(may_remove) or any(name in bare for name in _FORMATTING)
+    return parsed.once(may_remove) or any(map(bare.__contains__, _FORMATTING))
 
 
 def describe_damage(parsed: Text, removal: Removal) -> str:
@@ -59,7 +59,7 @@ def _damage_to_machine(parsed: Text) -> str:
 
 def _other_damage(parsed: Text) -> str:
     bare = compile_once(_LITTER).sub("", parsed.text)
-    if _DAMAGING.isdisjoint(parsed.words) and not any(name in bare for name in _FORMATTING):
+    if _DAMAGING.isdisjoint(parsed.words) and not any(map(bare.__contains__, _FORMATTING)):
         return ""
     return next(filter(None, map(_describe_segment, parsed.segments)), "")
 

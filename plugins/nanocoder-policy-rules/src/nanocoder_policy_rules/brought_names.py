@@ -34,6 +34,9 @@ class Brought(NamedTuple):
     is_cut: bool = False
 
 
+_NOTHING: Final = Brought()
+
+
 class Copy(NamedTuple):
     """What a command copies, and where to; the names in *excluded* stay behind.
 
@@ -50,12 +53,14 @@ class Copy(NamedTuple):
 
 def brought_along(text: Text, places: "NamedPlaces", reach: Reach) -> Brought:
     """Return the first protected path that comes along with the folders that a command copies."""
-    for copy in _copies(text) if not _COPIERS.isdisjoint(text.words) else ():
+    if _COPIERS.isdisjoint(text.words):
+        return _NOTHING
+    for copy in _copies(text):
         for folder in (HERE, *places.directories):
             brought = _first_protected(copy, folder, reach)
-            if brought != Brought():
+            if brought != _NOTHING:
                 return brought
-    return Brought()
+    return _NOTHING
 
 
 def _copies(text: Text) -> Iterator[Copy]:

@@ -32,6 +32,8 @@ _OUTPUT = (
     r"(?P<output>(?:\d+|&)?>[>|]?&?[^\S\n]*(?:\\[\s\S]|'[^']*+'|\"[^\"\\`$]*+\"|[\w./$~+@%:,-])+)"
 )
 _GAPS = r"[\s<>;&|(){}]+"
+_ONE_COMMAND = r" *+[A-Za-z0-9_@%+=:,./^-][A-Za-z0-9_@%+=:,./^ -]*+"
+"""A text with no other signs is one command, with spaces between its words."""
 _MARKS = r"[\\'\"$`\1]"
 """A text with none of these is its words, with gaps between them."""
 _COMPOUND = rf"{HAS_PARTS}|~|/proc/"
@@ -172,6 +174,9 @@ def commands_in(text: str) -> tuple[tuple[list[str], bool], ...]:
 
 def _commands_in(text: str) -> Iterator[tuple[list[str], bool]]:
     for reading in spellings(text) if "$'" in text else spellings_without_escapes(text):
+        if compile_once(_ONE_COMMAND).fullmatch(reading):
+            yield reading.split(), False
+            continue
         keeps_single = not any(shell in reading for shell in _SHELLS)
         is_marked = compile_once(_MARKS).search(reading) is not None
         words, is_piped, depth = list[str](), False, 0
@@ -228,15 +233,17 @@ def _nested_tokens(text: str) -> Iterator[Token]:
             yield from tokens(token.word)
 
 
-@remember
 def computed_paths(text: str) -> tuple[str, ...]:
     """Return patterns for words of *text* that are known only when it runs, and may name a file."""
+    return _all_computed_paths(text) if "$" in text or "`" in text else ()
+
+
+@remember
+def _all_computed_paths(text: str) -> tuple[str, ...]:
     return tuple(_computed_paths(text))
 
 
 def _computed_paths(text: str) -> Iterator[str]:
-    if "$" not in text and "`" not in text:
-        return
     for token in tokens(replace_variables(text)):
         if not token.computed or token.program in _PLAIN:
             continue

@@ -14,7 +14,7 @@ from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.changed_places import changed_places
 from nanocoder_policy_rules.command_search import Text, recognised_text, unknown_text
 from nanocoder_policy_rules.named_places import NamedPlaces
-from nanocoder_policy_rules.reach import Reach
+from nanocoder_policy_rules.reach import HERE, Reach
 from nanocoder_policy_rules.reading_commands import are_safe
 from nanocoder_policy_rules.removal import Removal
 from nanocoder_policy_rules.rules import SHELL
@@ -56,11 +56,11 @@ class Case:
     @cached_property
     def started(self) -> str:
         """Return the command that the call would run, by whichever tool or step."""
-        effects = self.tool.effects
+        effects, arguments = self.tool.effects, self.call.arguments
         is_run = self.call.name == SHELL or not effects or Effect.EXECUTE in effects
         names = dict.fromkeys((*(["command"] if is_run else []), *self.tool.commands))
-        values = (self.call.arguments.get(name) for name in names)
-        return "\n".join(value for value in values if value and isinstance(value, str))
+        values = map(arguments.get, names)
+        return "\n".join([value for value in values if value and isinstance(value, str)])
 
     @cached_property
     def simples(self) -> "Sequence[shell.Simple] | None":
@@ -95,8 +95,10 @@ class Case:
     @cached_property
     def keeps_paths(self) -> bool:
         """Tell whether a rule that holds now keeps a path from tools that read."""
-        books = (self.settings.denying, self.settings.asking)
-        return any(book.keeps_paths(self.session, self.mode) for book in books)
+        session, settings = self.session, self.settings
+        if settings.denying.keeps_paths(session, self.mode):
+            return True
+        return settings.asking.keeps_paths(session, self.mode)
 
     def is_masked(self, folder: str = "") -> bool:
         """Tell whether a sandbox hides all that is kept back below *folder*, or wherever it is.
@@ -112,8 +114,8 @@ class Case:
     @cached_property
     def removal(self) -> Removal:
         """Return the judge of what the command removes."""
-        root = str(self.session.cwd)
-        return Removal(root, os.path.join(root, self.directory))
+        root, directory = str(self.session.cwd), self.directory
+        return Removal(root, root if directory == HERE else os.path.join(root, directory))
 
     @cached_property
     def is_safe(self) -> bool:
@@ -125,11 +127,11 @@ class Case:
     def own_program(self) -> str:
         """Return the program in the workspace that would run as one of the command's, or ""."""
         path = os.environ.get("PATH", "")
-        paths = (
-            workspace_programs.find_in_workspace(simple.words, self.session, path)
-            for simple in self.simples or ()
-        )
-        return next(filter(None, paths), "")
+        for simple in self.simples or ():
+            program = workspace_programs.find_in_workspace(simple.words, self.session, path)
+            if program:
+                return program
+        return ""
 
     @cached_property
     def paths(self) -> "list[ResolvedPath]":
@@ -151,7 +153,7 @@ class Case:
     @cached_property
     def directory(self) -> str:
         """Where a command runs, as written."""
-        return str(self.call.arguments.get("workdir", "."))
+        return str(self.call.arguments.get("workdir", HERE))
 
     @cached_property
     def reach(self) -> Reach:

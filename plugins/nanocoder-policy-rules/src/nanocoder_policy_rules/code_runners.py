@@ -61,7 +61,8 @@ _WORDS_OF_LISTS: Final = {
     "git": r"--stdin.*|--batch.*",
 }
 _LISTS: Final = {name: f"{_NAMES_FROM}|{words}" for name, words in _WORDS_OF_LISTS.items()}
-_RUNS_OPTIONS: Final = {
+# With these options they start programs, or get code from elsewhere.
+STARTERS: Final = {
     "make": r"-[a-zA-Z]*f-?|-[a-zA-Z]*E.*|--eval.*|--file=?-?|--makefile=?-?",
     "rsync": r"-[a-zA-Z]*e.*|--rsh.*|--rsync-path.*",
     "scp": r"-[a-zA-Z]*[So].*",
@@ -73,6 +74,11 @@ _RUNS_FOUND: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _WRAPPERS: Final = frozenset(("flock", "ltrace", "script", "su", "catchsegv", "chrt", "xvfb-run"))
 _TEXT: Final = frozenset(("echo", "printf", "grep", "egrep", "fgrep", "rg"))
 _SHOWING: Final = frozenset(("echo", "cat", "tee", "true", ":", "set", "cd", "if", "then", "fi"))
+NAMES: Final = frozenset(
+    (*_ALWAYS, *_AWKS, *SHELLS, *_LISTS, "env", "expect", "find", "sed", "tar")
+)
+"""Other programs, but interpreters and those in STARTERS, take code or names of files from no word
+without "file" or "pathspec" in it."""
 
 
 def unknown_names(text: str) -> str:
@@ -176,10 +182,10 @@ def _commands(text: str, depth: int = 0) -> Iterator[tuple[list[str], bool]]:
 def _started(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the program, and those that a wrapper or `find` may start, with their arguments."""
     names = [word.rpartition("/")[2] or word for word in words]
-    first = next(
-        (at for at, word in enumerate(words) if not compile_once(ASSIGNMENT).fullmatch(word)), -1
-    )
-    if first < 0:
+    first, is_assignment = 0, compile_once(ASSIGNMENT).fullmatch
+    while first < len(words) and is_assignment(words[first]):
+        first += 1
+    if first == len(words):
         return
     yield names[first], words[first + 1 :]
     if names[first] == "find":
@@ -225,7 +231,7 @@ def _runs_code(name: str, rest: Sequence[str]) -> bool:  # noqa: PLR0911
         )
     if name in SHELLS or compile_once(_LANGUAGE).fullmatch(name):
         return _runs_input(name, rest)
-    options = _RUNS_OPTIONS.get(name)
+    options = STARTERS.get(name)
     return options is not None and any(map(compile_once(options).fullmatch, rest))
 
 

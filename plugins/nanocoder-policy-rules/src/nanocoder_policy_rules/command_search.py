@@ -58,6 +58,8 @@ _NO_PROGRAMS: Final = frozenset("-!$@")
 R = TypeVar("R")
 _COPIES: Final = frozenset(("cp", "ln", "mv"))
 _RECURSIVE: Final = frozenset(("rm", "cp"))  # to them -R is -r
+_PLAIN_TEXT = r"[A-Za-z0-9_@%+=:,./^ ;&>-]*+"
+"""No quotes, no pipes, and no signs that stand for something else."""
 _INSTALLED = r"/(?:[^/]+/)*s?bin/[^/]+"
 
 
@@ -78,6 +80,12 @@ class Text:
         # After an alias or a copy, the first word of a command no longer tells which program runs.
         self._simples = simples if replace_aliases(text) == text else None
         self._answers: dict[Callable[[Text], Any], Any] = {}
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the text has one reading, in which its words are what it shows."""
+        text = self.text
+        return compile_once(_PLAIN_TEXT).fullmatch(text) is not None and len(spellings(text)) == 1
 
     def once(self, question: "Callable[[Text], R]") -> R:
         """Return the answer to a question about nothing but this text, which is asked once.

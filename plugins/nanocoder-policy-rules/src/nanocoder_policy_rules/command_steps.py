@@ -12,6 +12,7 @@ from nanocoder_policy_rules.command_search import Match, Text
 from nanocoder_policy_rules.operands import paths_in
 from nanocoder_policy_rules.reach import HERE, Anywhere
 from nanocoder_policy_rules.reading_commands import (
+    PROGRAMS,
     after_cd,
     is_safe,
     may_search_through,
@@ -119,9 +120,9 @@ def allow_as_named(case: "Case", unknown: Sequence[shell.Simple]) -> bool:
 
     They are commands for which there can be a rule: no runners, and none of the shell's own.
     """
-    return _fed_names_are_inside(case.simples or (), case, HERE) and all(
-        _does_what_is_named(each, each.words, case, HERE) for each in unknown
-    )
+    if not _fed_names_are_inside(case.simples or (), case, HERE):
+        return False
+    return all(_does_what_is_named(simple, simple.words, case, HERE) for simple in unknown)
 
 
 def _does_what_is_named(
@@ -130,6 +131,8 @@ def _does_what_is_named(
     """Tell whether a command goes nowhere, and starts nothing, that the words do not name."""
     if not _stays_inside(simple, named, case, directory):
         return False
+    if simple.words[0] != "git":
+        return True
     return not (_program_of_git(simple, case, directory) or _data_of_git(simple, case, directory))
 
 
@@ -158,22 +161,24 @@ def unknown_part(case: "Case") -> str:
         problem = _PROBLEMS.get(part, problem)
     else:
         directory, rest = after_cd(case.simples, case.reach)
-        first = next((each for each in rest if not _is_read(each, case, directory)), None)
+        first = _first_unread(rest, case, directory)
         part_text = f"`{shell.clip_line(_quoted(first) if first else case.command)}`"
-        if first and first.words[0] != "git" and is_safe(with_input(first), Anywhere(), directory):
+        is_reader = first is not None and first.words[0] in PROGRAMS
+        if first and is_reader and is_safe(with_input(first), Anywhere(), directory):
             problem = "reads a path that is not certainly one of the workspace that may be read"
-    settings = (_program_of_git(simple, case, HERE) for simple in case.simples or ())
-    if setting := next(filter(None, settings), ""):
+    of_git = [simple for simple in case.simples or () if simple.words[0] == "git"]
+    settings = (_program_of_git(simple, case, HERE) for simple in of_git)
+    if of_git and (setting := next(filter(None, settings), "")):
         return f"{part_text} can start a program: {setting}"
-    data = (_data_of_git(simple, case, directory) for simple in case.simples or ())
-    if place := next(filter(None, data), ""):
+    data = (_data_of_git(simple, case, directory) for simple in of_git)
+    if of_git and (place := next(filter(None, data), "")):
         return f"{part_text} would use the data of a repository in {place!r}, outside"
     return unproven.in_git(case) or f"{part_text} {problem}"
 
 
 def _quoted(simple: shell.Simple) -> str:
     if all(map(compile_once(_PLAIN_WORD).fullmatch, simple.words)):
-        return str(simple)
+        return " ".join(simple.words)
     import shlex  # only a command that is refused or asked about needs it
 
     return shlex.join(simple.words)
@@ -199,8 +204,13 @@ def _data_of_git(simple: shell.Simple, case: "Case", directory: str) -> str:
     return next(filter(None, (case.reach.data_of_git(each, around=True) for each in folders)), "")
 
 
-def _is_read(simple: shell.Simple, case: "Case", directory: str) -> bool:
-    return is_safe(with_input(simple), case.reach, directory)
+def _first_unread(
+    simples: Sequence[shell.Simple], case: "Case", directory: str
+) -> shell.Simple | None:
+    for simple in simples:
+        if not is_safe(with_input(simple), case.reach, directory):
+            return simple
+    return None
 
 
 def _fed_names_are_inside(simples: Sequence[shell.Simple], case: "Case", directory: str) -> bool:
@@ -218,8 +228,8 @@ def _fed_names_are_inside(simples: Sequence[shell.Simple], case: "Case", directo
 
 def _stays_inside(simple: shell.Simple, named: Sequence[str], case: "Case", directory: str) -> bool:
     """Tell whether all possible paths of a command are inside, or among the words of a rule."""
-    words = (word for word in simple.words if word not in named)
-    parts = (part for word in words for part in paths_in(word) if part)
-    return all(case.reach.may_read(part, directory) for part in parts) and may_search_through(
-        with_input(simple), case.reach, directory, named
-    )
+    words = [word for word in simple.words if word not in named]
+    for part in filter(None, [part for word in words for part in paths_in(word)]):
+        if not case.reach.may_read(part, directory):
+            return False
+    return may_search_through(with_input(simple), case.reach, directory, named)

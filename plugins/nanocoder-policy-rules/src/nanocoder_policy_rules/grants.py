@@ -88,14 +88,14 @@ def _of_command(case: "Case") -> tuple[str, ...]:
     is_at_root = case.directory in {HERE, "./"}
     if not simples or case.own_program or not is_at_root or not {*arguments} <= _KNOWN_ARGUMENTS:
         return ()
-    if any(simple.words[0] in _ENTERS for simple in simples):
+    if not _ENTERS.isdisjoint([simple.words[0] for simple in simples]):
         return ()
     unknown = [simple for simple in simples if not is_safe(with_input(simple), case.reach, HERE)]
     if not all(map(_may_be_granted, unknown)) or not _are_places(case, unknown):
         return ()
     if not unknown or not command_steps.allow_as_named(case, unknown):
         return ()
-    return tuple(dict.fromkeys(f"{SHELL}({simple})" for simple in unknown))
+    return tuple(dict.fromkeys([f"{SHELL}({' '.join(simple.words)})" for simple in unknown]))
 
 
 def _are_places(case: "Case", simples: list[Simple]) -> bool:
@@ -103,12 +103,11 @@ def _are_places(case: "Case", simples: list[Simple]) -> bool:
 
     A word that becomes a link later is no longer offered, and so no longer granted.
     """
-    words = (word for simple in simples for word in simple.words[1:])
-    parts = (part for word in words for part in paths_in(word) if part)
+    words = [word for simple in simples for word in simple.words[1:]]
+    parts = dict.fromkeys([part for word in words for part in paths_in(word) if part])
     # A plain word that names nothing is no link.
-    leading = (part for part in parts if case.reach.could_lead(part, case.reach.folder))
-    places = map(case.reach.operand, leading)
-    return all({*place.names} == {place.path} for place in places)
+    places = map(case.reach.operand, case.reach.leading(parts, case.reach.folder))
+    return all(len({*place.names}) == 1 for place in places)
 
 
 @lru_cache(maxsize=256)

@@ -186,11 +186,11 @@ def _allow_edits(case: Case) -> Verdict | None:
 
 
 def _ask(case: Case) -> Verdict:
-    from nanocoder_policy_rules import grants  # most calls are decided before
+    from nanocoder_policy_rules.grants import granted, offers  # most calls are decided before
 
     # An administrator who leaves no rule of `allow` to users leaves no grant either.
-    offered = () if case.settings.only_managed_allow else grants.offers(case)
-    return grants.granted(case, offered) or _ask_by_mode(case, offered)
+    offered = () if case.settings.only_managed_allow else offers(case)
+    return granted(case, offered) or _ask_by_mode(case, offered)
 
 
 def _ask_by_mode(case: Case, offered: tuple[str, ...]) -> Verdict:

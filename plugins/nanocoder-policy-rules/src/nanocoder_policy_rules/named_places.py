@@ -55,19 +55,18 @@ class NamedPlaces:
             return [*text.words, *expansion.expand([*text.words], folder, self.directories)]
         if self.directories:
             return [*text.words]
-        last_names = (name for name in text.words if name not in text.spelled)
-        return [*text.spelled, *(name for name in last_names if exists(f"{folder}/{name}"))]
+        spelled = text.spelled
+        last_names = [name for name in text.words if name not in spelled]
+        return [*spelled, *[name for name in last_names if exists(f"{folder}/{name}")]]
 
     @cached_property
     def words(self) -> list[str]:
         """Return all words that could be a path, in the order of the command."""
-        return [*self._named, *self._linked, *written_files.read_by_sed(self._text)]
+        linked = self._linked() if "ln" in self._text.words else ()
+        return [*self._named(), *linked, *written_files.read_by_sed(self._text)]
 
-    @cached_property
     def _linked(self) -> list[str]:
         """Return what the links that the command itself makes lead to."""
-        if "ln" not in self._text.words:
-            return []
         resolved = (
             place
             for segment in self._text.segments
@@ -77,7 +76,6 @@ class NamedPlaces:
         )
         return list(dict.fromkeys(resolved))
 
-    @property
     def _named(self) -> list[str]:
         if self._text.recognised:
             return candidates.words_of("", self._text.once(_recognised_files))
@@ -124,16 +122,17 @@ class NamedPlaces:
             folder = start if directory == HERE else os.path.join(start, directory)
             # A command may create a file in a protected folder.
             takes_all = directory != HERE and self._reach.operand(directory).protection is not None
-            for word in several:
-                if takes_all or self._reach.could_lead(word, folder):
-                    path = word if directory == HERE else os.path.join(directory, word)
-                    yield word, self._reach.operand(path)
+            for word in several if takes_all else self._reach.leading(several, folder):
+                path = word if directory == HERE else os.path.join(directory, word)
+                yield word, self._reach.operand(path)
 
     @cached_property
     def _expanded(self) -> list[str] | None:
         """Return the hidden names of wildcards; None where they are too many to look."""
         if self._text.recognised and RUNNERS.isdisjoint(self._text.words):
             return []  # its wildcards are in quotes, and no shell sees them again
+        if candidates.WILD.isdisjoint("".join(self.words)):
+            return []
         folders = [HERE, *self.directories]
         wild = candidates.wild_words(self._text.text, self.words)
         return hidden_names.expand(wild, self._reach, folders)
@@ -149,7 +148,7 @@ def _recognised_files(text: Text) -> list[str]:
 
 
 def _all_targets(text: Text) -> list[str]:
-    if _ENTERS.isdisjoint(text.words) and not any(word[:2] == "-C" for word in text.words):
+    if _ENTERS.isdisjoint(text.words) and "\n-C" not in "\n".join(["", *text.words]):
         return []
     commands: Sequence[Simple | Segment] = text.recognised or text.segments
     return [target for command in commands for target in _targets(command.words)]
@@ -166,21 +165,23 @@ def _targets(words: Sequence[str]) -> Iterator[str]:
             yield match[1] or match[2]
 
 
-def _words_of_files(simple: Simple, simples: Sequence[Simple], at: int) -> Iterator[str]:
-    """Yield the possible paths among the words of one command; messages and patterns are none."""
+def _words_of_files(simple: Simple, simples: Sequence[Simple], at: int) -> list[str]:
+    """Return the possible paths among the words of one command; messages and patterns are none."""
     name, *rest = simple.words
     is_piped = at + 1 < len(simples) and simples[at + 1].join == "|"
     if name in _TEXT and not is_piped:
-        return
+        return []
     if name == "git":
         rest = _files_of_git(rest)
     elif name in _SEARCHES and not any(map(compile_once(_PATTERN_ELSEWHERE).fullmatch, rest)):
         pattern = next((at for at, word in enumerate(rest) if word[:1] != "-"), len(rest))
         rest = rest[:pattern] + rest[pattern + 1 :]
+    parts: list[str] = []
     for word in rest if "/" not in name else simple.words:
-        yield from paths_in(word)
+        parts += paths_in(word)
         if compile_once(_CODE).search(word):  # open('private/x')
-            yield from (part for part in compile_once(_CODE).split(word) if part)
+            parts += filter(None, compile_once(_CODE).split(word))
+    return parts
 
 
 def _files_of_git(words: Sequence[str]) -> list[str]:

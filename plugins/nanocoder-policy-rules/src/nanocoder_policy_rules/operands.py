@@ -1,6 +1,5 @@
 """Parts of a command's word that a program may take for a path."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from nanocoder_policy_rules.shell import compile_once, remember
@@ -18,26 +17,24 @@ def paths_in(word: str) -> tuple[str, ...]:
     """Return each part of *word* that can be a path: `of=x`, `-t/x`, `-C../x`, `host:x`, `a,b`."""
     if compile_once(HAS_PARTS).search(word) is None:
         return (word,)
-    return _parts_of_short(word) if len(word) <= MAX_KEPT_CHARS else tuple(_parts_of(word))
+    return _parts_of_short(word) if len(word) <= MAX_KEPT_CHARS else _parts_of(word)
 
 
-@remember
-def _parts_of_short(word: str) -> tuple[str, ...]:
-    return tuple(_parts_of(word))
-
-
-def _parts_of(word: str) -> Iterator[str]:
+def _parts_of(word: str) -> tuple[str, ...]:
     has_address = "://" in word
     if has_address and compile_once(_WEB).fullmatch(word):
-        return
-    yield word
+        return ()
+    parts = [word]
     if word[:1] == "-" and word[:2] != "--":
-        yield word[2:]
+        parts.append(word[2:])
         if path := compile_once(_BEHIND_LETTERS).match(word):
-            yield path[1]
+            parts.append(path[1])
     for separator in compile_once(_SEPARATORS).finditer(word):
         tail = word[separator.end() :]
         if has_address and compile_once(_WEB).fullmatch(tail):
-            return
-        yield tail
-        yield compile_once(_SEPARATORS).split(tail, maxsplit=1)[0]
+            break
+        parts += [tail, compile_once(_SEPARATORS).split(tail, maxsplit=1)[0]]
+    return tuple(parts)
+
+
+_parts_of_short: Final = remember(_parts_of)

@@ -86,22 +86,15 @@ def fold_path(path: str) -> str:
 
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
     """Return the first name in *paths* that is in *secrets* and not in *but*, or ""."""
-    return _first_secret(_joined(paths), secrets, but)
-
-
-def _first_secret(text: str, secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
+    text = "/".join(paths)
+    if not text.isascii():
+        text = "/".join(map(fold_name, text.split("/")))
+    # All names, one in a line, so that one search covers them all.
+    text = text.casefold().replace("\n", " ").replace("/", "\n")
     for match in _any_of(secrets).finditer(text):
         if not _any_of(but).match(text, match.start()):
             return match[0].rstrip(". ")
     return ""
-
-
-def _joined(paths: Iterable[str]) -> str:
-    """Return all names in *paths*, one in a line, so that one search covers them all."""
-    text = "/".join(paths)
-    if not text.isascii():
-        text = "/".join(map(fold_name, text.split("/")))
-    return text.casefold().replace("\n", " ").replace("/", "\n")
 
 
 def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
@@ -111,7 +104,7 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     programs and settings in `.git` count here.
     """
     components = names(word)
-    if any(pair in _OWN_PLACES for pair in pairwise(components)) or _is_own(components):
+    if not _OWN_PLACES.isdisjoint(pairwise(components)) or _is_own(components):
         return OURS
     why = resolved.protection
     if why is None:

@@ -1,7 +1,6 @@
 """The step of judging for protected names: files that decide what runs later."""
 
 import os
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Decision, Mode, Verdict
@@ -50,10 +49,9 @@ def _with_end(path: "ResolvedPath") -> str:
 
 def _protected_word(case: "Case") -> Verdict | None:
     words = case.words
-    values = chain(
-        (value for word in words for value in written_files.attached_values(word)),
-        written_files.written_by_sed(case.text),
-    )
+    options = [word for word in words if word[:1] == "-"]
+    values = [value for word in options for value in written_files.attached_values(word)]
+    values += written_files.written_by_sed(case.text)
     for number, (word, path) in enumerate(case.places.of([*words, *values])):
         if number > MAX_PLACES:
             text = shell.clip_line(case.started)

@@ -98,12 +98,18 @@ class Reach:
             self._operands[word] = self._session.resolve(word, self._start, literal=True)
         return self._operands[word]
 
-    def could_lead(self, word: str, folder: str) -> bool:
-        """Tell whether a word could be a path: it exists, or its name may be protected."""
-        place = word, folder
-        if place not in self._leading:  # several steps ask, and each time the disk would be asked
-            self._leading[place] = _could_lead(word, folder)
-        return self._leading[place]
+    def leading(self, words: Iterable[str], folder: str) -> list[str]:
+        """Return the *words* that could be paths: one exists, or its name may be protected."""
+        answers, is_plain = self._leading, compile_once(_PLAIN_WORD).fullmatch
+        leading: list[str] = []
+        for word in words:
+            place = word, folder
+            if (leads := answers.get(place)) is None:  # several steps ask, but the disk only once
+                leads = is_plain(word) is None or word.casefold() in _DOTLESS
+                leads = answers[place] = leads or exists(f"{folder}/{word}")
+            if leads:
+                leading.append(word)
+        return leading
 
     @cached_property
     def rules_outside(self) -> OutsideRules:
@@ -118,13 +124,19 @@ class Reach:
         """Say why *path* may not be read, inside the workspace or outside, by any of its names."""
         if self.is_output(path):
             return ""
-        return next(filter(None, (self._readable(name).refuses(name) for name in path.names)), "")
+        for name in path.names:
+            if reason := self._readable(name).refuses(name):
+                return reason
+        return ""
 
     def asks(self, path: "ResolvedPath") -> str:
         """Say why a person has to agree before *path* is read."""
         if self.is_output(path):
             return ""
-        return next(filter(None, (self._readable(name).asks(name) for name in path.names)), "")
+        for name in path.names:
+            if reason := self._readable(name).asks(name):
+                return reason
+        return ""
 
     def is_hidden(self, word: str) -> bool:
         """Tell whether a rule or the list of secrets keeps a word's file from being read."""
@@ -344,12 +356,6 @@ class Reach:
 def _real_folder(folder: Path) -> str:
     """Return where *folder* is; a link that takes its place later leads to no output."""
     return os.path.realpath(folder)
-
-
-def _could_lead(word: str, folder: str) -> bool:
-    if compile_once(_PLAIN_WORD).fullmatch(word) is None or word.casefold() in _DOTLESS:
-        return True
-    return exists(f"{folder}/{word}")
 
 
 def exists(path: str) -> bool:

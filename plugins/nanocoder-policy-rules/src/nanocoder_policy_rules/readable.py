@@ -14,7 +14,7 @@ from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unesca
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.candidate_names import select_candidates
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.wildcards import any_of
+from nanocoder_policy_rules.wildcards import NOTHING, any_of
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.rulebook import RuleBook
@@ -56,7 +56,8 @@ class Guards:
 
     def text_of(self, relative: str, absolute: Iterable[str]) -> str:
         """Return the first rule that fits a path, folded, by one of its spellings; or ""."""
-        places = [place for place in absolute if self._absolute.fullmatch(place)]
+        is_absolute = self._absolute.fullmatch
+        places = [] if self._absolute is NOTHING else list(filter(is_absolute, absolute))
         if not places and (not relative or self._relative.fullmatch(relative) is None):
             return ""
         for guard in self.all:

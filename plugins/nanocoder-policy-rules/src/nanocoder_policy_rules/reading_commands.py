@@ -114,7 +114,10 @@ _WIDER_LONG: Final = ("--follow", "--hidden", "--no-ignore", "--unrestricted")
 def are_safe(simples: Sequence[Simple], reading: Reading) -> bool:
     """Tell whether all of these commands only read, and only what *reading* agrees to."""
     directory, rest = after_cd(simples, reading)
-    return bool(rest) and all(is_safe(with_input(each), reading, directory) for each in rest)
+    for each in rest:
+        if not is_safe(with_input(each), reading, directory):
+            return False
+    return bool(rest)
 
 
 def with_input(simple: Simple) -> Sequence[str]:

@@ -52,7 +52,7 @@ def may_remove(text: Text) -> bool:
     """Tell whether a command has a word that could remove something."""
     if not _REMOVING.isdisjoint(text.words):
         return True
-    return any(word.rpartition(".")[2] in _REMOVING for word in text.words if "." in word)
+    return not _REMOVING.isdisjoint([word.rpartition(".")[2] for word in text.words if "." in word])
 
 
 class Removal:
@@ -69,6 +69,8 @@ class Removal:
 
     def destroys(self, text: Text) -> str:
         """Describe a removal that no undo reverts, or return ""."""
+        if not text.once(may_remove):
+            return ""
         deeds = (deed for deed, extent in self._deeds(text) if extent >= Extent.WORKSPACE)
         return next(deeds, "")
 

@@ -87,8 +87,8 @@ class RuleBook:
 
     def of_tool(self, case: JudgedCall) -> list[Rule]:
         """Return the rules that are about the tool of a call, and hold in its session."""
-        rules = (rule for _, rule in self._about_tool(case.tool, case.call.name))
-        return [rule for rule in rules if rule.holds(case.session, case.mode)]
+        about_tool = self._about_tool(case.tool, case.call.name)
+        return [rule for _, rule in about_tool if rule.holds(case.session, case.mode)]
 
     def forbidding(self, case: JudgedCall) -> Iterator[Rule]:
         """Yield the rules that may be about a call, those for the command that it runs included."""
@@ -99,8 +99,8 @@ class RuleBook:
             about_tool = self._without_pattern(about_tool, case.call.name)
         numbered = dict(about_tool)
         if case.started:
-            candidates = self._for_commands.select(case)
-            numbered |= {at: rule for at, rule in candidates if rule.is_about(case.tool)}
+            selected = self._for_commands.select(case)
+            numbered.update([each for each in selected if each[1].is_about(case.tool)])
         for _, rule in sorted(numbered.items()):
             if rule.holds(case.session, case.mode):
                 yield rule
@@ -178,13 +178,14 @@ class CommandRules:
         for at, rule in rules:
             self._by_word[_needed_word(rule)].append((at, rule))
 
-    def select(self, case: JudgedCall) -> Iterator[Numbered]:
-        """Yield the rules that may fit the command of a call."""
+    def select(self, case: JudgedCall) -> list[Numbered]:
+        """Return the rules that may fit the command of a call."""
+        if not self._by_word:
+            return []
         words: Collection[str] = self._by_word
         if not case.text.is_computed:  # what is computed may become any word
             words = ["", *(case.text.words.keys() & self._by_word.keys())]
-        for word in words:
-            yield from self._by_word.get(word, ())
+        return [each for word in words for each in self._by_word.get(word, ())]
 
 
 def _is_by_path(rule: Rule) -> bool:

@@ -100,6 +100,8 @@ _RISKY_GIT: Final = {
 _OPTIONS_ARE_WORDS: Final = frozenset(
     ("find", "go", "gcc", "cc", "g++", "c++", "clang", "clang++", "openssl")
 )
+_PACKAGE_MANAGERS: Final = frozenset(("npm", "pnpm", "yarn", "bun"))
+_HAS_OPTIONS: Final = _PACKAGE_MANAGERS | _RISKY.keys() | {"git"}
 _CHAINS: Final = ("&&", "||", ";", "|")
 _CHANGED = r"[$`~><&(){}\\#!]"  # a shell replaces these
 
@@ -195,14 +197,16 @@ def risky_option(words: Sequence[str], named: Sequence[str]) -> str:
 
     Options that a rule has *named* do not count.
     """
-    rest = [word for word in words[1:] if word not in named]
     program = words[0].rpartition("/")[2]
+    if program not in _HAS_OPTIONS:
+        return ""
+    rest = [word for word in words[1:] if word not in named]
     if program == "git" and len(words) > 1:
         running = git_words.running_option([words[1], *rest])
         options = _RISKY_GIT.get(words[1], ())
         refspec = next((word for word in rest if words[1] == "push" and word[:1] in "+:"), "")
         return running or refspec or _first_of(options, rest)
-    if program in {"npm", "pnpm", "yarn", "bun"} and words[1:2] != named[1:2]:
+    if program in _PACKAGE_MANAGERS and words[1:2] != named[1:2]:
         return next(iter(_RUNNING_WORDS[program] & {*words[1:2]}), "")
     if program == "tar" and rest and words[1] == rest[0] and not rest[0].startswith("-"):
         rest[0] = f"-{rest[0]}"  # `tar xf` is the old form of `tar -xf`

@@ -19,6 +19,8 @@ _DEFAULT: Final = "default"
 _INTERPRETER = r"python[\d.]*|pypy\d?|perl|ruby|node|deno|bun|php|lua|osascript|tclsh"
 _CODE_OPTIONS: Final = frozenset(("-c", "-e", "-E", "-p", "-r", "-pe", "-ne", "--eval", "-"))
 _UNKNOWN_INPUT: Final = frozenset(("xargs", "parallel"))
+_MAX_SHOWN: Final = 200
+"""A text of so many characters has few words."""
 
 
 def ask_when_unproven(case: "Case") -> Verdict | None:
@@ -93,8 +95,27 @@ def _computed(case: "Case") -> str:
     for pattern in candidates.computed_paths(case.started):
         if has_rules or candidates.could_be(pattern, case.settings.all_secrets):
             return "" if case.is_masked() else f"{pattern!r} is known only when it runs"
+    if case.text.once(_shows_all):
+        return ""
     doubt = case.text.once(_unknown_names) or (has_rules and case.text.once(_running_code)) or ""
     return "" if doubt and case.is_masked() else doubt
+
+
+def _shows_all(text: "Text") -> bool:
+    """Tell whether no word or sign is there by which a command takes code or names from elsewhere.
+
+    Most commands have none, and splitting one up takes ten times as long.
+    """
+    words, letters = text.words, text.text.casefold()
+    if len(letters) > _MAX_SHOWN or not text.is_plain or not code_runners.NAMES.isdisjoint(words):
+        return False
+    if "file" in letters or "pathspec" in letters:  # an option may name a list of files
+        return False
+    if any(map(compile_once(_INTERPRETER).fullmatch, words)):
+        return False
+    starters = code_runners.STARTERS.keys() & words.keys()
+    options = map(compile_once, [code_runners.STARTERS[name] for name in starters])
+    return not any(any(map(option.fullmatch, words)) for option in options)
 
 
 def _unknown_names(text: "Text") -> str:

@@ -65,7 +65,8 @@ def _targets(text: Text) -> tuple[Target, ...]:
 
 
 def _each_target(text: Text) -> Iterator[Target]:
-    yield from (Target(word, "") for word in _outputs(text.text))
+    if ">" in text.text:
+        yield from (Target(word, "") for word in _outputs(text.text))
     if _WRITERS.isdisjoint(text.words):
         return
     for segment in text.segments:
@@ -73,18 +74,19 @@ def _each_target(text: Text) -> Iterator[Target]:
             yield from _targets_of_program(name, arguments)
 
 
-def written_by_sed(text: Text) -> Iterator[str]:
-    """Yield the files that a script of sed writes without a space before their names."""
-    if "sed" in text.words:
-        for spelling in spellings(text.text):
-            yield from (match[1] for match in compile_once(_SED_WRITES).finditer(spelling))
+def written_by_sed(text: Text) -> Sequence[str]:
+    """Return the files that a script of sed writes without a space before their names."""
+    return _in_scripts(text, _SED_WRITES) if "sed" in text.words else ()
 
 
-def read_by_sed(text: Text) -> Iterator[str]:
-    """Yield the files that a script of sed reads without a space before their names."""
-    if "sed" in text.words:
-        for spelling in spellings(text.text):
-            yield from (match[1] for match in compile_once(_SED_READS).finditer(spelling))
+def read_by_sed(text: Text) -> Sequence[str]:
+    """Return the files that a script of sed reads without a space before their names."""
+    return _in_scripts(text, _SED_READS) if "sed" in text.words else ()
+
+
+def _in_scripts(text: Text, expression: str) -> list[str]:
+    matches = map(compile_once(expression).finditer, spellings(text.text))
+    return [match[1] for several in matches for match in several]
 
 
 def writers(segment: Segment) -> Iterator[tuple[str, Sequence[str]]]:
@@ -102,8 +104,6 @@ def writers(segment: Segment) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _outputs(text: str) -> Iterator[str]:
-    if ">" not in text:
-        return
     for spelling in spellings(text):
         bare = compile_once(_LITTER).sub("", spelling)
         yield from (match[1] for match in compile_once(_OUTPUT).finditer(bare))
