@@ -162,7 +162,7 @@ def test_stop_ends_what_runs_and_the_next_prompt_works(web):
     server.until("finished", finished["number"])
 
 
-def test_ctrl_c_stops_a_run_first_and_then_leaves(web):
+def test_ctrl_c_stops_a_run_first_and_then_leaves(web, nanocoder):
     server = web({"calls": [WRITE]}, {"text": "Done."})
     server.login()
     server.post("prompt", text="Write a file")
@@ -171,6 +171,10 @@ def test_ctrl_c_stops_a_run_first_and_then_leaves(web):
     server.until("finished", question["number"])
     assert server.process.poll() is None
     assert server.leave() == 0
+    *_, stopped, way_back = server.process.stdout.read().splitlines()
+    assert stopped == "Stopped what runs. Ctrl-C again leaves."
+    session = way_back.removeprefix("To go on: nanocoder web --resume ")
+    assert session in nanocoder("sessions", "list").stdout
     assert web({"text": "Hi."}).leave(signal.SIGTERM) == 128 + signal.SIGTERM
 
 

@@ -33,9 +33,10 @@ REQUEST_S: Final = 10
 LEAVE_S: Final = 5
 READ_BYTES: Final = 4_096
 SHOWN: Final = """{link}
-Open this link in a browser of this machine. It works once, in the next ten minutes.
+Open this link in a browser of this machine within ten minutes. It works once.
 Enter makes another one here, and "Second browser" one in the page.
 Ctrl-C stops what runs, and leaves when nothing does."""
+WAY_BACK: Final = "To go on: nanocoder web --resume {}"
 
 
 def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
@@ -49,10 +50,12 @@ def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
         feed, access = Feed(), Access()
         questions = Questions(feed)
         host.plugins.add(Answers(questions), ANSWERS)
-        talk = Talk(host, feed, questions, output)
+        talk = Talk(host, feed, questions, output, _tell)
         with Served(make_app(talk, questions, feed, access), listener, feed):
             page = f"http://{ADDRESS}:{listener.getsockname()[1]}/"
             talk.work(resume, lambda: _show_link(host, page, access))
+        if talk.kept:
+            _tell(WAY_BACK.format(talk.kept))
     number = host.signals.number
     return host.signals.exit_code if number not in {0, signal.SIGINT} else 0
 
@@ -63,6 +66,12 @@ def _show_link(host: Host, page: str, access: Access) -> None:
     if sys.stdin.isatty():
         # A daemon: nothing ends a read of the terminal.
         threading.Thread(target=_offer_links, args=(page, access), daemon=True).start()
+
+
+def _tell(text: str) -> None:
+    """Print a line below what the terminal shows, where a Ctrl-C left a `^C`."""
+    sys.stdout.write(f"\n{text}\n" if sys.stdin.isatty() else f"{text}\n")
+    sys.stdout.flush()
 
 
 def _offer_links(page: str, access: Access) -> None:

@@ -29,16 +29,30 @@ MAX_SUGGESTIONS: Final = 50
 STAYS: Final = (
     "Only the terminal that shows the link can end nanocoder, with Ctrl-C; to leave, close this tab"
 )
+STOPPED: Final = "Stopped what runs. Ctrl-C again leaves."
 NOT_OPEN: Final = "no session is open at this moment; try it again"
 
 
 class Talk:
-    """One session after the other; everything but `work` may be called from any thread."""
+    """One session after the other; everything but `work` may be called from any thread.
 
-    def __init__(self, host: Host, feed: Feed, questions: Questions, output: str) -> None:
+    *tell* prints a line in the terminal that the command runs in.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        feed: Feed,
+        questions: Questions,
+        output: str,
+        tell: Callable[[str], None],
+    ) -> None:
         self._host = host
         self._feed = feed
         self._output = output
+        self._tell = tell
+        self.kept = ""
+        """The ID of the session that was left, if something was said in it and it is kept."""
         self._entries = Entries(feed)
         self._display = WebDisplay(self._entries, questions)
         self._inbox: queue.SimpleQueue[Typed | None] = queue.SimpleQueue()
@@ -66,6 +80,8 @@ class Talk:
                         if is_first:
                             ready()
                         following = self._work(before)
+                    is_kept = session.info.folder is not None and bool(session.messages)
+                    self.kept = session.id if is_kept else ""
             except PersonError as error:
                 if before is None or following.resume == current:
                     raise
@@ -116,9 +132,12 @@ class Talk:
 
     def stop(self) -> None:
         """Stop what runs now, and the question of a command."""
+        self._stop_by(SIGINT)
+
+    def _stop_by(self, number: int) -> None:
         self._display.stop_asking()
         if self._conversation is not None:
-            self._conversation.obey(SIGINT)
+            self._conversation.obey(number)
 
     def set_mode(self, name: str) -> None:
         """Change how much may be done without asking; raises UsageError for an unknown mode."""
@@ -132,11 +151,14 @@ class Talk:
 
     def obey(self, number: int) -> None:
         """React to a signal: Ctrl-C stops what runs, every other one leaves."""
-        if self._is_working and self._conversation is not None:
-            self._display.stop_asking()
-            self._conversation.obey(number)
-        if number != SIGINT or not self._is_working:
+        # Asked once: what runs may end while it is stopped, and a Ctrl-C must not do both.
+        is_stopping = self._is_working
+        if is_stopping:
+            self._stop_by(number)
+        if number != SIGINT or not is_stopping:
             self._inbox.put(None)
+        else:
+            self._tell(STOPPED)
 
     @property
     def _now(self) -> Conversation:
