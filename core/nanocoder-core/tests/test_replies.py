@@ -252,12 +252,28 @@ def test_a_limit_on_money_without_a_price_is_refused_at_the_start(tmp_path, home
     assert played.report["stop_reason"] == StopReason.DONE
 
 
+def test_a_request_that_was_free_is_kept_as_free(tmp_path):
+    turns = [Finished("Hello.", usage=Usage(1, 1, cost=cost)) for cost in (0.0, None)]
+    with opened(tmp_path, turns, plugins=TOOLS) as (session, _):
+        usages = [
+            event.data["usage"]
+            for prompt in ("a", "b")
+            for event in session.run(prompt)
+            if event.kind == "message" and "usage" in event.data
+        ]
+    assert usages == [
+        {"input_tokens": 1, "output_tokens": 1, "cost": 0.0},
+        {"input_tokens": 1, "output_tokens": 1},
+    ]
+
+
 @pytest.mark.finding("B10")
 @pytest.mark.finding("D3")
 def test_a_context_that_is_full_says_what_now(tmp_path):
     turns = [ProviderError("maximum context length is 8192", kind="context_overflow")]
     message = play(tmp_path, turns, plugins=TOOLS).report["error"]["message"]
     assert "no longer fits" in message
+    assert "/rewind" in message
     assert "/clear" in message
 
 

@@ -99,6 +99,13 @@ def test_prompts_answers_calls_changes_and_costs_are_on_the_page(store, tmp_path
     assert "+new" in text
 
 
+@pytest.mark.parametrize(("cost", "shown"), [({"cost": 0.0}, "free"), ({}, "unknown")])
+def test_requests_without_a_price_are_free_or_unknown(store, tmp_path, cost, shown):
+    usage = {"input_tokens": 10, "output_tokens": 2, **cost}
+    page = Page(page_of(store, tmp_path, *answered("Edited."), usage=usage))
+    assert shown in page.texts["dd"]
+
+
 def test_a_call_that_a_person_edited_is_shown_as_it_ran(store, tmp_path):
     asked = answered("Edited y.py")
     session_id, journal = store.create(tmp_path, "acme/large", "ask")

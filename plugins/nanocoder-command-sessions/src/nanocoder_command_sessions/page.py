@@ -60,7 +60,7 @@ def _facts(
         "prompts": f"{len(prompts):,}",
         "turns": f"{transcript.turns:,}",
         "calls": f"{calls:,}",
-        "cost": "unknown" if cost is None else f"${cost:.4f}",
+        "cost": _price(cost, tokens),
         "tokens read": f"{tokens['input_tokens']:,}",
         "from the cache": f"{tokens['cache_read_tokens']:,}",
         "tokens written": f"{tokens['output_tokens']:,}",
@@ -91,6 +91,12 @@ def _usage(records: Sequence[Record]) -> tuple[Mapping[str, int], float | None]:
         if isinstance(usage.get("cost"), (int, float)):
             cost = (cost or 0.0) + usage["cost"]
     return tokens, cost
+
+
+def _price(cost: float | None, tokens: Mapping[str, int]) -> str:
+    if cost == 0 and tokens["output_tokens"]:
+        return "free"
+    return "unknown" if cost is None else f"${cost:.4f}"
 
 
 def _contents(prompts: Sequence[Prompt]) -> Iterator[str]:

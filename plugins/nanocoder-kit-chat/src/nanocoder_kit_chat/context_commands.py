@@ -41,6 +41,9 @@ UNKNOWN_WINDOW: Final = (
 ESTIMATED: Final = (
     "These figures are estimates; by the model's own count, it was {:,} tokens with the last reply"
 )
+ALL: Final = "all requests: input"
+SINCE: Final = "requests since the resume: input"
+NOTHING_YET: Final = "nothing yet"
 STOPPED_REQUESTS: Final = "{} without a count: the provider may charge for what it read and wrote"
 WAY_BACK: Final = "To take it back: /compact restore"
 
@@ -67,10 +70,10 @@ def show_cost(conversation: "Conversation", _argument: str) -> None:
     share = f" ({usage.cache_read_tokens / read:.0%})" if usage.cache_read_tokens else ""
     rows = [
         ("prompt, tools, conversation", f"{tokens:,} tokens"),
-        ("all requests: input", f"{usage.input_tokens:,} tokens"),
+        (SINCE if conversation.is_resumed else ALL, f"{usage.input_tokens:,} tokens"),
         ("from the cache", f"{usage.cache_read_tokens:,} tokens{share}"),
         ("output", f"{usage.output_tokens:,} tokens"),
-        ("cost", _price(usage)),
+        ("cost", _price(usage) if conversation.usage_by_model else NOTHING_YET),
     ]
     if count := conversation.stopped_requests:
         rows.append(("stopped requests", STOPPED_REQUESTS.format(count)))

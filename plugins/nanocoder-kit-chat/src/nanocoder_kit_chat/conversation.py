@@ -51,6 +51,8 @@ class Conversation:
         self.host = host
         self.session = session
         self.display = display
+        self.is_resumed = bool(session.messages)
+        """Whether something was said before: requests of then are not counted here."""
         self.usage = Usage()
         self.usage_by_model: dict[str, Usage] = {}
         self.context = 0

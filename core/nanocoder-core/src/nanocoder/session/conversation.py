@@ -76,17 +76,18 @@ def encode(value: AttrsInstance) -> dict[str, Any]:
         return {"media_type": value.media_type, "name": value.name, "base64": data}
     return {
         name: [*map(encode, item)] if holds_values else item
-        for name, is_any, holds_values in _fields(type(value))
-        if (item := getattr(value, name)) or (is_any and item is not None)
+        for name, has_zero, holds_values in _fields(type(value))
+        if (item := getattr(value, name)) or (has_zero and item is not None)
     }
 
 
 @cache
 def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
-    """Return the name of each field, whether it takes anything, or a tuple of values."""
+    """Return the name of each field, whether its 0 says more than None, and if it holds values."""
     # Not by attrs: to tell its fields it would build the class.
     declared = kind.__annotations__.items()
-    return [(name, of is Any, not _VALUES.isdisjoint(get_args(of))) for name, of in declared]
+    zero = (Any, float | None)
+    return [(name, of in zero, not _VALUES.isdisjoint(get_args(of))) for name, of in declared]
 
 
 def spoken(message: Message) -> tuple[str, str]:
