@@ -354,6 +354,8 @@ def test_the_doctor_and_the_list_say_which_variable_has_the_key(nanocoder):
         (("install", "x"), "did you mean 'plugins install'? "),
         (("resume",), "did you mean '--resume' or 'sessions resume'? "),
         (("mode",), "there is no command 'mode'; did you mean '--mode'? "),
+        (("session",), "there is no command 'session'; did you mean 'sessions'? "),
+        (("model",), "there is no command 'model'; did you mean 'models'? "),
         (("undoo",), "there is no command 'undoo'; did you mean 'sessions undo'? "),
         (("vresion",), "there is no command 'vresion'; did you mean '--version'? "),
         (("sesions",), "there is no command 'sesions'; did you mean 'sessions'? "),

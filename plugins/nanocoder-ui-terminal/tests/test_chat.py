@@ -102,7 +102,8 @@ def test_in_a_narrow_window_help_is_whole_below_each_command(columns, start):
 def test_tools_mode_and_model_can_be_seen_and_changed(chat):
     talk = chat(HI).type("/tools").see("read_file").see("tool-read")
     talk.type("/mode plan").see("mode: plan").see("plan · ")
-    talk.type("/mode wrong").see("the modes are plan, ask, edits, auto")
+    talk.type("/mode wrong").see("there is no mode 'wrong'; the modes are plan, ask, edits, auto")
+    talk.type("/mode edit").see("did you mean 'edits'?")
     talk.press("\x1b[Z").see("ask · scripted")
     talk.type("/model nobody/x").see("there is no provider 'nobody'")
     assert "--model" not in talk.text
@@ -495,13 +496,15 @@ def test_three_ways_to_a_new_line(chat, keys, state):
 
 
 @pytest.mark.finding("F14")
-def test_a_long_paste_is_folded_until_it_is_sent(chat, state):
+def test_a_long_paste_is_folded_until_it_is_sent(chat, start, state):
     text = "\r".join(f"row {number}" for number in range(500))
     talk = chat({"text": "I see."}).press(pasted(text)).see("[pasted 500 lines]")
     assert "row 250" not in talk.text
-    talk.press("\r").see("I see.")
+    talk.press("\r").see("I see.").see("1 turn").press("\x04")
+    assert talk.end() == 0
     journals = "".join(path.read_text() for path in state.rglob("*.jsonl"))
     assert "row 249\\nrow 250" in journals
+    start(["--continue"], HI).see("row 5").see("494 more lines").see("I see.")
 
 
 @pytest.mark.finding("F17")
@@ -672,6 +675,14 @@ def test_a_note_is_kept_for_every_session(chat, state):
 def test_requests_that_cost_nothing_are_called_free(chat):
     free = {**HI, "usage": {**HI["usage"], "cost": 0}}
     chat(free).type("one").see("Hello there.").type("/cost").see("free")
+
+
+def test_a_resumed_conversation_says_since_when_it_counts(chat, start):
+    talk = chat(HI).type("one").see("Hello there.").see("1 turn").press("\x04")
+    assert talk.end() == 0
+    again = start(["--continue"], HI).see("Hello there.").type("/cost")
+    again.see("requests since the resume: input  0 tokens").see("nothing yet").press("\x04")
+    assert again.end() == 0
 
 
 @pytest.mark.contract("H9")

@@ -41,6 +41,9 @@ Check = tuple[str, str, str]
 COLUMNS: Final = ("check", "status", "detail")
 PLUGIN: Final = "plugin "
 """How the name of a check of one plugin begins."""
+KEY_NOT_TRIED: Final = (
+    "{}, its key from {}, which is not tried here: `nanocoder models {}` tries it"
+)
 _IN_FILE: Final = re.compile(r"[^\n]*?\.toml:\d+( \(managed\))?: ")
 """How a problem begins that is in a file of the configuration."""
 _OF_PLUGIN: Final = re.compile(r"^plugin '[^']*': ")
@@ -242,7 +245,8 @@ def _model_checks(host: Host) -> Iterator[Check]:
     else:
         offers = {offer["name"]: offer for _, offer in host.plugins.offers("providers")}
         key = key_source(offers[chosen.provider]["key_variables"])
-        yield "model", "ok", f"{chosen}, its key from {key}" if key else str(chosen)
+        detail = KEY_NOT_TRIED.format(chosen, key, chosen.provider) if key else str(chosen)
+        yield "model", "ok", detail
 
 
 def _home_checks() -> Iterator[Check]:

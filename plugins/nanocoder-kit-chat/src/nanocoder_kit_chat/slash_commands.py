@@ -24,6 +24,7 @@ NOTES: Final = "notes.md"
 """The file in the person's own folder for state that keeps what they want to be remembered."""
 FORCE: Final = "--force"
 """Put back files that were changed since, too."""
+MODES: Final = f"; the modes are {', '.join(Mode)}"
 GO_AHEAD: Final = "Go ahead with this plan."
 NO_PLAN: Final = (
     "there is no plan to carry out: /mode plan, say what you want, and /go after the answer"
@@ -129,9 +130,10 @@ def _mode(conversation: "Conversation", argument: str) -> None:
     if argument in list(Mode):
         conversation.session.set_mode(Mode(argument))
     elif argument:
-        conversation.display.warn(f"the modes are {', '.join(Mode)}")
+        meant = did_you_mean(argument, map(str, Mode), MODES)
+        conversation.display.warn(f"there is no mode {argument!r}{meant}")
         return
-    others = "" if argument else f"; the modes are {', '.join(Mode)}"
+    others = "" if argument else MODES
     conversation.display.say(f"mode: {conversation.session.info.mode}{others}")
 
 

@@ -106,7 +106,9 @@ def failure_of_status(
     message, code = _describe_body(body)
     kind = _kind(status, code, message)
     wait = retry_after_s(headers or {}, time.time())
-    text = f"{host} answered {status}: {one_line(message)}{_advice(kind, status, key_from)}"
+    advice = _advice(kind, status, key_from)
+    answer = one_line(message)
+    text = f"{host} answered {status}: {answer.removesuffix('.') if advice else answer}{advice}"
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
         text += f" (it asks to wait {wait:,.0f} s)"
     retry = _RETRY_WORDS.get((headers or {}).get("x-should-retry", "").strip().lower())

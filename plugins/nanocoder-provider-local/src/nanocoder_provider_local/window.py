@@ -117,7 +117,7 @@ class Window:
             f"the request is too long for this model: with the tools it has {size} "
             f"tokens, and {self.tokens:,} fit (a window of {self._settings.context:,}, less "
             f"{self._settings.max_tokens:,} for the reply); shorten it, name a file instead of "
-            "pasting it, set a larger context in [plugins.provider-local], or take another model",
+            "pasting it, or set a larger context in [plugins.provider-local]",
             kind="context_overflow",
         )
 

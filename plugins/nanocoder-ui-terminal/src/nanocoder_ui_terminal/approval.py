@@ -72,7 +72,7 @@ KEYS: Final = {
     "n": "refuse; the model reads what follows it. Enter alone, Esc and Ctrl-C refuse, too",
     "e": "edit the arguments before the call runs",
     "h": "decide about each hunk of the change",
-    "a": "approve, and more calls, as the line above says that begins with a",
+    "a": "approve, and more calls, too: the line above that begins with a says which",
     "s": "page through the whole preview",
     "q": "refuse, and end the run",
 }

@@ -47,10 +47,14 @@ def plain_lines(text: str, columns: int) -> Iterator[str]:
 
 
 def prompt_lines(text: str, terminal: Terminal) -> list[str]:
-    """Return the beginning of a prompt as the screen shows it."""
-    lines = list(plain_lines(text, terminal.width - 2))[:MAX_PROMPT_LINES]
+    """Return the beginning of a prompt as the screen shows it, and how many lines follow."""
+    lines = list(plain_lines(text, terminal.width - 2)) or [""]
     sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
-    return [f"{sign if place == 0 else ' '} {line}" for place, line in enumerate(lines)]
+    shown = [f"{sign} {lines[0]}", *(f"  {line}" for line in lines[1:MAX_PROMPT_LINES])]
+    if more := lines[MAX_PROMPT_LINES:]:
+        note = f"{terminal.sign('more')} {counted(len(more), 'more line')}"
+        shown.append(terminal.paint(note, "dim"))
+    return shown
 
 
 def message_lines(text: str, columns: int) -> Iterator[str]:

@@ -160,7 +160,7 @@ def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
     ends = [each.split()[-1].removeprefix("--") for each in names]
     alike = [each for each in first_words(commands) if each[0] == name[:1]]
     # An action without its group, or an option without its dashes, is surely what was meant.
-    hint = "" if name in ends else did_you_mean(name, alike)
+    hint = "" if name in ends and f"{name}s" not in alike else did_you_mean(name, alike)
     similar = "".join(nearest(name, [*ends, *HABIT], limit=1, cutoff=SLIP))
     own = [each for each, end in zip(names, ends, strict=True) if end == similar]
     hint = hint or did_you_mean(similar, own, HABIT.get(similar, "."), limit=3, cutoff=0.0)

@@ -12,9 +12,8 @@ from nanocoder.tools.tool import Tools
 from nanocoder.values import TOKENS, Effect, StopReason, ToolCall, ToolResult, Usage
 
 CONTEXT_FULL = (
-    "; this conversation no longer fits into the context of the model, and every further prompt"
-    " would fail, too: start a new one (/clear in a conversation), or choose a model with a larger"
-    " context (--model)"
+    "; the conversation no longer fits into the model's context: /rewind takes its last prompt"
+    " back, /clear starts a new one, and --model chooses a model with a larger context"
 )
 EXIT_BASE = 128
 """Added to the number of the signal that ended a run."""
