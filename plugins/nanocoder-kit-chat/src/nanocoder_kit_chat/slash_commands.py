@@ -130,8 +130,8 @@ def _mode(conversation: "Conversation", argument: str) -> None:
     if argument in list(Mode):
         conversation.session.set_mode(Mode(argument))
     elif argument:
-        meant = did_you_mean(argument, map(str, Mode), MODES)
-        conversation.display.warn(f"there is no mode {argument!r}{meant}")
+        suggestion = did_you_mean(argument, map(str, Mode), MODES)
+        conversation.display.warn(f"there is no mode {argument!r}{suggestion}")
         return
     others = "" if argument else MODES
     conversation.display.say(f"mode: {conversation.session.info.mode}{others}")

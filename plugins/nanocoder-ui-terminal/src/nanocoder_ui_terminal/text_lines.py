@@ -50,11 +50,11 @@ def prompt_lines(text: str, terminal: Terminal) -> list[str]:
     """Return the beginning of a prompt as the screen shows it, and how many lines follow."""
     lines = list(plain_lines(text, terminal.width - 2)) or [""]
     sign = terminal.paint(terminal.sign("prompt"), "cyan", "bold")
-    shown = [f"{sign} {lines[0]}", *(f"  {line}" for line in lines[1:MAX_PROMPT_LINES])]
+    rows = [f"{sign} {lines[0]}", *(f"  {line}" for line in lines[1:MAX_PROMPT_LINES])]
     if more := lines[MAX_PROMPT_LINES:]:
         note = f"{terminal.sign('more')} {counted(len(more), 'more line')}"
-        shown.append(terminal.paint(note, "dim"))
-    return shown
+        rows.append(terminal.paint(note, "dim"))
+    return rows
 
 
 def message_lines(text: str, columns: int) -> Iterator[str]:
