@@ -6,7 +6,8 @@ language says how:
 * python    runs as a program
 * console   each `$ command` runs in bash and must end well (`; echo $?` shows a failure that is
             meant); a line `> …` goes on a command; what stands beneath must be printed, and `...`
-            there is anything. `pip install nanocoder-…` is not run: the names must be ours.
+            there is anything. `pip install nanocoder-…` and `nanocoder plugins install …` are not
+            run: the names must be ours.
 * toml, json, jsonl, bash   must parse
 * text, markdown, diff      are not code
 
@@ -36,7 +37,10 @@ COMMENT = re.compile(
     r"<!-- (?P<what>file|from|not run): (?P<value>(?:(?!-->).)*) -->\s*\Z", re.DOTALL
 )
 PROSE = ("text", "markdown", "diff")
-INSTALL = re.compile(r"pip install((?: '?nanocoder-[\w-]+(?:\[\w+\])?'?)+)")
+INSTALL = re.compile(
+    r"(?:pip install(?= '?nanocoder-)|nanocoder plugins install)"
+    r"((?: '?[a-z][\w-]*(?:\[\w+\])?'?)+)"
+)
 COMMAND_TIMEOUT_S = 120
 MARK = "=== end of command:"
 REPLY = {"turns": [{"text": "Hello from the script."}] * 20}
@@ -171,7 +175,8 @@ def _check_install(block: Block, command: str) -> None:
     names = {package.name for package in repository.packages()}
     install = INSTALL.fullmatch(command)
     for name in install[1].split() if install else ():
-        if name.strip("'").partition("[")[0] not in names:
+        package = name.strip("'").partition("[")[0].removeprefix("nanocoder-")
+        if f"nanocoder-{package}" not in names:
             block.fail(f"there is no package {name!r}")
 
 

@@ -65,6 +65,7 @@ def block(language, text, **more):
         ("console", "$ true\n$ echo a b c\na ... d\n", "`echo a b c` printed"),
         ("console", "echo one\n", "shows `\\$ command` lines"),
         ("console", "$ pip install nanocoder-tool-nil\n", "no package 'nanocoder-tool-nil'"),
+        ("console", "$ nanocoder plugins install tool-nil\n", "no package 'tool-nil'"),
         ("python", "raise SystemExit(3)\n", "ended with 3"),
         ("json", "{", "Expecting property name"),
         ("toml", "a = \n", "Invalid value"),
