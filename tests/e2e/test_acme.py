@@ -13,7 +13,9 @@ TICKETS = {"DEP-7": {"service": "shop", "version": "1.2.3", "state": "waiting", 
 
 @pytest.fixture(scope="module")
 def installed(make_installed):
-    return make_installed("nanocoder-tool-bash", "nanocoder-provider-scripted")
+    return make_installed(
+        "nanocoder-tool-bash", "nanocoder-provider-scripted", "nanocoder-command-policy"
+    )
 
 
 def core_digest(installed):
