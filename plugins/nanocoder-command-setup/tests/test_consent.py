@@ -1,9 +1,16 @@
 """What a person reads before packages are installed."""
 
+import re
 from argparse import Namespace
 
 from nanocoder_command_setup.consent import Proposal, is_agreed
 from nanocoder_kit_capabilities import Package
+
+TOOL = """
+@tool(risk="safe", effects={{Effect.READ}}, examples=[{{"path": "a.py"}}])
+def {name}(ctx: ToolContext, path: Annotated[str, "A file"]) -> str:
+    \"\"\"Count the lines of a file.\"\"\"
+"""
 
 
 class Screen:
@@ -79,3 +86,23 @@ def test_what_is_named_comes_first_and_lines_are_indented_and_wrapped():
         "  it adds the programs",
         "    beta-with-a-long-name,",
     ]
+
+
+def test_the_tokens_of_each_tool_are_shown_and_those_of_several_together(tmp_path):
+    def lines(*names):
+        (tmp_path / "acme.py").write_text("".join(TOOL.format(name=name) for name in names))
+        package = Package("nanocoder-tool-acme", "1", ("tool-acme",), (tmp_path / "acme.py",), ())
+        screen = Screen()
+        proposal = Proposal(package, None, is_named=True)
+        assert is_agreed([proposal], Namespace(yes=True), screen) == 0
+        return screen.lines
+
+    one, two = lines("count_lines"), lines("count_lines", "count_all_lines")
+    row = re.compile(r"  tool (\w+): safe, read, about (\d+) tokens of each request")
+    [(name, tokens)] = row.findall("\n".join(one))
+    assert name == "count_lines"
+    assert 20 < int(tokens) < 100, "about what `nanocoder tools` says of it once it is installed"
+    assert not any("together" in line for line in one)
+    sizes = [int(size) for _, size in row.findall("\n".join(two))]
+    assert sizes[0] == int(tokens)
+    assert f"  its tools take about {sum(sizes)} tokens of each request together" in two
