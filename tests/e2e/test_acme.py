@@ -13,9 +13,7 @@ TICKETS = {"DEP-7": {"service": "shop", "version": "1.2.3", "state": "waiting", 
 
 @pytest.fixture(scope="module")
 def installed(make_installed):
-    return make_installed(
-        "nanocoder-tool-bash", "nanocoder-provider-scripted", "nanocoder-command-policy"
-    )
+    return make_installed("nanocoder-tool-bash", "nanocoder-provider-scripted")
 
 
 def core_digest(installed):

@@ -37,7 +37,6 @@ EXPLAIN: Final = (
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the actions of the group."""
     return [
-        Command("policy", "show whether a tool call would be allowed, and why"),
         Command(
             "policy explain", "show the verdict on a call and its rule", _lazy("explain"), EXPLAIN
         ),

@@ -4,22 +4,15 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve
-from nanocoder import Host, ToolCall, Verdict, __version__, json_arguments
+from nanocoder import Host, Verdict, __version__, explained
 
 SHOWN = ("decision", "reason", "rule", "source", "plugin")
 
 
 def run(arguments: Namespace, host: Host) -> int:
     """Judge the call as a session would, without running it."""
-    values = json_arguments(arguments.arguments)
-    with host.session(persist=False) as session:
-        tool = session.plugins.tool(arguments.tool).real()
-        tool.signature.check(values)
-        call = ToolCall("explained", tool.name, values)
-        info = evolve(session.info, agent=arguments.agent)
-        judged, verdict, votes, rewritten_by = session.approvals.judge(call, tool, info)
-        rows = [_row(host, each) for each in votes]
+    judged, verdict, votes, rewritten_by = explained(arguments, host)
+    rows = [_row(host, each) for each in votes]
     changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
     if arguments.output == "json":
         host.print_json({"tool": judged.name, **changed, **_row(host, verdict), "verdicts": rows})

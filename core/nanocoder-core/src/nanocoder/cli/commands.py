@@ -113,13 +113,22 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "plugins sync", "compare what is installed to the lock", "listings:sync", outside_calls=True
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
+    Command("policy", "show whether a tool call would be allowed, and why"),
+    _command(
+        "policy explain",
+        "show the verdict on a call and its rule",
+        "run:explain",
+        *CALL,
+        Argument("--agent", "as a sub-agent with this profile", metavar="NAME", default=""),
+        OUTPUT,
+    ),
     Command("config", "show and change the configuration"),
     _command(
         "config show", "every value and where it comes from", "listings:settings", OUTPUT, DIRECTORY
     ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
-SHORT: Final = frozenset(("doctor", "config show"))
+SHORT: Final = frozenset(("doctor", "config show", "policy explain"))
 """The commands of which the core has a short form, for when no plugin that works has a full one.
 
 Both take the same arguments.

@@ -150,7 +150,7 @@ def _refuse_missing(host: Host, name: str) -> None:
 
     if why := host.plugins.why_missing(name, "commands"):
         raise UsageError(f"there is no command {name!r}: {why}")
-    if name not in COMMANDS and (way := way_to_install("commands", name)):
+    if way := way_to_install("commands", name):
         raise UsageError(f"`nanocoder {name}` needs a package: {way}")
 
 

@@ -1,4 +1,4 @@
-"""What opens a session: `nanocoder run`, `chat` and `call`."""
+"""What opens a session: `nanocoder run`, `chat`, `call`, and `policy explain`."""
 
 import argparse
 import json
@@ -6,16 +6,18 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nanocoder_console import Signals, answers, complain, print_line, prompt_of
-from nanocoder_schema import BadArguments, UsageError, for_terminal, parse_json
+from nanocoder_console import Signals, answers, complain, print_json, print_line, prompt_of
+from nanocoder_schema import BadArguments, UsageError, evolve, for_terminal, parse_json
 
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import Cancelled, UnknownTool
 from nanocoder.hooks.contributions import Display
+from nanocoder.hooks.styles import Judgement
 from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
-from nanocoder.values import Event
+from nanocoder.tools.outcome import verdict_data
+from nanocoder.values import Event, ToolCall
 from nanocoder.version import VERSION
 
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
@@ -136,7 +138,7 @@ class AnswerOnly:
 
 def call(arguments: argparse.Namespace, host: Host) -> int:
     """Run one call and print its result; a refusal by policy is exit code 6."""
-    values = json_arguments(arguments.arguments)
+    values = _parsed(arguments.arguments)
     interactive = host.is_interactive and arguments.output == "text"
     with host.signals as signals:
         with host.session(output=arguments.output, interactive=interactive) as session:
@@ -151,6 +153,26 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
     if last.data["error_class"] == Cancelled.error_class and signals.number:
         return signals.exit_code
     return EXIT_CODES.get(last.data["error_class"], 1)
+
+
+def explain(arguments: argparse.Namespace, host: Host) -> int:
+    """Print the verdict on a call; a plugin shows each vote."""
+    call, verdict, *_ = explained(arguments, host)
+    if arguments.output == "json":
+        print_json({"tool": call.name, **verdict_data(verdict)})
+    else:
+        print_line(f"{verdict.decision}: {verdict.reason} ({verdict.plugin or 'core'})")
+    return 0
+
+
+def explained(arguments: argparse.Namespace, host: Host) -> Judgement:
+    """Judge the call of `policy explain` as a session would, without running it."""
+    values = _parsed(arguments.arguments)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        call, info = ToolCall("explained", tool.name, values), session.info
+        return session.approvals.judge(call, tool, evolve(info, agent=arguments.agent))
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
@@ -169,7 +191,7 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
         complain(why_not_offered(session.plugins, "tools", arguments.tool) or UNKNOWN)
 
 
-def json_arguments(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, Any]:
     """Read the JSON object of arguments; raises UsageError."""
     try:
         values = parse_json(text)
