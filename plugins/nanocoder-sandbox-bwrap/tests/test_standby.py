@@ -13,7 +13,9 @@ import attrs
 import pytest
 import standby_box
 from nanocoder_kit_sandbox import place, standby
+from nanocoder_kit_sandbox.foresight import PAUSE_S
 from nanocoder_kit_sandbox.leftovers import NOTE
+from nanocoder_kit_sandbox.standby_attendant import READY
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from running_processes import processes_with
 from sandboxed_place import SECRET, inside  # noqa: F401
@@ -107,6 +109,104 @@ def test_while_a_sandbox_waits_nothing_is_held_and_nothing_runs(inside, opened):
         assert ".idea" in process.communicate()[0].split()
     await_that(lambda: opened._inside.place.is_idle)
     assert not (inside.workspace / ".idea").exists()
+
+
+def await_all_ready(opened, least):
+    """Wait until the sandboxes for the next commands are ready, and those that were made before."""
+    standby = opened._standby
+    await_that(lambda: len(standby._waiting) >= least and not opened._foresight._woken.is_set())
+    time.sleep(PAUSE_S + 0.1)  # the look itself
+    await_that(lambda: all(standby._path(READY, number).exists() for number in standby._waiting))
+
+
+def ahead_after_a_call(opened, commands):
+    """Wrap *commands* after the end of a call, each for a sandbox that was made since.
+
+    Programs of this machine open sockets meanwhile, so the first ones may be for another list.
+    """
+    for _ in range(standby_box.MOST_TRIES):
+        opened.changes()
+        await_all_ready(opened, len(commands))
+        wrapped = [shell(opened, command) for command in commands]
+        if all(map(is_ahead, wrapped)):
+            return wrapped
+    raise AssertionError("what was made at the end of a call could not be used")
+
+
+@pytest.fixture
+def opened_twice(inside, opened):  # noqa: F811
+    """Return the sandbox of a session in which two commands have run at the same time."""
+    for argv in (shell(opened, "true"), shell(opened, "true")):
+        inside.start(argv)
+    opened.changes()
+    await_all_ready(opened, 2)
+    return opened
+
+
+def test_what_a_call_changed_is_in_the_sandbox_of_the_next_command(inside, opened):  # noqa: F811
+    inside.start(shell(opened, "mkdir -p new/.zed && echo 1 >new/.env"))
+    (inside.workspace / "new/.env").write_text(SECRET)
+    (argv,) = ahead_after_a_call(opened, ["cat new/.env; ls -d new; ls -A new"])
+    done = inside.start(argv)
+    assert SECRET not in done.stdout
+    assert "new" in done.stdout
+
+
+def test_two_commands_at_the_same_time_each_find_one_that_is_ready(inside, opened_twice):  # noqa: F811
+    waits = "echo >{0}; while [ ! -e {1} ]; do sleep 0.01; done; readlink /proc/self/ns/pid"
+    both = [waits.format(*names) for names in (("a", "b"), ("b", "a"))]
+    commands = [*ahead_after_a_call(opened_twice, both), shell(opened_twice, "echo third")]
+    assert not is_ahead(commands[-1])
+    pipes = {"cwd": inside.workspace, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(argv, **pipes) for argv in commands]
+    assert len({process.communicate(timeout=MOST_S)[0] for process in processes}) == 3
+
+
+@pytest.mark.parametrize("change", ["settings", "a secret"])
+def test_none_of_two_that_are_ready_is_used_after_a_change(inside, opened_twice, change):  # noqa: F811
+    if change == "settings":
+        opened_twice._settings = attrs.evolve(opened_twice._settings, network=True)
+    else:
+        (inside.workspace / "new.pem").write_text(SECRET)
+        (inside.workspace / "sub/new").mkdir()
+        (inside.workspace / "sub/new/.env").write_text(SECRET)
+    commands = [shell(opened_twice, "cat sub/new/.env; true") for _ in range(2)]
+    assert not any(map(is_ahead, commands))
+    assert not any(SECRET in inside.start(argv).stdout for argv in commands)
+    await_that(lambda: len(processes_with(str(folder_of(opened_twice)))) == 1)
+
+
+def test_fifty_commands_at_the_same_time_each_run_once(inside, opened_twice):  # noqa: F811
+    commands = [shell(opened_twice, f"echo {number} >>ran; exit {number}") for number in range(50)]
+    processes = [subprocess.Popen(argv, cwd=inside.workspace) for argv in commands]
+    assert [process.wait(MOST_S) for process in processes] == [*range(50)]
+    ran = (inside.workspace / "ran").read_text().split()
+    assert sorted(map(int, ran)) == [*range(50)]
+    opened_twice.changes()
+    await_all_ready(opened_twice, 2)
+    assert len(opened_twice._standby._waiting) == standby.MOST_READY
+
+
+def test_held_folders_stay_while_a_sandbox_starts_however_long_that_takes(inside, opened):  # noqa: F811
+    argv = shell(opened, "true")
+    held = inside.workspace / ".idea"
+    held.mkdir()
+    # It has the words of a sandbox that is stopped between its folders and its lock.
+    waits = ["/bin/sh", "-c", "read -r end", *argv]
+    with subprocess.Popen(waits, stdin=subprocess.PIPE) as process:
+        time.sleep(place.START_S + 3 * place.LOOK_S)
+        assert held.is_dir()
+        process.communicate(b"\n")
+    await_that(lambda: not held.exists())
+
+
+def test_a_process_that_makes_sandboxes_and_was_stopped_holds_up_nothing(inside, opened):  # noqa: F811
+    os.kill(opened._standby._process.pid, signal.SIGSTOP)
+    for number in range(4):
+        assert inside.start(shell(opened, f"echo {number}")).stdout == f"{number}\n"
+        opened.changes()
+    opened._standby.close()
+    await_that(lambda: not processes_with(str(folder_of(opened))))
 
 
 def test_no_sandbox_is_made_before_a_first_command(inside):  # noqa: F811
@@ -356,6 +456,7 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from standby_box import ready, await_ready
 box = ready(Bubblewrap)(SessionInfo("s", Path(sys.argv[1])), Settings())
+box.wrap(["/bin/true"], ())
 running = subprocess.Popen(box.wrap(["/bin/sleep", "876.25"], ()), cwd=sys.argv[1])
 await_ready(box)
 print(box._standby._folder, flush=True)

@@ -48,7 +48,14 @@ class Inside:
         """
         names = self._expected(holds=True)
         with self._guard:
-            return [*self._protected(names), *self._git(names), *self._secret(names)]
+            return self._mounts(names)
+
+    def foresee(self) -> list[Mount]:
+        """Return what `mounts` would now, while no program starts; raises ToolError."""
+        latest = self._note_changes()
+        with self._guard:
+            names = self.place.without_held(latest or self._look())
+            return self._mounts(self._survey.with_targets(names, self._writable))
 
     def names(self) -> Surveyed:
         """Return what is protected and secret, for a program that starts now, and hold no name.
@@ -131,6 +138,9 @@ class Inside:
         except (OSError, ToolError) as error:
             with self._guard:
                 self._lines.append(str(error))
+
+    def _mounts(self, names: Surveyed) -> list[Mount]:
+        return [*self._protected(names), *self._git(names), *self._secret(names)]
 
     def _protected(self, names: Surveyed) -> list[Mount]:
         """Keep what exists as it is, and where it is, and hold the names of what does not."""

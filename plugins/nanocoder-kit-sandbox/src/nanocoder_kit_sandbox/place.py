@@ -84,6 +84,7 @@ class Place:
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
         self._closed = threading.Event()
+        self._is_used = False
         with suppress(OSError):  # of sessions that were killed
             self._clean()
             for folder in base.parent.iterdir():
@@ -105,6 +106,7 @@ class Place:
         """Take note that a sandbox is about to start that puts empty folders at *missing*."""
         names = set(missing)
         with self._guard:
+            self._is_used = True
             os.utime(self.lock)
             if names and not names <= (noted := self._noted_names()):
                 self._names.write_text("\n".join(sorted(noted | names)), encoding="utf-8")
@@ -137,7 +139,8 @@ class Place:
         """Remove what is left in the workspace, if nothing runs inside, and the session's /tmp."""
         self._closed.set()
         with suppress(OSError):
-            time.sleep(max(0.0, min(CLOSE_S, self._start_ends_s())))
+            if self._is_used:
+                time.sleep(max(0.0, min(CLOSE_S, self._start_ends_s())))
             until = time.monotonic() + END_S
             while not self._clean() and time.monotonic() < until:
                 time.sleep(END_S / 50)
@@ -168,11 +171,15 @@ class Place:
         return os.stat(self.lock).st_mtime + START_S - time.time()
 
     def _clean(self) -> bool:
-        """Remove the folders if nothing runs inside; tell whether nothing does."""
+        """Remove the folders if nothing runs or starts inside; tell whether nothing does."""
         with open(self.lock, "r+b") as file:
             if _is_held(file.fileno()):
                 return False
-        self._remove_held(self._noted_names())
+        names = self._noted_names()
+        # On a busy machine a sandbox that has made its folders may be long from holding the lock.
+        if names and _is_named(os.fsencode(self.lock)):
+            return False
+        self._remove_held(names)
         return True
 
     def _noted_names(self) -> set[str]:
@@ -230,6 +237,18 @@ def _is_held(lock: int) -> bool:
     question = struct.pack(LOCK_FORMAT, fcntl.F_WRLCK, *WHOLE)
     answer = fcntl.fcntl(lock, fcntl.F_GETLK, question)
     return bool(struct.unpack(LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK)
+
+
+def _is_named(word: bytes) -> bool:
+    """Tell whether *word* is in the command line of a process, as in that of each sandbox."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if word in file.read():
+                    return True
+        except OSError:  # it has ended
+            continue
+    return False
 
 
 def _make_ours(folder: Path) -> None:

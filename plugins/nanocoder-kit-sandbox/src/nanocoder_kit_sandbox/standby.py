@@ -1,4 +1,4 @@
-"""Keeps a sandbox of bubblewrap ready, so that a command does not wait until one is made.
+"""Keeps sandboxes of bubblewrap ready, so that a command does not wait until one is made.
 
 The places that a command may see are listed anew for each, and a sandbox that is ready gets the
 command only if it was made for the same list. `standby_attendant` looks at what is there.
@@ -32,6 +32,8 @@ from nanocoder_kit_sandbox.standby_attendant import (
 
 MOST_FAILURES: Final = 3
 """After so many sandboxes in turn that could not be made no more are tried."""
+MOST_READY: Final = 2
+"""So many are kept ready once a command began before the call of the one before was over."""
 END_S: Final = 1.0
 # A redirection of a command that is built in replaces the shell's own streams for a moment, so what
 # is taken over are copies of them. The answer is opened for reading alone last: so `read` ends as
@@ -53,7 +55,7 @@ exec "$@"
 
 
 class Standby:
-    """The sandbox that is ready for the next command of a session, and the process that makes it.
+    """The sandboxes ready for the next commands of a session, and the process that makes them.
 
     *python* runs the programs; their files are in *folder*. Methods may be called from any thread.
     """
@@ -62,9 +64,10 @@ class Standby:
         self._folder = folder
         self._folder.mkdir(mode=0o700)
         self._guard = threading.Lock()
-        self._number = self._failures = 0
+        self._number = self._failures = self._begun = 0
+        self._wanted = 1
         self._next: dict[str, Any] | None = None
-        self._waiting: dict[str, Any] | None = None
+        self._waiting: dict[int, dict[str, Any]] = {}
         self._process = self._start(python)
 
     def _start(self, python: str) -> "subprocess.Popen[bytes] | None":
@@ -92,29 +95,48 @@ class Standby:
         """
         with self._guard:
             self._next = described
-            is_ready = self._take(described)
-            number = str(self._number)
-        if not is_ready:
+            self._begun += 1
+            if self._begun > 1:
+                self._wanted = MOST_READY
+            number = self._take(described)
+        if not number:
             return list(fresh)
-        words = (str(self._folder), number, "/".join(names), str(count))
+        words = (str(self._folder), str(number), "/".join(names), str(count))
         return [SHELL, "-c", CLIENT, *words, *fresh]
 
-    def prepare(self) -> None:
-        """Have a sandbox made for the next command, if none is ready or being made."""
+    @property
+    def is_used(self) -> bool:
+        """Whether it is known what a sandbox of the session is like."""
+        return self._next is not None
+
+    def prepare(self, described: dict[str, Any] | None = None) -> None:
+        """Have sandboxes made for the next commands, as *described*, or as the latest one was.
+
+        Those that are ready, or being made, count if they are such.
+        """
         with self._guard:
-            if self._next is None or self._waiting is not None or self._failures >= MOST_FAILURES:
+            if described is None:
+                self._begun = 0
+            self._next = described or self._next
+            if self._next is None:
                 return
-            if self._process is None or self._process.stdin is None:
-                return
-            self._number += 1
-            try:
-                self._path(MADE).write_bytes(marshal.dumps(self._next))
-                self._process.stdin.write(f"{self._number}\n".encode())
-                self._process.stdin.flush()
-            except OSError:  # the process has ended
-                self._failures += 1
-            else:
-                self._waiting = self._next
+            self._end_others(self._next)
+            while len(self._waiting) < self._wanted and self._make(self._next):
+                pass
+
+    def _make(self, described: dict[str, Any]) -> bool:
+        if self._failures >= MOST_FAILURES or self._process is None or self._process.stdin is None:
+            return False
+        self._number += 1
+        try:
+            self._path(MADE).write_bytes(marshal.dumps(described))
+            self._process.stdin.write(f"{self._number}\n".encode())
+            self._process.stdin.flush()
+        except OSError:  # the process has ended
+            self._failures += 1
+            return False
+        self._waiting[self._number] = described
+        return True
 
     def close(self) -> None:
         """End the process and the sandbox."""
@@ -130,34 +152,37 @@ class Standby:
             process.kill()
             process.wait()
 
-    def _take(self, described: dict[str, Any]) -> bool:
-        """Take the sandbox, if it is ready and as *described*; have another one ended."""
-        if self._waiting is None:
-            return False
-        if described == self._waiting:
-            return self._take_ready()
-        self._waiting = None
-        if not self._rename(MADE, UNWANTED):
-            with suppress(OSError):
-                ask = os.open(self._path(ASK), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-                os.write(ask, f"{END}\n".encode())
-                os.close(ask)
-        return False
+    def _take(self, described: dict[str, Any]) -> int:
+        """Return the number of a sandbox that is ready and as *described*, now taken, or 0."""
+        self._end_others(described)
+        for number in sorted(self._waiting):
+            if self._rename(number, READY, TAKEN):
+                del self._waiting[number]
+                self._failures = 0
+                return number
+            if self._path(FAILED, number).exists():
+                del self._waiting[number]
+                self._failures += 1
+        return 0
 
-    def _take_ready(self) -> bool:
-        if self._rename(READY, TAKEN):
-            self._waiting, self._failures = None, 0
-            return True
-        if self._path(FAILED).exists():
-            self._waiting, self._failures = None, self._failures + 1
-        return False
+    def _end_others(self, described: dict[str, Any]) -> None:
+        """End the sandboxes that are not as *described*."""
+        others = [number for number, its in self._waiting.items() if its != described]
+        for number in others:
+            del self._waiting[number]
+            if not self._rename(number, MADE, UNWANTED):
+                with suppress(OSError):
+                    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
+                    ask = os.open(self._path(ASK, number), flags)
+                    os.write(ask, f"{END}\n".encode())
+                    os.close(ask)
 
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{self._number}.{name}"
+    def _path(self, name: str, number: int = 0) -> Path:
+        return self._folder / f"{number or self._number}.{name}"
 
-    def _rename(self, name: str, other: str) -> bool:
+    def _rename(self, number: int, name: str, other: str) -> bool:
         try:
-            self._path(name).rename(self._path(other))
+            self._path(name, number).rename(self._path(other, number))
         except OSError:
             return False
         return True

@@ -1,11 +1,18 @@
 """bwrap: what tools start sees the system read-only, and cannot leave the workspace."""
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
-from nanocoder import Resource, Sandbox, SessionInfo, ToolError, hookimpl
+from nanocoder import Event, Resource, Sandbox, SessionInfo, ToolError, hookimpl
 
-# Every start imports this module; what runs bubblewrap is imported at the first command.
+# Every start imports this module; what runs bubblewrap is imported while the model first thinks.
+
+
+AHEAD: Final = "ahead"
+_name: Final = ContextVar("name", default="")
+"""Which of our names is configured in the session that has just asked what it runs in."""
 
 
 @hookimpl
@@ -25,7 +32,20 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
-    return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
+    names = [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
+    return [*names, Resource(AHEAD, open_ahead)]
+
+
+@hookimpl(events=["request.started", "request.finished", "session.finished"])
+def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
+    """Have a sandbox made for the next command while the model thinks."""
+    ahead = resource(AHEAD)
+    if event.kind == "request.finished":
+        ahead.answered()
+    elif event.kind == "session.finished":
+        ahead.end()
+    elif not session.changes_nothing_by:
+        ahead.begin(lambda: resource(_name.get()) if session.sandbox == "bwrap" else None)
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
@@ -33,6 +53,7 @@ def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where b
     from nanocoder_kit_sandbox import unavailable
     from nanocoder_kit_sandbox.bubblewrap import problem
 
+    _name.set("bwrap")
     if why := problem():
         raise unavailable("bwrap", why)
     return "bwrap"
@@ -43,7 +64,9 @@ def in_force_if_possible(settings: Any) -> str:
     from nanocoder_kit_sandbox import landlock
 
     with suppress(ToolError):
-        return in_force(settings)
+        sandbox = in_force(settings)
+        _name.set("auto")
+        return sandbox
     needs_bubblewrap = settings is not None and settings.hosts and not settings.network
     return "" if needs_bubblewrap or landlock.problem() else landlock.in_force()
 
@@ -55,6 +78,13 @@ def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 
     return Bubblewrap(session, settings or Settings())
+
+
+def open_ahead(session: SessionInfo, settings: Any) -> Any:  # noqa: ARG001 - both are the sandbox's
+    """Return what opens the sandbox of one session while the model thinks."""
+    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
+
+    return OpenedAhead()
 
 
 def open_possible(session: SessionInfo, settings: Any) -> Any:

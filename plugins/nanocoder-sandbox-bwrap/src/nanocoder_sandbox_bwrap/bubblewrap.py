@@ -26,6 +26,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     mount_options,
     system,
 )
+from nanocoder_kit_sandbox.foresight import Foresight
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.leftovers import NAME_OF_SANDBOX, NOTE, telling
 from nanocoder_kit_sandbox.limits import limits_of
@@ -69,23 +70,22 @@ class Bubblewrap:
         # Where nanocoder is installed may be hidden inside; the interpreter is of the system.
         self._python = os.path.realpath(sys.executable)
         self._standby = Standby(self._python, self._inside.place.tmp.with_suffix(".rules"))
+        self._foresight = Foresight(self._prepare)
 
     def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return the argument vector that runs *argv* inside; raises ToolError."""
         mounts, place = self._inside.mounts(), self._inside.place
         names = [mount for mount in mounts if mount.access is Access.HELD]
-        options = list(self._options(mount for mount in mounts if mount.access is not Access.HELD))
-        bridge = self._bridge if self._settings.hosts and not self._settings.network else ()
+        described = self._described(mounts)
         fresh = [
             *filtered(self._filter),
-            *options,
+            *described["options"],
             *mount_options(names),
             *lock_options(place.lock),
             "--",
-            *bridge,
+            *described["bridge"],
             *telling(argv, self._settings),
         ]
-        described = self._described(options, bridge)
         relative = [mount.path.removeprefix(f"{self._root}/") for mount in names]
         return self._standby.through(described, relative, len(argv), fresh)
 
@@ -106,12 +106,14 @@ class Bubblewrap:
         yield from VARIABLES
         yield from self._way_out()
 
-    def _described(self, options: list[str], bridge: Sequence[str]) -> dict[str, Any]:
-        """Describe a sandbox with *options* as `standby_attendant` makes it ahead."""
+    def _described(self, mounts: list[Mount]) -> dict[str, Any]:
+        """Describe a sandbox with *mounts* as `standby_attendant` makes it ahead."""
+        has_filter = filtered(self._filter) != [*base()]
+        bridge = self._bridge if self._settings.hosts and not self._settings.network else ()
         return {
             "base": base(),
-            "filter": str(self._filter) if self._filter.stat().st_size else "",
-            "options": options,
+            "filter": str(self._filter) if has_filter else "",
+            "options": [*self._options(each for each in mounts if each.access is not Access.HELD)],
             "lock": str(self._inside.place.lock),
             "root": self._root,
             "most_names": len((*MISSING, *MISSING_REPOSITORY)),
@@ -125,11 +127,22 @@ class Bubblewrap:
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; a line for each."""
         lines = self._inside.changes()
-        self._standby.prepare()
+        if self._standby.is_used:
+            self._standby.prepare()
+            self._foresight.wake()
         return lines
+
+    def foresee(self) -> None:
+        """Have a sandbox made for the next command, in a moment; no error is raised."""
+        self._foresight.wake()
+
+    def _prepare(self) -> None:
+        """Have a sandbox made for the next command, as the workspace is now."""
+        self._standby.prepare(self._described(self._inside.foresee()))
 
     def close(self) -> None:
         """Remove the session's /tmp, and what is held in the workspace."""
+        self._foresight.close()
         if self._proxy is not None:
             self._proxy.close()
         self._standby.close()
