@@ -1,6 +1,8 @@
 """Git commands that only read run unasked in a plain repository, and show nothing kept back."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 README = Path(__file__).parents[1] / "README.md"
 _, _, LIST = README.read_text().partition("## Fifty everyday commands")
 EVERYDAY = LIST.split("```")[1].splitlines()[1:]
-UNASKED = 46
+UNASKED = 47
 
 
 def git(folder, *words):
@@ -29,8 +31,14 @@ def repository(tmp_path):
 
 
 @pytest.mark.contract("C5")
-def test_of_fifty_everyday_commands_that_only_read_46_run_unasked(repository, judge):
-    verdicts = {command: judge("bash", {"command": command}) for command in EVERYDAY}
+@pytest.mark.parametrize("mode", ["plan", "ask", "edits"])
+def test_of_fifty_everyday_commands_that_only_read_47_run_unasked(
+    repository, judge, mode, tmp_path_factory, monkeypatch
+):
+    programs = tmp_path_factory.mktemp("bin")
+    (programs / "python3").symlink_to(os.path.realpath(sys.executable))
+    monkeypatch.setenv("PATH", f"{programs}:{os.defpath}")
+    verdicts = {command: judge("bash", {"command": command}, mode) for command in EVERYDAY}
     asked = [command for command, verdict in verdicts.items() if verdict.decision != "allow"]
     assert len(EVERYDAY) == 50
     assert asked == EVERYDAY[UNASKED:]

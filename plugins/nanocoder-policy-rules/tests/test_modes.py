@@ -63,8 +63,30 @@ def test_a_question_says_why_in_plain_words(judge):
     )
 
 
-def test_reading_commands_run_in_no_plan(judge):
-    assert str(judge("bash", {"command": "ls"}, "plan").decision) == "deny"
+@pytest.mark.parametrize("command", ["ls", "ls -la | head -5", "cat a.py", "pwd && uname -a"])
+def test_commands_that_only_read_run_in_plan_mode(judge, command):
+    assert str(judge("bash", {"command": command}, "plan").decision) == "allow"
+    assert str(judge("bash", {"command": command}, "plan", deny=["bash(*)"]).decision) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        ("touch x", "`touch x` is not known to be read-only"),
+        ("ls && make test", "`make test` is not known to be read-only"),
+        ("ls > x", "`>` in `ls > x` is not known to be read-only"),
+        ("cat $x", "`$` in `cat $x` is not known before it runs"),
+        ("cat ../x", "`cat ../x` reads a path that is not certainly one of the workspace"),
+    ],
+)
+def test_other_commands_never_run_in_plan_mode_whatever_a_rule_allows(judge, command, part):
+    verdict = judge("bash", {"command": command}, "plan", allow=["bash"])
+    assert str(verdict.decision) == "deny"
+    assert verdict.reason.startswith(f"plan mode is read-only; {part}")
+
+
+def test_a_command_of_another_tool_never_runs_in_plan_mode(judge):
+    assert str(judge("dev_server", {"command": "ls"}, "plan").decision) == "deny"
 
 
 @pytest.mark.parametrize("path", ["../a", "/etc/a", "link/a"])

@@ -56,7 +56,7 @@ EVERYDAY = {
         "git stash",
         "git diff --output=x",
         "ls *.py",
-        "python3 --version",
+        "python3 --version a.py",
         "env",
         "cat ~/.bashrc",
         "cat /etc/passwd",

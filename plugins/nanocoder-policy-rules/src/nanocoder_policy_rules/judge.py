@@ -99,8 +99,11 @@ def _deny_in_plan(case: Case) -> Verdict | None:
     # A tool that only calls others is judged by their calls, unless it asks for consent itself.
     if ANY_TOOL in case.tool.composed_of and not _wants_consent(case):
         return None
+    if case.command and case.is_safe:
+        return None
     deeds = [deed for effect, deed in _DEEDS.items() if effect in case.tool.effects]
-    reason = f"plan mode is read-only; {case.call.name} {' and '.join(deeds) or _UNDECLARED}"
+    effects = f"{case.call.name} {' and '.join(deeds) or _UNDECLARED}"
+    reason = f"plan mode is read-only; {command_steps.unknown_part(case) or effects}"
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 

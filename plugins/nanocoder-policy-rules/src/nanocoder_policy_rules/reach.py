@@ -46,6 +46,10 @@ class Reading(Protocol):
         """
         ...
 
+    def is_installed(self, name: str, directory: str) -> bool:
+        """Tell whether *name*, started in *directory*, is a program outside of the workspace."""
+        ...
+
     def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:
         """Tell whether git commands that only read start nothing in *directory*.
 
@@ -71,6 +75,10 @@ class Anywhere:
         follows: bool = False,  # noqa: ARG002
     ) -> bool:
         """Allow it."""
+        return True
+
+    def is_installed(self, name: str, directory: str) -> bool:  # noqa: ARG002
+        """Say that it is."""
         return True
 
     def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:  # noqa: ARG002
@@ -172,6 +180,12 @@ class Reach:
             return False
         folders = {each.places[-1] for each in self._ways(path, directory)}
         return all(self._may_search(folder, hidden=hidden, links=follows) for folder in folders)
+
+    def is_installed(self, name: str, directory: str) -> bool:
+        """Tell whether *name*, started in *directory*, is a program outside of the workspace."""
+        from nanocoder_policy_rules import interpreters
+
+        return interpreters.is_installed(name, self._session, os.path.join(self.folder, directory))
 
     def is_plain_repository(self, directory: str, *, showing: Sequence[str] = ()) -> bool:
         """Tell whether git commands that only read start nothing, and show nothing kept back."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules import git_reading
+from nanocoder_policy_rules import git_reading, interpreters
 from nanocoder_policy_rules.reach import HERE, Reading
 from nanocoder_policy_rules.shell import Simple, compile_once
 
@@ -134,7 +134,7 @@ def is_safe(words: Sequence[str], reading: Reading, directory: str = HERE) -> bo
         return git_reading.is_safe(words, reading, directory)
     program = PROGRAMS.get(words[0])
     if program is None:
-        return False
+        return interpreters.asks_version(words) and reading.is_installed(words[0], directory)
     if program.operands == "find":
         return _is_safe_find(words[1:], reading, directory)
     if program.operands == "echo":

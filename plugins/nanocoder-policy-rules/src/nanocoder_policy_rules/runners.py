@@ -103,6 +103,7 @@ _OPTIONS_ARE_WORDS: Final = frozenset(
 _PACKAGE_MANAGERS: Final = frozenset(("npm", "pnpm", "yarn", "bun"))
 _HAS_OPTIONS: Final = _PACKAGE_MANAGERS | _RISKY.keys() | {"git"}
 _CHAINS: Final = ("&&", "||", ";", "|")
+_QUESTIONS: Final = frozenset(("--version", "-V", "--help"))
 _CHANGED = r"[$`~><&(){}\\#!]"  # a shell replaces these
 
 
@@ -119,7 +120,12 @@ def problem(words: Sequence[str], pattern: str) -> str:
         return "a command that begins with NAME=value is not recognised; only `bash` allows it"
     if program in UNRULED:
         return f"{program} decides what later commands do, so only the rule `bash` allows it"
-    return _too_wide(words)
+    return "" if _is_question(words) and not pattern.endswith("*") else _too_wide(words)
+
+
+def _is_question(words: Sequence[str]) -> bool:
+    """Tell whether the words of a rule only ask a program for its version or its help."""
+    return len(words) == len(("PROGRAM", "OPTION")) and words[1] in _QUESTIONS
 
 
 def _too_wide(words: Sequence[str]) -> str:
@@ -179,6 +185,8 @@ def fits(rule_words: Sequence[str], words: Sequence[str]) -> bool:
         or rule_words[0] != words[0]
     ):
         return False
+    if _is_question(rule_words):
+        return [*rule_words] == [*words]  # with more words it may do anything
     if _fits_nothing(tuple(rule_words)):
         return False
     pairs = zip(rule_words, words, strict=False)

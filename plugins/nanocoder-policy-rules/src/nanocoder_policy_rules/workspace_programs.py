@@ -29,7 +29,7 @@ def find_in_workspace(words: Sequence[str], session: SessionInfo, path: str) -> 
         if stat.S_ISREG(mode := _mode(program)):
             return program if _is_below(program, folder, session) else ""
         if stat.S_ISLNK(mode) and os.path.isfile(program):
-            return program if _is_inside(program, session) else ""
+            return program if is_inside(program, session) else ""
     return ""
 
 
@@ -45,17 +45,18 @@ def _is_below(program: str, folder: str, session: SessionInfo) -> bool:
     try:
         status = os.stat(folder)
     except OSError:  # it was removed a moment ago
-        return _is_inside(program, session)
+        return is_inside(program, session)
     place, identity = (str(session.cwd), folder), (status.st_dev, status.st_ino)
     remembered = _FOLDERS.get(place)
     if remembered is None or remembered[0] != identity:
-        remembered = identity, _is_inside(folder, session)
+        remembered = identity, is_inside(folder, session)
         if len(_FOLDERS) >= MAX_FOLDERS:
             _FOLDERS.clear()
         _FOLDERS[place] = remembered
     return remembered[1]
 
 
-def _is_inside(path: str, session: SessionInfo) -> bool:
+def is_inside(path: str, session: SessionInfo) -> bool:
+    """Tell whether *path*, or a link on its way, is in the workspace."""
     names = session.resolve(path, literal=True).names
     return any(not name.startswith("/") for name in names)
