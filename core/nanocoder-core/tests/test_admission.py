@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -18,6 +19,8 @@ from nanocoder import (
 )
 from nanocoder.tools.queue import Admission
 from nanocoder_testing import Tools, opened, play
+
+HERE = SessionInfo("", Path.cwd())
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -49,11 +52,11 @@ def admission_of(most: int, **options) -> Admission:
 def test_the_limit_of_a_session_is_what_it_admits():
     limit = CallLimit(4)
     admission = Admission(limit)
-    first = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    first = [admission.slot(look, {}, is_step=False, session=HERE) for _ in range(4)]
     limit.lower_to(2)
     for slot in first:
         admission.leave(slot)
-    slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    slots = [admission.slot(look, {}, is_step=False, session=HERE) for _ in range(4)]
     assert [slot.runs for slot in slots] == [True, True, False, False]
 
 
@@ -69,9 +72,9 @@ def test_the_limit_stays_between_one_call_and_what_is_configured():
 def test_a_slot_knows_how_many_calls_worked_beside_it_and_a_composed_call_works_not():
     admission = admission_of(3)
     slots = [
-        admission.slot(look, {}, is_step=False),
-        admission.slot(boss, {}, is_step=False),
-        admission.slot(look, {}, is_step=True),
+        admission.slot(look, {}, is_step=False, session=HERE),
+        admission.slot(boss, {}, is_step=False, session=HERE),
+        admission.slot(look, {}, is_step=True, session=HERE),
     ]
     assert [admission.running_beside(slot) for slot in slots] == [2, 0, 2]
 
@@ -82,20 +85,20 @@ def test_a_slot_knows_how_many_calls_worked_beside_it_and_a_composed_call_works_
 @pytest.mark.contract("NT-92")
 def test_a_call_beyond_the_bound_is_told_how_many_wait():
     admission = admission_of(1, waiting=2)
-    slots = [admission.slot(look, {}, is_step=False) for _ in range(3)]
+    slots = [admission.slot(look, {}, is_step=False, session=HERE) for _ in range(3)]
     assert [slot.position for slot in slots] == [0, 1, 2]
     with pytest.raises(ToolError, match="busy: 2 calls are waiting; send fewer at once") as caught:
-        admission.slot(look, {}, is_step=False)
+        admission.slot(look, {}, is_step=False, session=HERE)
     assert caught.value.error_class == "busy"
     admission.leave(slots[0])
     assert [slot.runs for slot in slots] == [False, True, False]
-    assert admission.slot(look, {}, is_step=False).position == 2
+    assert admission.slot(look, {}, is_step=False, session=HERE).position == 2
 
 
 @pytest.mark.contract("NT-92")
 def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
     admission = admission_of(1)
-    first, second, third = (admission.slot(look, {}, is_step=False) for _ in range(3))
+    first, second, third = (admission.slot(look, {}, is_step=False, session=HERE) for _ in range(3))
     cancel = Cancel()
     threading.Timer(0.05, cancel.set).start()
     with pytest.raises(Cancelled), second:
@@ -107,7 +110,7 @@ def test_a_waiting_call_ends_with_its_cancel_and_leaves_no_gap():
 
 def test_who_came_first_goes_first():
     admission = admission_of(1)
-    slots = [admission.slot(look, {}, is_step=False) for _ in range(4)]
+    slots = [admission.slot(look, {}, is_step=False, session=HERE) for _ in range(4)]
     for before, after in itertools.pairwise(slots):
         admission.leave(before)
         assert [slot.runs for slot in slots].index(True) == slots.index(after)
@@ -116,9 +119,9 @@ def test_who_came_first_goes_first():
 # CONC-011
 def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
     admission = admission_of(8)
-    first = admission.slot(change, {"path": "a"}, is_step=False)
-    second = admission.slot(change, {"path": "./a"}, is_step=True)
-    other = admission.slot(change, {"path": "b"}, is_step=False)
+    first = admission.slot(change, {"path": "a"}, is_step=False, session=HERE)
+    second = admission.slot(change, {"path": "./a"}, is_step=True, session=HERE)
+    other = admission.slot(change, {"path": "b"}, is_step=False, session=HERE)
     assert [first.runs, second.runs, other.runs] == [True, False, True]
     admission.leave(first)
     assert second.runs
@@ -126,8 +129,11 @@ def test_writers_of_one_path_go_one_after_the_other_and_hold_nobody_else_back():
 
 def test_composed_calls_wait_for_their_like_alone_so_that_their_steps_never_wait_for_them():
     admission = admission_of(1)
-    outer = [admission.slot(boss, {}, is_step=False) for _ in range(2)]
-    step, nested = admission.slot(look, {}, is_step=True), admission.slot(boss, {}, is_step=True)
+    outer = [admission.slot(boss, {}, is_step=False, session=HERE) for _ in range(2)]
+    step, nested = (
+        admission.slot(look, {}, is_step=True, session=HERE),
+        admission.slot(boss, {}, is_step=True, session=HERE),
+    )
     assert [slot.runs for slot in [*outer, step, nested]] == [True, False, True, True]
 
 

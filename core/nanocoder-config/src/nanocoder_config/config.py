@@ -58,6 +58,7 @@ class LayeredConfig:
     variables and flags set, too. With a table `("plugins",)` each plugin has one of its own inside,
     checked when `settings` first asks for it. *values* are the settings of *tables*.
 
+    *notices* has a line for each ignored setting, and more once plugins' tables are read.
     *trusted* tells whether the folder is trusted, so that its file counts in full, and
     *trusted_folder* is that folder. *refusal* says why nothing may open in this folder, *warning*
     what a person should know first.
@@ -70,7 +71,7 @@ class LayeredConfig:
     ) -> None:
         """Resolve the tables of *layers*, weakest first."""
         self._layers = layers
-        self._notices = list(notices)
+        self.notices = notices
         self._origins: dict[tuple[str, ...], Mapping[str, Origin]] = {}
         self._managed: dict[str, tuple[Any, Origin]] = {}
         self._settings: dict[str, Any] = {}
@@ -148,11 +149,6 @@ class LayeredConfig:
         Raises: ConfigError, as `load` does.
         """
         return self if self._again is None else self._again(**changes)
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """One line for each ignored setting; there are more once plugins' tables are read."""
-        return tuple(self._notices)
 
     def settings(self, plugin: str, cls: type[T]) -> T:
         """Return the plugin's settings: its table, checked strictly, over the defaults of *cls*.
@@ -233,7 +229,7 @@ class LayeredConfig:
             strange = [each for each in self._layers if not each.trusted and each.table(path)]
             if only_trusted or not strange:
                 raise ConfigError(f"plugins.{plugin}: {error}") from None
-            self._notices.append(f"{strange[0].fault(path, str(error))}; ignored")
+            self.notices += (f"{strange[0].fault(path, str(error))}; ignored",)
         # The class judges the table as a whole: without the stranger's part it may be right.
         return self._structured(plugin, cls, only_trusted=True)
 
@@ -246,7 +242,7 @@ class LayeredConfig:
         resolved = resolve(cls, path, layers, check, inner)
         self._origins[path] = resolved.origins
         self._managed |= {".".join((*path, name)): it for name, it in resolved.managed.items()}
-        self._notices += resolved.notices
+        self.notices += tuple(resolved.notices)
         return cls(**resolved.values)
 
 

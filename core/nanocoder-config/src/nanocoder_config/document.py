@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_files import open_private
+from nanocoder_files import closing_file, open_private
 from nanocoder_schema import ConfigError, value
 
 from nanocoder_config.places import state_dir
@@ -130,10 +130,8 @@ def read_project_bytes(folder: Path) -> bytes | None:
         return None
     except OSError as error:
         raise UnreadableError(path, f"cannot be read: {error.strerror}") from None
-    try:
+    with closing_file(directory):
         return _content(path, directory, follow_link=False)
-    finally:
-        os.close(directory)
 
 
 def project_file(folder: Path) -> Path:

@@ -115,9 +115,9 @@ class Config(LayeredConfig):
         self.core: CoreSettings = self.values[()]
         plugins, tools = self.values["plugins",], self.values["tools",]
         managed = self.managed_plugins.intersection(plugins.disable)
-        self._notices += [
+        self.notices += tuple(
             f"plugins.disable: {name!r} has managed settings; ignored" for name in sorted(managed)
-        ]
+        )
         self.disabled_plugins = frozenset(plugins.disable) - managed
         self.strict = plugins.strict
         self.disabled_tools = frozenset(tools.disable)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from attrs import Factory, fields
-from nanocoder_schema import value
+from nanocoder_schema import plain_value, value
 
 EMPTY: Mapping[str, Any] = {}
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -20,15 +20,11 @@ IN_MANIFEST: Final[Mapping[str, bool]] = {"in_manifest": True}
 def manifest_of(value: Any) -> dict[str, Any]:
     """Return the fields of *value* that the manifest keeps, ready for JSON."""
     marked = [attribute for attribute in fields(type(value)) if "in_manifest" in attribute.metadata]
-    return {attribute.name: _plain(getattr(value, attribute.name)) for attribute in marked}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, frozenset):
-        return sorted(map(str, value))
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
+    items = {attribute.name: getattr(value, attribute.name) for attribute in marked}
+    return {
+        name: sorted(map(str, item)) if isinstance(item, frozenset) else plain_value(item)
+        for name, item in items.items()
+    }
 
 
 class Risk(enum.StrEnum):

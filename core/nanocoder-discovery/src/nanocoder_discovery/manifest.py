@@ -115,7 +115,8 @@ def load(
     else:
         installed = find_plugins(sites)
     problems = {**_problems(installed), **(refused or {})}
-    entries, missing = _cached_entries(installed, cached, problems, describer)
+    entries = _cached_entries(installed, cached, problems, describer)
+    missing = [plugin for plugin in installed if plugin.name not in entries]
     if missing:
         for name, entry in _described_now(missing, describer, deadline_s).items():
             is_known = name in cached  # an upgrade does not make it a newcomer
@@ -138,10 +139,9 @@ def _cached_entries(
     cached: Mapping[str, Entry],
     problems: Mapping[str, str],
     describer: Describer,
-) -> tuple[dict[str, Entry], list[Installed]]:
-    """Return the entries that need no import, and the plugins that have to be described."""
+) -> dict[str, Entry]:
+    """Return the entries that need no import; the other plugins have to be described."""
     entries: dict[str, Entry] = {}
-    missing: list[Installed] = []
     for plugin in installed:
         entry = cached.get(plugin.name)
         if plugin.name in problems:
@@ -149,9 +149,7 @@ def _cached_entries(
             entries.setdefault(plugin.name, _entry(plugin, description))
         elif entry is not None and entry.still_holds(plugin):
             entries[plugin.name] = entry
-        else:
-            missing.append(plugin)
-    return entries, missing
+    return entries
 
 
 def _entry(plugin: Installed, description: Mapping[str, Any]) -> Entry:

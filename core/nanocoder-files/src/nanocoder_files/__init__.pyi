@@ -9,6 +9,7 @@ from nanocoder_files.paths import WorkspaceError as WorkspaceError
 from nanocoder_files.paths import escape_path as escape_path
 from nanocoder_files.paths import unescape_path as unescape_path
 from nanocoder_files.private_files import append_all as append_all
+from nanocoder_files.private_files import closing_file as closing_file
 from nanocoder_files.private_files import create_locked as create_locked
 from nanocoder_files.private_files import holding as holding
 from nanocoder_files.private_files import lock_file as lock_file

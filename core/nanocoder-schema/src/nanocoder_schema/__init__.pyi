@@ -35,5 +35,6 @@ from nanocoder_schema.text import one_line as one_line
 from nanocoder_schema.values import evolve as evolve
 from nanocoder_schema.values import field_types as field_types
 from nanocoder_schema.values import mutable as mutable
+from nanocoder_schema.values import plain_value as plain_value
 from nanocoder_schema.values import value as value
 from nanocoder_schema.values import wrong_field as wrong_field

@@ -1,8 +1,6 @@
 """From an attrs class to its JSON Schema: one walk over its fields and their annotations."""
 
-import enum
 import inspect
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -11,6 +9,7 @@ from nanocoder_schema.annotations import SHOWN_DEFAULT, Unannotated, unwrap
 from nanocoder_schema.bounds import Param, check_pattern
 from nanocoder_schema.json_text import json_problem
 from nanocoder_schema.model_schema import BOUNDS
+from nanocoder_schema.values import plain_value
 
 Notes = tuple[Param, ...]
 Schema = dict[str, Any]
@@ -124,17 +123,5 @@ def _default(field: "attrs.Attribute[Any]") -> Schema:
     default: Any = field.metadata.get(SHOWN_DEFAULT, field.default)
     if isinstance(default, FACTORY):
         default = default.factory() if default.factory in EMPTY_FACTORIES else attrs.NOTHING
-    plain = _plain(default)
+    plain = plain_value(default)
     return {} if default is attrs.NOTHING or json_problem(plain) else {"default": plain}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return _plain(value.value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if attrs.has(type(value)):
-        return {f.name: _plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
-    return value

@@ -1,6 +1,7 @@
 """Values: frozen, shown, compared and hashed by their fields, and built when first needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import cache, partial
 from itertools import count
 from threading import RLock
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import attrs
 
-__all__ = ["evolve", "field_types", "mutable", "value", "wrong_field"]
+__all__ = ["evolve", "field_types", "mutable", "plain_value", "value", "wrong_field"]
 
 if TYPE_CHECKING:
     from attrs import define as mutable
@@ -90,6 +91,19 @@ def field_types(declared: Any) -> tuple[type, ...]:
         return tuple(kind for part in get_args(declared) for kind in field_types(part))
     kind = declared if origin is None else origin
     return (kind,) if isinstance(kind, type) and kind is not Any else (object,)
+
+
+def plain_value(value: Any) -> Any:
+    """Return *value* with the JSON form of the choices, tuples, mappings and classes in it."""
+    if isinstance(value, Enum):
+        return plain_value(value.value)
+    if isinstance(value, list | tuple):
+        return [plain_value(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in value.items()}
+    if attrs.has(type(value)):
+        return {f.name: plain_value(getattr(value, f.name)) for f in attrs.fields(type(value))}
+    return value
 
 
 _building = RLock()

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 from attrs import field
@@ -87,12 +86,11 @@ class Admission:
         arguments: Mapping[str, Any],
         *,
         is_step: bool,
-        session: SessionInfo | None = None,
+        session: SessionInfo,
     ) -> Slot:
         """Return a call's slot; it holds what it needs, or waits in the queue.
 
-        Paths are those of *session*; without one they are relative to the current directory.
-        Raises: ToolError (busy) when the queue is full.
+        Paths are those of *session*. Raises: ToolError (busy) when the queue is full.
         """
         composed = bool(tool.composed_of)
         writes = Effect.WRITE in tool.effects and not composed
@@ -145,8 +143,7 @@ class Admission:
             claimed |= slot.paths  # a call that waits for a path comes before those behind it
 
 
-def _paths_of(arguments: Mapping[str, Any], session: SessionInfo | None) -> frozenset[str]:
+def _paths_of(arguments: Mapping[str, Any], session: SessionInfo) -> frozenset[str]:
     """Return the real places of the paths among *arguments*: links lead two names to one file."""
-    session = session or SessionInfo("", Path.cwd())
     paths = named_paths(arguments, patterns=False, folders=False)
     return frozenset(session.resolve(path).place for path in paths)
