@@ -34,6 +34,7 @@ def root(tmp_path):
     (top / "to-folder").symlink_to("a/b")
     (top / "to-self").symlink_to(".")
     (top / "absolute").symlink_to(top / "a")
+    (top / "untidy").symlink_to("./a//b/./file")
     (top / "out").symlink_to("..")
     (top / "to-outside").symlink_to(tmp_path)
     (top / "loop").symlink_to("loop")
@@ -78,6 +79,8 @@ def opened(beneath, path, flags=READ):
         ("a/b/../../file", "top", "file"),
         ("to-file", "deep", "a/b/file"),
         ("to-folder/file", "deep", "a/b/file"),
+        ("untidy", "deep", "a/b/file"),
+        ("./a//b/./file", "deep", "a/b/file"),
         ("to-folder/../b/file", "deep", "a/b/file"),
         ("to-self/to-self/file", "top", "file"),
         ("absolute/b/file", "deep", "a/b/file"),
@@ -222,6 +225,9 @@ def test_missing_folders_are_made_and_announced(beneath):
         pass
     assert again == []
     assert again.announce is None
+    with beneath.locate("a/silent/file", new_folders=again):
+        pass
+    assert again == ["a/silent"]
     with pytest.raises(FileNotFoundError):
         beneath.locate("b/file")
 

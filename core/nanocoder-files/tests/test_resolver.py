@@ -9,6 +9,7 @@ import sys
 import pytest
 from nanocoder_files import resolution
 from nanocoder_files.beneath import LISTING, Beneath
+from nanocoder_files.paths import MAX_PATH_BYTES
 from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import PROGRAM, STATE, ProtectionKind
 from nanocoder_files.resolution import Resolver, Trace, resolver
@@ -100,7 +101,7 @@ def test_a_path_is_resolved_without_a_walk_only_where_the_walk_says_the_same(ws)
                 assert resolver.resolve(path, literal=literal) == walked, path
 
 
-@pytest.mark.parametrize("path", ["a/b/file", "new", ".", "./a", "a\\x0a"])
+@pytest.mark.parametrize("path", ["a/b/file", "a/b/file/x", "new/x", "new", ".", "./a", "a\\x0a"])
 def test_a_plain_path_is_resolved_without_a_walk(ws, monkeypatch, path):
     resolver = Resolver(str(ws))
     resolver.resolve("a\\x0a")
@@ -160,6 +161,13 @@ def test_escapes_are_read_unless_they_are_literal(ws):
         assert Resolver(str(ws)).resolve(path).path == place
         literal = Resolver(str(ws)).resolve(path, literal=True).path
         assert literal == place.replace("\n", "\\x0a")
+
+
+def test_a_path_that_climbs_by_its_spelling_is_outside_for_tools_wherever_its_links_lead(ws):
+    path = "link/../../new"
+    assert not Resolver(str(ws)).resolve(path).is_inside
+    opened = Resolver(str(ws)).resolve(path, literal=True)  # a program goes where the links lead
+    assert (opened.is_inside, opened.path) == (True, "new")
 
 
 def test_a_workspace_may_be_spelled_by_a_link_or_be_gone(ws):
@@ -288,6 +296,24 @@ def test_our_own_folders_outside_are_private_whatever_leads_there(ws):
         assert place.resolve("a").protection is None
 
 
+def test_a_file_is_compared_with_our_own_folders_only_where_they_can_hold_it(ws, monkeypatch):
+    elsewhere, here = Resolver(str(ws), ["/elsewhere"]), Resolver(str(ws), [str(ws / "own")])
+    monkeypatch.setattr("nanocoder_files.protected.is_in", None)
+    assert not elsewhere.resolve("a").is_private
+    for place, path in ((here, "a"), (elsewhere, "../out")):
+        with pytest.raises(TypeError):
+            place.resolve(path)
+
+
+def test_a_file_outside_is_no_part_of_a_virtual_environment_inside(ws):
+    outside = ws.parent / "out"
+    inside = ws / str(outside)[1:]
+    inside.mkdir(parents=True)
+    (inside / "pyvenv.cfg").write_text("")
+    assert Resolver(str(ws)).resolve(str(inside / "bin/tool")).protection == PROGRAM
+    assert Resolver(str(ws)).resolve(str(outside / "bin/tool")).protection is None
+
+
 def test_the_running_program_is_protected_and_what_is_installed(ws, monkeypatch):
     for name in ("bin", "src"):
         (ws / name).mkdir()
@@ -316,9 +342,10 @@ def test_the_running_program_is_protected_and_what_is_installed(ws, monkeypatch)
     resolution._running.cache_clear()
     assert Resolver(str(ws)).resolve("../out/file").protection == PROGRAM
     resolution._running.cache_clear()
-    monkeypatch.setattr(sys, "argv", [])
-    assert resolution._running() == frozenset({str(ws / "prefix")})
-    resolution._running.cache_clear()
+    for argv in ([], [""], [str(ws / "prefix"), str(ws / "a")]):
+        monkeypatch.setattr(sys, "argv", argv)
+        assert resolution._running() == frozenset({str(ws / "prefix")})
+        resolution._running.cache_clear()
 
 
 def test_a_virtual_environment_at_the_root_is_found(ws):
@@ -333,6 +360,17 @@ def test_a_virtual_environment_at_the_root_is_found(ws):
 def test_a_path_of_any_length_has_an_answer(ws):
     long = "x/" * 5_000 + "bin"
     assert Resolver(str(ws)).resolve(long).protection is None
+
+
+def test_the_disk_is_asked_for_a_virtual_environment_only_where_one_can_be(ws, monkeypatch):
+    place, asked = Resolver(str(ws)), []
+    monkeypatch.setattr(os.path, "exists", asked.append)
+    for path in ("new", "new/deep", "a", "a/bin"):
+        place.resolve(path)
+    assert asked == [f"{ws}/a/pyvenv.cfg", f"{ws}/a/pyvenv.cfg"]
+    asked.clear()
+    place.resolve("bin/" * 10_000)
+    assert max(map(len, asked)) <= MAX_PATH_BYTES + len("/pyvenv.cfg")
 
 
 def test_the_places_of_a_session_are_looked_up_once(ws):

@@ -86,8 +86,7 @@ class Trace(Place):
                 self._step(name)
             except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
                 self._missing.append(name)
-        if name == "..":
-            self._note()
+        self._note()
 
     def _is_there(self) -> bool:
         try:
@@ -136,7 +135,7 @@ class Resolver:
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
         """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
         path = os.path.join(directory, path)
-        name, is_odd = tidy_path(path), ".." in path or path[:1] in {"", "/"}
+        name, is_odd = tidy_path(path), ".." in path or path.startswith("/")
         is_odd = is_odd or ("\\" in path and not literal) or self._origin is not None
         exists = None if is_odd else _exists_without_links(self.root, name)
         if exists is not None:
@@ -156,7 +155,7 @@ class Resolver:
             return self._outside(path, literal=literal)
         trace = Trace(beneath, raw)
         # A tool may not open such a path, wherever a link in it leads.
-        if (not literal and ".." in raw and climbs(raw)) or not trace.run():
+        if (not literal and climbs(raw)) or not trace.run():
             return self._outside(path, literal=literal)
         names = trace.names
         places = [_joined(self.root, name) for name in names]
@@ -219,7 +218,7 @@ def _joined(root: str, name: str) -> str:
 
 
 def _relative(place: str, root: str) -> str:
-    return "." if place == root else place.removeprefix(root.rstrip("/") + "/")
+    return "." if place == root else place.removeprefix(os.path.join(root, ""))
 
 
 def _exists_without_links(root: str, name: str) -> bool | None:
