@@ -49,6 +49,7 @@ EVERYDAY = {
         "jq . README.md",
         "jq -r '.a.b[0] | .c' README.md",
         "whoami",
+        "echo x | id -u",
         "realpath src/a.py",
         "column -t -s, data.csv",
     ],

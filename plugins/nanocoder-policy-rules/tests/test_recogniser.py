@@ -9,6 +9,7 @@ from nanocoder_policy_rules.shell import (
     MAX_KEPT,
     SHOWN_CHARS,
     Simple,
+    clip_line,
     commands,
     forget_commands,
     remember,
@@ -102,7 +103,15 @@ def test_a_first_word_that_hides_the_program_is_unknown(text):
 @pytest.mark.parametrize(
     "text",
     [
-        *(">/dev/null", "2>&1", ">/dev/null ls", "a>/dev/null", "a2>/dev/null", "a b2>&1"),
+        *(
+            ">/dev/null",
+            "2>&1",
+            ">/dev/null ls",
+            "a>/dev/null",
+            "a b>/dev/null",
+            "a2>/dev/null",
+            "a b2>&1",
+        ),
         *("a >/dev/nullx", "a >/dev/null/x", "a 2>&12", "a 2>&1x", "a; 2>&1", "a 1>/dev/null"),
         *("a >/dev/null2>&1", "a 2> /dev/null", "a &>/dev/null", "a >>/dev/null"),
     ],
@@ -115,6 +124,7 @@ def test_the_longest_command_is_read_and_a_longer_one_is_not():
     text = "ls " + "a" * (MAX_CHARS - 3)
     assert commands(text) == [Simple("", ("ls", "a" * (MAX_CHARS - 3)))]
     assert commands(text + "a") is None
+    assert unknown_part(f"{text[:-1]}$") == ("$", f"{text[:SHOWN_CHARS]}…")
     assert unknown_part(text + "a") == (f"{MAX_CHARS + 1:,} characters", f"{text[:SHOWN_CHARS]}…")
 
 
@@ -123,6 +133,15 @@ def test_the_unknown_part_comes_with_its_command():
     assert unknown_part("$x") == ("$", "$x")
     assert unknown_part("a\nb $c") == ("\n", "b $c")
     assert unknown_part("ls && 'x' y && z") == ("'", "'x' y")
+    assert unknown_part("cat $x > y") == ("$", "cat $x > y")
+    assert unknown_part("ls;; cat") == ("", "cat")
+    assert unknown_part(";") == ("", ";")
+
+
+def test_a_command_is_shown_as_one_line_and_a_long_one_in_part():
+    assert clip_line(" a\n  b\tc ") == "a b c"
+    assert clip_line("a" * SHOWN_CHARS) == "a" * SHOWN_CHARS
+    assert clip_line("a" * (SHOWN_CHARS + 1)) == "a" * SHOWN_CHARS + "…"
 
 
 def test_what_is_said_twice_is_the_same():
@@ -150,6 +169,21 @@ def test_the_latest_texts_are_looked_at_once_and_too_long_ones_again():
     forget_commands()
     look("ls")
     assert seen[-2:] == ["ls", "ls"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("ls -l | wc; id", 3),
+        ("ls > log", None),
+        ("a 2>err | b", None),
+        ("a" * (MAX_CHARS + 1), None),
+    ],
+)
+def test_most_commands_are_not_read_letter_by_letter(text, read, monkeypatch):
+    monkeypatch.setattr(shell, "_read", None)
+    simples = commands.__wrapped__(text)
+    assert (simples and len(simples)) == read
 
 
 def test_a_text_without_quotes_is_split_as_it_is_read_letter_by_letter():

@@ -68,16 +68,17 @@ def forget_commands() -> None:
 @remember
 def commands(text: str) -> "Sequence[Simple] | None":
     """Return the commands of *text* in order; None when any part of it is unknown."""
-    if len(text) > MAX_CHARS or (">" in text and compile_once(_WRITING).fullmatch(text)):
+    if len(text) > MAX_CHARS or compile_once(_WRITING).fullmatch(text):
         return None
     return _split(text) if compile_once(_PLAIN).fullmatch(text) else _read(text)[0]
 
 
 def _split(text: str) -> list[Simple] | None:
     """Return the commands of a text without quotes and redirections, as `_read` does."""
-    parts = ["", *compile_once(_JOINS).split(text.rstrip(" ").removesuffix(";"))]
+    parts = ["", *compile_once(_JOINS).split(text.rstrip().removesuffix(";"))]
     simples: list[Simple] = []
-    for join, part in zip(parts[::2], parts[1::2], strict=True):
+    for at in range(0, len(parts), 2):
+        join, part = parts[at : at + 2]
         words = tuple(part.split())
         if not words or "&" in part or compile_once(ASSIGNMENT).fullmatch(words[0]):
             return None
@@ -87,17 +88,12 @@ def _split(text: str) -> list[Simple] | None:
 
 def unknown_part(text: str) -> tuple[str, str]:
     """Return the first part of *text* that is not recognised, and the command it is in."""
-    position = _read(text)[1]
     if len(text) > MAX_CHARS:
         return f"{len(text):,} characters", clip_line(text)
-    start = end = 0
-    for end_of_command in compile_once(_ENDS).finditer(text):
-        end = end_of_command.start()
-        if end > position:
-            break
-        start = end_of_command.end()
-    else:
-        end = len(text)
+    position = _read(text)[1]
+    ends = [*compile_once(_ENDS).finditer(text)]
+    start = max([0, *(each.end() for each in ends if each.start() <= position)])
+    end = min([len(text), *(each.start() for each in ends if each.start() > position)])
     part, command = text[position : position + 1].strip(" "), text[start:end]
     # A file that is written matters more than one that is read.
     is_written = part == "<" and ">" in compile_once(f"{_QUOTED}|{_QUIET}").sub("", command)
@@ -112,11 +108,9 @@ def clip_line(text: str) -> str:
 
 def _read(text: str) -> tuple[list[Simple] | None, int]:
     """Return the commands of *text*, and the position where recognition stops."""
-    if len(text) > MAX_CHARS:
-        return None, MAX_CHARS
     simples: list[Simple] = []
     words: list[str] = []
-    join, position, is_apart = "", 0, True
+    join, position = "", 0
     next_token = compile_once(_WORDS).match
     while position < len(text):
         token = next_token(text, position)
@@ -127,13 +121,12 @@ def _read(text: str) -> tuple[list[Simple] | None, int]:
             if not word and not words:
                 return None, position
             words.append(word)
-        elif token.lastgroup == "quiet" and not (is_apart and words):
+        elif token.lastgroup == "quiet" and not (words and text[position - 1] == " "):
             return None, position
         elif token.lastgroup == "join":
             simples.append(Simple(join, tuple(words)))
             join, words = token[0], []
         position = token.end()
-        is_apart = token.lastgroup == "space"
     if words or join != ";":
         simples.append(Simple(join, tuple(words)))
     # An empty command is a mistake, or hides something that this does not recognise.
