@@ -227,7 +227,7 @@ def _is_listed(program: Program, word: str, rest: Iterable[str], operands: list[
         if letter in program.valued:
             value = word[index:] or next(iter(rest), None)
             if letter == "e":  # the value is the pattern, so all operands are paths
-                operands.insert(0, "")
+                operands.append("")
             return value is not None
         if letter not in program.flags:
             return False
@@ -254,9 +254,7 @@ def _may_take(
         case "jq":
             is_place = operands and compile_once(_JQ_FILTER).fullmatch(operands[0])
             paths = operands[1:] if is_place else None
-        case "pattern" if (
-            "".join(words[1:2]) != "--files"
-        ):  # at another place it could be the pattern
+        case "pattern" if [*words[1:2]] != ["--files"]:  # elsewhere it could be the pattern
             return _may_search(words, _after_patterns(operands), reading, directory)
         case "one":
             paths = operands if len(operands) <= 1 else None

@@ -23,7 +23,7 @@ _WORDS = (
     r"|(?P<word>(?:[A-Za-z0-9_@%+=:,./^-]|(?<=[A-Za-z0-9_@^~])~"  # HEAD~1, but not ~/x
     r"""|'[ -&(-~]*'|"[ #%-\[\]^_a-~]*")+)"""
 )
-_QUOTED = r"'([^']*)'|\"([^\"]*)\""
+_QUOTED = r"'[^']*'|\"[^\"]*\""
 _JOINS = r"(&&|\|\||[;|])"
 _PLAIN = r"[A-Za-z0-9_@%+=:,./^ ;|&-]*+"
 # Without quotes `>` is known in `>/dev/null` and `>&1` alone, and many commands write a file.
@@ -137,13 +137,7 @@ def _word(raw: str, *, is_first: bool) -> str:
     """Return a word without its quotes; "" for a first word that hides the program."""
     if is_first and ("'" in raw or '"' in raw or compile_once(ASSIGNMENT).fullmatch(raw)):
         return ""
-    if "'" not in raw and '"' not in raw:
-        return raw
-    return compile_once(_QUOTED).sub(_inside, raw)
-
-
-def _inside(quoted: re.Match[str]) -> str:
-    return quoted[1] or quoted[2] or ""
+    return compile_once(_QUOTED).sub(lambda quoted: quoted[0][1:-1], raw)
 
 
 @cache
