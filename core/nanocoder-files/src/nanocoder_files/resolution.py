@@ -134,8 +134,8 @@ class Resolver:
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
         """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
-        path = os.path.join(directory, path)
-        name, is_odd = tidy_path(path), ".." in path or path.startswith("/")
+        path = path if directory == "." else os.path.join(directory, path)
+        name, is_odd = tidy_path(path), ".." in path or path[:1] in {"", "/"}
         is_odd = is_odd or ("\\" in path and not literal) or self._origin is not None
         exists = None if is_odd else _exists_without_links(self.root, name)
         if exists is not None:
