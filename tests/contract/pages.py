@@ -1,6 +1,7 @@
 """The generated parts of the documentation: the reference of the hooks, the table of plugins."""
 
 import ast
+import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ HOOKS_PAGE = repository.ROOT / "docs/reference/hooks.md"
 HOOKSPECS = repository.CORE / "src/nanocoder/hooks/specs.py"
 HEADINGS = ("Called", "Results", "Raises", "Example")
 PLUGINS_PAGE = repository.ROOT / "docs/reference/plugins.md"
-PACKAGES_LIST = repository.CORE / "src/nanocoder/plugins/packages.txt"
+PACKAGES_LIST = repository.CORE / "src/nanocoder/plugins/packages.json"
 LISTED_OFFERS = (
     "tools",
     "providers",
@@ -117,27 +118,32 @@ def plugins_page() -> str:
 
 
 def packages_list() -> str:
-    """Return the core's list of packages as it has to be: a line for each thing that one offers."""
+    """Return the core's list of packages as it has to be: by kind and name who offers what."""
     packages = sorted((*repository.family(), *repository.plugins()), key=lambda one: one.name)
-    return "".join(f"{line}\n" for package in packages for line in sorted(_offer_lines(package)))
+    offers: dict[str, dict[str, str]] = {}
+    hints = {}
+    for package in packages:
+        for what, offer in _offers(package):
+            offers.setdefault(what, {}).setdefault(offer["name"], package.name)
+            if what == "providers" and (hint := _hint(offer)):
+                hints[offer["name"]] = hint
+    names = [package.name for package in packages]
+    return json.dumps({"packages": names, "offers": offers, "hints": hints}, indent=1) + "\n"
 
 
-def _offer_lines(package: Package) -> Iterator[str]:
-    yield package.name
-    if package.is_first_party and package.kind not in repository.KINDS_WITHOUT_ENTRY_POINT:
-        description = import_and_describe(package.name, package.module)
-        if "error" in description:  # else the list would lose what the package offers
-            raise RuntimeError(f"{package.name}: {description['error']}; run `uv sync` first")
-        for what in LISTED_OFFERS:
-            for offer in description.get(what, ()):
-                hint = _hint(offer) if what == "providers" else ""
-                yield "\t".join(filter(None, (package.name, what, offer["name"], hint)))
-        for offer in description.get("resources", ()):
-            if offer["name"] in RESOURCES:
-                yield "\t".join((package.name, "resources", offer["name"]))
+def _offers(package: Package) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if not package.is_first_party or package.kind in repository.KINDS_WITHOUT_ENTRY_POINT:
+        return
+    description = import_and_describe(package.name, package.module)
+    if "error" in description:  # else the list would lose what the package offers
+        raise RuntimeError(f"{package.name}: {description['error']}; run `uv sync` first")
+    for what in LISTED_OFFERS:
+        yield from ((what, offer) for offer in description.get(what, ()))
+    resources = description.get("resources", ())
+    yield from (("resources", offer) for offer in resources if offer["name"] in RESOURCES)
 
 
 def _hint(offer: Mapping[str, Any]) -> str:
     """Return how to get a model that needs neither a key nor a server, "" for the others."""
     is_alone = offer["default_model"] and not offer["key_variables"]
-    return offer["hint"].replace("\n", "\t") if is_alone else ""
+    return str(offer["hint"]) if is_alone else ""

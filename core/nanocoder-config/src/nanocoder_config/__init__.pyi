@@ -1,4 +1,5 @@
 from nanocoder_config.config import LayeredConfig as LayeredConfig
+from nanocoder_config.document import TOML_TOKENS as TOML_TOKENS
 from nanocoder_config.document import ConfigFile as ConfigFile
 from nanocoder_config.document import project_file as project_file
 from nanocoder_config.document import read_project_bytes as read_project_bytes

@@ -24,7 +24,7 @@ MAX_TRUST_BYTES: Final = 16_777_216
 
 # As text: a start without a configuration file need not compile it.
 # What can hide a line break or a bracket that does not count, longest first.
-TOKENS: Final = (
+TOML_TOKENS: Final = (
     r'(?s)"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\''
     r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n'
 )
@@ -40,13 +40,12 @@ class UnreadableError(ConfigError):
 
 @value(eq=False)
 class Statement:
-    """A setting, or the header of a table: its lines, its text, its key, and its comments."""
+    """A setting, or the header of a table: its lines, its text with comments, and its key."""
 
     first: int
     last: int
     text: str
     key: tuple[str, ...]
-    comments: tuple[str, ...]
 
     @property
     def is_header(self) -> bool:
@@ -228,25 +227,22 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 def _statements(text: str) -> Iterator[Statement]:
     """Split a document that is known to be valid."""
     start, depth, line, first = 0, 0, 1, 1
-    comments: list[str] = []
-    for token in re.finditer(TOKENS, text + "\n"):
+    for token in re.finditer(TOML_TOKENS, text + "\n"):
         symbol = token.group()
         depth += (symbol in ("[", "{")) - (symbol in ("]", "}"))
         line += symbol.count("\n")
-        if symbol.startswith("#"):
-            comments.append(symbol)
         if symbol == "\n" and depth == 0:
             statement = text[start : token.start()].strip()
             if statement and not statement.startswith("#"):
                 key = _key_of(statement.lstrip("["))
-                yield Statement(first, line - 1, statement, key, tuple(comments))
-            start, first, comments = token.end(), line, []
+                yield Statement(first, line - 1, statement, key)
+            start, first = token.end(), line
 
 
 def _lines_of_items(text: str) -> Iterator[int]:
     """Yield for each item of the list that a setting's *text* holds how many lines come before."""
     depth = line = 0
-    for token in re.finditer(TOKENS, text):
+    for token in re.finditer(TOML_TOKENS, text):
         symbol = token.group()
         if depth == 1 and symbol[0] in "\"'[{":
             yield line

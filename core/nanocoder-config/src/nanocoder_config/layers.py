@@ -77,11 +77,6 @@ class Layer(NamedTuple):
             value = value.get(part) if isinstance(value, dict) else None
         return value if isinstance(value, dict) else {}
 
-    def misshapen(self, path: tuple[str, ...]) -> str:
-        """Say what is wrong with the value at *path*, where a table belongs; "" if it is one."""
-        value = self.table(path[:-1]).get(path[-1], {}) if path else {}
-        return "" if isinstance(value, dict) else f"expected a table, got {value!r}"
-
     def origin(self, key: Key) -> Origin:
         """Return where this layer sets *key*."""
         if self.document is not None:
@@ -124,8 +119,9 @@ def resolve(
     resolved = Resolved({}, {}, [], {})
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
-        if not path[1:] and (problem := layer.misshapen(path)):
-            _refuse(layer, path, problem, resolved)
+        table = layer.data.get(path[0], {}) if len(path) == 1 else {}
+        if not isinstance(table, dict):
+            _refuse(layer, path, f"expected a table, got {table!r}", resolved)
         for key, entry in layer.table(path).items():
             if key in inner or (path == ("plugins",) and isinstance(entry, dict)):
                 continue

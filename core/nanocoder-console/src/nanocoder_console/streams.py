@@ -145,8 +145,6 @@ def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str |
     (False), or what is there (None). Raises UsageError for an empty prompt, or too much input.
     """
     if word == "-":
-        if sys.stdin is None:
-            raise UsageError("there is no standard input to read the prompt from")
         text, typed = sys.stdin.buffer.read().decode("utf-8", "replace"), None
     else:
         piped = "" if wait is False else _piped_text(wait=bool(wait))

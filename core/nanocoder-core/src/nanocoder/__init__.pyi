@@ -1,3 +1,4 @@
+from nanocoder_config import TOML_TOKENS as TOML_TOKENS
 from nanocoder_config import ConfigFile as ConfigFile
 from nanocoder_config import cache_dir as cache_dir
 from nanocoder_config import project_file as project_file

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Final
 
 from nanocoder_schema import mutable, value
 
@@ -11,6 +12,11 @@ from nanocoder_files.change import Change, FileKind
 from nanocoder_files.change_log import ChangeLog, create_log
 from nanocoder_files.paths import WorkspaceError, escape_path, not_changed
 from nanocoder_files.restore import LogRestore
+
+TRIED_AGAIN: Final = (
+    "make room, or remove what is in the way; the next session in this directory tries again before"
+    " anything else"
+)
 
 
 @value
@@ -102,20 +108,13 @@ class Rollback:
                 copies = f"(copies are in {folder})"
                 notes.append(f"changed by others meanwhile, and replaced: {names} {copies}")
             if restore.failed:
-                notes.append(self._what_is_next(log))
+                kept = f"the earlier content is kept in {log.path}"
+                notes.append(kept if self._change_logs is None else TRIED_AGAIN)
                 # Unlocked but not removed: so the next session finds it.
                 log.close()
             else:
                 log.remove()
             return Restored(restore.paths, tuple(restore.lost.values()), "; ".join(notes))
-
-    def _what_is_next(self, log: ChangeLog) -> str:
-        if self._change_logs is not None:
-            return (
-                "make room, or remove what is in the way; the next session in this directory"
-                " tries again before anything else"
-            )
-        return f"the earlier content is kept in {log.path}"
 
     def discard(self) -> None:
         """Keep the changes, which stay from here on. Raises OSError, and nothing is certain."""

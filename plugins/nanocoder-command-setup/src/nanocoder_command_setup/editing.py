@@ -1,6 +1,7 @@
 """Changing one value in a configuration file; every other line stays as it is."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import frozen
-from nanocoder import ConfigError, ConfigFile
+from nanocoder import TOML_TOKENS, ConfigError, ConfigFile
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
@@ -118,7 +119,8 @@ def _place_of(document: ConfigFile, key: tuple[str, ...]) -> _Place | None:
         if statement.is_header:
             table = statement.key
         elif table + statement.key == key:
-            text, comments = statement.text, list(statement.comments)
+            text = statement.text
+            comments = [token for token in re.findall(TOML_TOKENS, text) if token.startswith("#")]
             name = text[: text.index("=", len(_own_key(text)))].rstrip()
             comment = f"  {comments.pop()}" if comments and text.endswith(comments[-1]) else ""
             return _Place(statement.first, statement.last, name, comment, bool(comments))

@@ -137,7 +137,7 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
 
 def ways_to_a_model(plugins: Plugins) -> str:
     """Return the ways to get a model, the easiest first, in lines that fit a small terminal."""
-    from nanocoder.plugins.packages import known_offers  # only this message needs it
+    from nanocoder.plugins.packages import known_hints  # only this message needs it
 
     offers = [offer for _, offer in _by_rank(plugins) if offer["rank"] < FOR_TESTS]
     # A provider with a key and no default model needs more than its key.
@@ -147,7 +147,7 @@ def ways_to_a_model(plugins: Plugins) -> str:
     others = [offer for offer in offers if not offer["default_model"]]
     servers = [offer["name"] for offer in others if not offer["key_variables"]]
     # Where nothing works by itself, a package that is not installed may bring what does.
-    hints = hints or [offer.hint for offer in known_offers("providers") if offer.hint]
+    hints = hints or known_hints()
     ways = [f"- without a key: {hint}" for hint in hints]
     ways += [f"- with a server on this machine: start {_any_of(servers)}"] if servers else []
     ways += [f"- with a key: set {_any_of(keys)}"] if keys else []

@@ -1,9 +1,9 @@
 """What plugins may know of a session, and what they may do with one that they opened."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field
 from nanocoder_files import Readable
@@ -109,7 +109,7 @@ class RunReport(Protocol):
     files_changed: list[str]
 
 
-class ChildSession(Protocol):
+class ChildSession(AbstractContextManager["ChildSession"], Protocol):
     """A session inside another one, as the tool that opened it sees it. Close it after use."""
 
     @property
@@ -135,9 +135,6 @@ class ChildSession(Protocol):
 
     def close(self) -> None:
         """End the session."""
-
-    def __enter__(self) -> Self:
-        """Return the session."""
 
     def __exit__(self, *error: object) -> None:
         """Close it."""
