@@ -1,8 +1,10 @@
 """How choices are described."""
 
 import time
+from types import SimpleNamespace
 
-from nanocoder_kit_chat.choices import age, size
+import pytest
+from nanocoder_kit_chat.choices import Sessions, age, size
 
 
 def test_ages_and_sizes_are_rough():
@@ -15,3 +17,22 @@ def test_ages_and_sizes_are_rough():
         "34 kB",
         "2.3 MB",
     ]
+
+
+@pytest.mark.parametrize("width", [79, 100])
+def test_a_list_of_sessions_fits_beside_its_longest_cells(width):
+    listed = [
+        SimpleNamespace(
+            id=f"20261128-195644-x7m{number}",
+            title="Fix the parser and its tests, " * 4,
+            updated=time.time() - 29 * 86_400,
+            prompts=12,
+            size=999,
+        )
+        for number in range(9)
+    ]
+    sessions = Sessions(list, "", lambda text, columns: text[:columns])
+    rows = sessions.rows(listed, width)
+    assert max(len("  ".join(row)) for row in rows) <= width
+    assert min(len(title) for _, title, *_ in rows) >= 12
+    assert sessions.rows([], width) == []

@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("D8")]
 
 ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
-ALL = "Approve all 3? [y(es, all)/o(ne by one)/n(one)/a number, 1 to 3, shows one/q(uit)]"
+ALL = "Approve all 3? [y/n/o(ne by one)/1-3 shows one/q(uit)]"
 DONE = {"text": "All done."}
 COMMAND = "touch made && touch made_too"
 
@@ -60,6 +60,12 @@ def test_leaving_the_question_refuses_all(run, workspace, answer):
 def test_what_is_not_clear_is_asked_again_and_approves_nothing(run, workspace, answer):
     talk = run(THREE, DONE).see(ALL).type(answer).see("none of these answers").see(ALL, times=2)
     talk.type("n").see("All done.")
+    assert exist(workspace) == [False] * 3
+
+
+def test_the_keys_of_the_question_are_explained(run, workspace):
+    talk = run(THREE, DONE).see(ALL).type("?").see("approve all").see("decide about each call")
+    talk.see(ALL, times=2).type("n").see("All done.")
     assert exist(workspace) == [False] * 3
 
 

@@ -17,7 +17,7 @@ MAX_DIGITS: Final = 2
 NAME_COLUMNS: Final = 60
 TITLE_COLUMNS: Final = 50
 MIN_TITLE_COLUMNS: Final = 12
-BESIDE_TITLE: Final = len("15    59 min ago  15 prompts  100 kB  20261122-044755-ghdn")
+NUMBER_AND_GAPS: Final = "15" + "  " * 5
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 KILOBYTE: Final = 1_000
 
@@ -101,10 +101,13 @@ class Sessions:
         """Return a row for each of the first sessions, *width* columns wide, and number them."""
         listed = sessions[:MAX_SESSIONS]
         self._numbered = [session.id for session in listed]
-        columns = max(MIN_TITLE_COLUMNS, min(TITLE_COLUMNS, width - BESIDE_TITLE))
+        cells = [_cells(each) for each in listed]
+        beside = sum(max(map(len, column)) for column in zip(*cells, strict=True))
+        room = width - beside - len(NUMBER_AND_GAPS)
+        columns = max(MIN_TITLE_COLUMNS, min(TITLE_COLUMNS, room))
         return [
-            (str(number), self._shorten(each.title, columns), *_cells(each))
-            for number, each in enumerate(listed, 1)
+            (str(number), self._shorten(each.title, columns), *own)
+            for number, (each, own) in enumerate(zip(listed, cells, strict=True), 1)
         ]
 
 
