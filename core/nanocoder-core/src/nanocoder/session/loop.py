@@ -249,7 +249,7 @@ class Run:
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        # Of those that only read, the ones whose calls need not name more than a path.
+        # Only read-only tools whose calls need not name more than a path.
         reading = [tool for tool in self.runtime.tools.values() if tool.is_read_only]
         readers = [tool for tool in reading if [*tool.parameters.get("required", ())] == ["path"]]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]
