@@ -187,6 +187,21 @@ def test_fifty_commands_at_the_same_time_each_run_once(inside, opened_twice):  #
     assert len(opened_twice._standby._waiting) == standby.MOST_READY
 
 
+@pytest.mark.parametrize("delay_s", [0, 1])
+def test_what_was_stopped_beside_a_sandbox_ends_with_the_session(inside, opened, delay_s):  # noqa: F811
+    argv = shell_ahead(opened, "sleep 432.25")
+    own = opened._standby._process.pid
+    with subprocess.Popen(argv, cwd=inside.workspace) as process:
+        time.sleep(delay_s)
+        for attendant in processes_with(str(folder_of(opened))):
+            if attendant not in (process.pid, own):
+                os.kill(attendant, signal.SIGSTOP)
+        process.kill()
+    opened._standby.close()
+    await_that(lambda: not processes_with("sleep\x00432.25"))
+    await_that(lambda: not processes_with(str(folder_of(opened))))
+
+
 def test_held_folders_stay_while_a_sandbox_starts_however_long_that_takes(inside, opened):  # noqa: F811
     argv = shell(opened, "true")
     held = inside.workspace / ".idea"
