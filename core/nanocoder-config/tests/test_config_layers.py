@@ -8,7 +8,7 @@ import pytest
 from attrs import field, frozen
 from nanocoder.config import Config, CoreSettings
 from nanocoder.values import Mode
-from nanocoder_config import variable_of
+from nanocoder_config import ConfigFile, variable_of
 from nanocoder_config.layers import NO_KEYS
 from nanocoder_schema import ConfigError, UsageError
 
@@ -109,6 +109,14 @@ tool-y.color = "green"
     assert [config.where(f"plugins.{key}").line for key in keys] == [3, 9, 11, 12]
 
 
+def test_the_lines_of_many_keys_are_known_without_a_search_for_each(tmp_path):
+    text = "".join(f"[t{number}.a]\nb.c = 1\n" for number in range(20_000))
+    file = ConfigFile(tmp_path / "config.toml", text.encode())
+    for number in range(20_000):
+        assert file.line((f"t{number}",)) == 2 * number + 1
+        assert file.line((f"t{number}", "a", "b", "absent")) == 2 * number + 2
+
+
 @pytest.mark.parametrize(
     ("user", "message"),
     [
@@ -149,6 +157,9 @@ def test_a_wrong_value_is_told_with_file_line_key_and_what_is_right(place, user,
         (b"mode = edits", ":1:8: this is not valid TOML: this is no value; text has quotes"),
         (b"a = 1\nb = \xff\xfe", ":2:5: this is not UTF-8"),
         (b"a = " + b"[" * 20_000, ":1:1: tables and arrays are nested too deeply"),
+        (b"a = " + b"9" * 5_000, ":1:1: tables and arrays are nested too deeply, or a number has"),
+        (b"a" + b".a" * 50_000 + b" = 1", ":1:1: a key has too many parts"),
+        (b"[x]\n'a'" + b' . "a"' * 50_000 + b" = 1", ":1:1: a key has too many parts"),
     ],
 )
 @pytest.mark.parametrize("which", ["user_file", "project_file"])
@@ -168,6 +179,9 @@ def test_a_file_that_does_not_parse_stops_the_start(place, content, where, which
         "[plugins\ndisable =",
         "model = ",
         "a = " + "[" * 20_000,
+        "max_turns = " + "9" * 5_000,
+        "a" + ".a" * 50_000 + " = 1",
+        "[" + "a." * 50_000 + "a]",
         "plugins = 1",
         "tools = 1",
         "tools = []",

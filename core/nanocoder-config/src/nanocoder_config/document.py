@@ -28,6 +28,8 @@ TOML_TOKENS: Final = (
     r'(?s)"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\''
     r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n'
 )
+LONG_KEY: Final = r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
+# A key of so many parts names as many tables, and tomllib keeps the path to each.
 KEY_PART: Final = r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*'
 
 
@@ -67,12 +69,8 @@ class ConfigFile:
         For a table that is only in the names of others, it is the first of these. A number at the
         end of *key* is an item of a list.
         """
-        while key:
-            inside = [line for name, line in self._lines.items() if name[: len(key)] == key]
-            if inside:
-                return self._lines.get(key) or min(inside)
-            key = key[:-1]
-        return 0
+        around = (key[:end] for end in range(len(key), 0, -1))
+        return next((self._lines[each] for each in around if each in self._lines), 0)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -93,6 +91,10 @@ class ConfigFile:
             for before in _lines_of_items(statement.text):
                 number = counts[key] = counts.get(key, -1) + 1
                 lines[*key, number] = statement.first + before
+        # Tables that are only in names; a stranger's file may have many, so none is looked for.
+        for name, line in [*lines.items()]:
+            for end in range(1, len(name)):
+                lines.setdefault(name[:end], line)
         return lines
 
 
@@ -211,6 +213,8 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     # Without a configuration file the parser is not needed.
     import tomllib
 
+    if re.search(LONG_KEY, text):
+        raise ConfigError(f"{path}:1:1: a key has too many parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -220,8 +224,9 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         # tomllib says "at end of document" where the rest is missing.
         line, column = at.groups() if at else (text.count("\n") + 1, len(text) - text.rfind("\n"))
         raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}:1:1: tables and arrays are nested too deeply") from None
+    except (RecursionError, ValueError):
+        problem = "tables and arrays are nested too deeply, or a number has too many digits"
+        raise ConfigError(f"{path}:1:1: {problem}") from None
 
 
 def _statements(text: str) -> Iterator[Statement]:

@@ -127,8 +127,7 @@ def load(
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
         rows = [astuple(plugin, recurse=False) for plugin in installed]
-        manifest = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
-        _write(cache, manifest)
+        _write(cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins})
     # A first start finds everything new: that is no news to a person.
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())

@@ -47,8 +47,7 @@ class _Walk:
         properties, required = {}, []
         for field in attrs.fields(cls):
             if field.init:
-                place = f"{path}.{field.name}".lstrip(".")
-                schema = self._schema(field.type or Unannotated, place)
+                schema = self._schema(field.type or Unannotated, f"{path}.{field.name}".lstrip("."))
                 properties[field.name] = {**schema, **_default(field)}
             if field.init and field.default is attrs.NOTHING:
                 required.append(field.name)

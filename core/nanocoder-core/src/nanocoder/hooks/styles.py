@@ -262,8 +262,7 @@ def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
         raise policy.error(f"returned a wrong Verdict: {problem}")
     # Several people can agree only if they are asked.
     is_ask = value.decision is not Decision.DENY and value.persons > 1
-    decision = Decision.ASK if is_ask else value.decision
-    return evolve(value, plugin=policy.plugin, decision=decision)
+    return evolve(value, plugin=policy.plugin, decision=Decision.ASK if is_ask else value.decision)
 
 
 def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdict:
