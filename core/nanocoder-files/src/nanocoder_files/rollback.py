@@ -108,8 +108,8 @@ class Rollback:
                 copies = f"(copies are in {folder})"
                 notes.append(f"changed by others meanwhile, and replaced: {names} {copies}")
             if restore.failed:
-                kept = f"the earlier content is kept in {log.path}"
-                notes.append(kept if self._change_logs is None else TRIED_AGAIN)
+                place = f"the earlier content is kept in {log.path}"
+                notes.append(place if self._change_logs is None else TRIED_AGAIN)
                 # Unlocked but not removed: so the next session finds it.
                 log.close()
             else:
