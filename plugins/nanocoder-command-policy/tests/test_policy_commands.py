@@ -221,9 +221,66 @@ def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_chan
     assert "-bash(git push *)" in overrides["plugins.policy-rules.deny"][0]
     pushes = [row for row in report["verdicts"] if "git push" in str(row["arguments"])]
     assert {(row["before"], row["after"]) for row in pushes} >= {("deny", "ask")}
+    assert {row["kind"] for row in pushes} == {"looser"}
     table = nanocoder("policy", "diff", str(central), str(central))
     assert table.stdout.startswith("0 settings differ")
     assert nanocoder("policy", "diff", "missing.toml").returncode == 2
+
+
+OLD = """\
+[plugins.policy-rules]
+deny = ["bash(git push *)", "bash(npm publish *)"]
+allow = ["bash(pytest *)"]
+"""
+NEW = OLD.replace('"bash(git push *)", ', "").replace("pytest *", "pytest tests/*")
+REORDERED = OLD.replace(
+    '"bash(git push *)", "bash(npm publish *)"', '"bash(npm publish *)", "bash(git push *)"'
+)
+
+
+@pytest.mark.contract("W3")
+def test_what_became_looser_is_shown_before_what_became_stricter(nanocoder):
+    for name, text in (("old", OLD), ("new", NEW), ("empty", "")):
+        (nanocoder.cwd / f"{name}.toml").write_text(text)
+    text = nanocoder("policy", "diff", "old.toml", "new.toml").stdout
+    head, looser = text.split("Looser now: ")
+    looser, stricter = looser.split("Stricter now: ")
+    assert "-bash(git push *)" in head
+    assert "env git push" in looser
+    assert "ask edits" in stricter  # one line for both modes
+    assert stricter.count("pytest -q") == len(("call", "reason"))
+    assert "policy explain" in stricter
+    backwards = nanocoder("policy", "diff", "new.toml", "old.toml").stdout
+    assert "env git push" in backwards.split("Stricter now: ")[1]
+    assert "Looser now" in nanocoder("policy", "diff", "old.toml", "empty.toml").stdout
+
+
+def test_the_same_rules_in_another_order_are_said_to_be_the_same(nanocoder):
+    for name, text in (("old", OLD), ("reordered", REORDERED)):
+        (nanocoder.cwd / f"{name}.toml").write_text(text)
+    text = nanocoder("policy", "diff", "old.toml", "reordered.toml").stdout
+    assert "the same values  in another order" in text
+    assert "Looser" not in text
+    assert "Stricter" not in text
+
+
+def test_a_broken_configuration_is_named_with_its_line(nanocoder):
+    (nanocoder.cwd / "old.toml").write_text(OLD)
+    (nanocoder.cwd / "broken.toml").write_text("[plugins.policy-rules\n")
+    done = nanocoder("policy", "diff", "old.toml", "broken.toml")
+    assert done.returncode == 2
+    assert "broken.toml:1:" in done.stderr
+
+
+def test_coverage_says_what_to_do_and_leaves_out_what_it_cannot_know(nanocoder, configure):
+    configure('[plugins.policy-rules]\ndeny = ["frobnicate(x)", "bash(make *)"]\n')
+    text = nanocoder("policy", "coverage").stdout
+    assert "dead: no installed tool has this name. Correct the name" in text
+    assert "never hit" not in text
+    assert "no session is stored here" in text
+    nanocoder("call", "bash", '{"command": "ls"}')
+    text = nanocoder("policy", "coverage").stdout
+    assert "never hit: no stored call fits the rule" in text
 
 
 @pytest.mark.contract("W3")

@@ -15,6 +15,15 @@ from nanocoder_command_policy.stored_calls import calls_of_all_sessions
 from nanocoder_command_policy.typical_calls import MODES, typical_calls
 
 NO_RULE: Final = "no rule"
+NEVER_HIT: Final = "never hit"
+_ADVICE: Final = {
+    "dead": "dead: no installed tool has this name. Correct the name, or remove the rule.",
+    "shadowed": (
+        "shadowed: something else decides about each known call that the rule fits. Remove the "
+        "rule, or narrow what wins if the rule should decide."
+    ),
+    NEVER_HIT: "never hit: no stored call fits the rule. Keep it if it forbids something rare.",
+}
 
 
 @frozen
@@ -44,9 +53,17 @@ def run(arguments: Namespace, host: Host) -> int:
         tools = [group.data() for group in groups]
         host.print_json({"stored_calls": len(stored), "tools": tools, "findings": rows})
         return 0
-    _print(host, groups, [it for it in findings if it.kind != NO_RULE])
-    host.print_line(f"({len(stored)} calls of stored sessions were looked at)")
+    # Without a stored session that would be said of each rule.
+    left_out = {NO_RULE} if stored else {NO_RULE, NEVER_HIT}
+    _print(host, groups, [it for it in findings if it.kind not in left_out])
+    host.print_line(_looked_at(len(stored)))
     return 0
+
+
+def _looked_at(stored: int) -> str:
+    if stored:
+        return f"({stored} calls of stored sessions were looked at)"
+    return "(no session is stored here, so rules that no call has hit are not listed)"
 
 
 def _print(host: Host, groups: Iterable[Group], findings: Iterable[Finding]) -> None:
@@ -56,6 +73,9 @@ def _print(host: Host, groups: Iterable[Group], findings: Iterable[Finding]) -> 
     rows = [(it.kind, it.subject, it.where or "-", it.meaning) for it in findings]
     if rows:
         print_table(("gap", "rule", "where", "meaning"), rows)
+        host.print_line("")
+        for kind in dict.fromkeys(it.kind for it in findings):
+            host.print_line(_ADVICE[kind])
     else:
         host.print_line("Every rule decides about a call, or there is none.")
 
@@ -84,7 +104,7 @@ def _gaps_of(
     if fitting and all(winners):
         yield Finding("shadowed", rule.text, f"never decides: {winners[0]}", rule.key)
     elif not is_hit:
-        yield Finding("never hit", rule.text, "no call of a stored session fits it", rule.key)
+        yield Finding(NEVER_HIT, rule.text, "no call of a stored session fits it", rule.key)
 
 
 def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> str:

@@ -3,12 +3,15 @@
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from nanocoder import Config, Host, UsageError, read_user_file
 from nanocoder_kit_table import print_table
 
 from nanocoder_command_policy.differences import (
+    LOOSER,
+    OTHER,
+    STRICTER,
     Difference,
     changed_settings,
     counted,
@@ -17,6 +20,16 @@ from nanocoder_command_policy.differences import (
 from nanocoder_command_policy.judging import Ruled, judging
 from nanocoder_command_policy.stored_calls import calls_of_all_sessions
 from nanocoder_command_policy.typical_calls import MODES, typical_calls
+
+# The direction that may let something through comes first.
+_TITLES: Final = {
+    LOOSER: "Looser now",
+    STRICTER: "Stricter now",
+    OTHER: "Decided as before, but with other arguments, another sandbox or more persons",
+}
+_OTHER_CALLS: Final = (
+    "\nStored and typical calls were judged. Judge one of your own: `nanocoder policy explain`."
+)
 
 
 def run(arguments: Namespace, host: Host) -> int:
@@ -67,9 +80,15 @@ def _outcome(ruled: Ruled) -> tuple[object, ...]:
 def _print(
     host: Host, settings: list[tuple[str, str, str]], differences: list[Difference], calls: int
 ) -> None:
-    if settings:
-        print_table(("setting", "old", "new"), settings)
-    if differences:
-        print_differences(differences)
     same = calls - sum(it.times for it in differences)
     host.print_line(f"{len(settings)} settings differ; {same} of {calls} calls are judged the same")
+    if settings:
+        host.print_line("")
+        print_table(("setting", "old", "new"), settings)
+    for kind, title in _TITLES.items():
+        of_kind = [it for it in differences if it.kind == kind]
+        if of_kind:
+            host.print_line(f"\n{title}: {sum(it.times for it in of_kind)} calls")
+            print_differences(of_kind, several_modes=True)
+    if settings:
+        host.print_line(_OTHER_CALLS)

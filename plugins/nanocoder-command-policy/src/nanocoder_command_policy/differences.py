@@ -2,14 +2,19 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import ToolCall
 from nanocoder_kit_table import print_table
 
 COLUMNS = 60
 """How much of a call a line of the table shows."""
+LOOSER: Final = "looser"
+STRICTER: Final = "stricter"
+OTHER: Final = "other"
+_ORDER: Final = ("allow", "ask", "deny", "error")
+"""The decisions, the loosest first; an error is a call that does not run at all."""
 
 
 @frozen
@@ -23,9 +28,15 @@ class Difference:
     why: str
     times: int = 1
 
+    @property
+    def kind(self) -> str:
+        """Whether the call is judged looser or stricter, or the same with other conditions."""
+        before, after = _ORDER.index(self.before), _ORDER.index(self.after)
+        return OTHER if before == after else LOOSER if after < before else STRICTER
+
     def data(self) -> dict[str, Any]:
         """Return it ready for JSON."""
-        names = ("mode", "before", "after", "why", "times")
+        names = ("kind", "mode", "before", "after", "why", "times")
         call = {"tool": self.call.name, "arguments": dict(self.call.arguments)}
         return {**call, **{name: getattr(self, name) for name in names}}
 
@@ -48,14 +59,32 @@ def brief(call: ToolCall, columns: int = COLUMNS) -> str:
     return line if len(line) <= columns else f"{line[: columns - 1]}…"
 
 
-def print_differences(differences: Iterable[Difference]) -> None:
-    """Print a table of what changes."""
+def print_differences(differences: Iterable[Difference], *, several_modes: bool = False) -> None:
+    """Print a table of what changes; with *several_modes* the modes of a call share a line."""
+    if several_modes:
+        differences = _with_modes(differences)
     head = ("tool", "call", "mode", "before", "now", "times", "because")
     rows = [
         (it.call.name, brief(it.call), it.mode, it.before, it.after, it.times, it.why)
         for it in differences
     ]
     print_table(head, rows)
+
+
+def _with_modes(differences: Iterable[Difference]) -> list[Difference]:
+    together = dict[tuple[str, ...], list[Difference]]()
+    for it in differences:
+        why = it.why.replace(f"mode {it.mode}", "mode")  # a reason may name its mode
+        key = (it.call.name, brief(it.call, 10_000), it.before, it.after, why)
+        together.setdefault(key, []).append(it)
+    return [
+        evolve(
+            same[0],
+            mode=" ".join(dict.fromkeys(it.mode for it in same)),
+            times=sum(it.times for it in same),
+        )
+        for same in together.values()
+    ]
 
 
 def changed_settings(
@@ -69,7 +98,10 @@ def changed_settings(
         if isinstance(before, tuple | list) and isinstance(after, tuple | list):
             gone = [item for item in before if item not in after]
             added = [item for item in after if item not in before]
-            yield key, _listed("-", gone), _listed("+", added)
+            if gone or added:
+                yield key, _listed("-", gone), _listed("+", added)
+            else:
+                yield key, "the same values", "in another order, or repeated"
         else:
             yield key, str(before), str(after)
 

@@ -36,7 +36,8 @@ class Ruled:
         """The reason, with the rule and its plugin."""
         if self.problem:
             return self.problem
-        rule = f"; rule {self.verdict.rule!r}" if self.verdict.rule else ""
+        named = repr(self.verdict.rule)
+        rule = f"; rule {named}" if self.verdict.rule and named not in self.verdict.reason else ""
         return f"{self.verdict.reason} ({self.verdict.plugin or 'core'}{rule})"
 
 
