@@ -135,8 +135,7 @@ def _terminal_settings() -> list[Any]:
 
 
 def _restore_terminal(settings: list[Any]) -> None:
-    if not settings:
-        return
+    """Give the terminal its *settings* back; raises where there is none."""
     import termios
 
     # A process in the background would be stopped by what follows.

@@ -120,7 +120,10 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
             raise UsageError(f"the prompt is one argument; quote it: nanocoder run {prompt}")
         unknown = next((word for word in rest if word.startswith("-")), rest[0])
         raise _unknown(unknown, command.arguments)
-    _refuse_idle_options(command, values)
+    targets = {target_of(argument) for argument in command.arguments}
+    for target, option in IDLE.items():
+        if target not in targets and getattr(values, target):
+            raise UsageError(f"{option} does not apply to `nanocoder {command.name}`")
 
 
 def _start(values: Namespace, command: Command[Any]) -> int:
@@ -150,7 +153,7 @@ def _refuse_missing(host: Host, name: str) -> None:
 
     if why := host.plugins.why_missing(name, "commands"):
         raise UsageError(f"there is no command {name!r}: {why}")
-    if way := way_to_install("commands", name):
+    if name not in COMMANDS and (way := way_to_install("commands", name)):
         raise UsageError(f"`nanocoder {name}` needs a package: {way}")
 
 
@@ -176,14 +179,6 @@ def _without_habit(words: Sequence[str]) -> list[str]:
     before = list(takewhile(lambda word: word not in {*HABITS, *COMMANDS}, words))
     habit, *rest = words[len(before) :] or [""]
     return ["run", *before, *rest] if habit in HABITS else list(words)
-
-
-def _refuse_idle_options(command: Command[Any], values: Namespace) -> None:
-    """Raise UsageError for an option before a command that would do nothing with it."""
-    targets = {target_of(argument) for argument in command.arguments}
-    for name, option in IDLE.items():
-        if name not in targets and getattr(values, name):
-            raise UsageError(f"{option} does not apply to `nanocoder {command.name}`")
 
 
 def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:
