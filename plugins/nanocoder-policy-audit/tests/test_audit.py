@@ -78,6 +78,23 @@ def test_verify_says_which_line_was_changed(nanocoder):
     assert (done.returncode, "it should hold record" in done.stdout) == (1, True)
 
 
+def test_a_script_reads_what_verify_finds(nanocoder):
+    work(nanocoder, call("list_files", path="."))
+    log = log_of(nanocoder)
+    done = nanocoder("audit", "verify", "--output", "json")
+    whole = json.loads(done.stdout)
+    assert (done.returncode, whole["ok"], whole["problems"]) == (0, True, [])
+    assert whole["log"] == str(log)
+    assert whole["records"] == len(log.read_text().splitlines())
+    log.write_text(log.read_text().replace('"tool":"list_files"', '"tool":"read_files"'))
+    done = nanocoder("audit", "verify", "--output", "json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["ok"]) == (1, False)
+    [problem] = report["problems"]
+    assert (problem["file"], problem["line"]) == (str(log), 3)
+    assert problem["problem"].startswith("the line was changed")
+
+
 def test_show_prints_each_record_or_those_of_a_session(nanocoder):
     work(nanocoder, call("list_files", path="."))
     work(nanocoder, call("list_files", path="."))

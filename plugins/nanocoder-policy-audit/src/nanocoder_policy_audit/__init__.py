@@ -105,6 +105,7 @@ def _user() -> str:
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the group `audit`."""
     file = Argument("file", "a log; by default your own", count="?", metavar="FILE")
+    output = Argument("--output", "text or json", default="text", choices=("text", "json"))
     return [
         Command("audit", "show, verify and export the log of calls, and list what was loaded"),
         Command(
@@ -114,14 +115,14 @@ def nanocoder_commands() -> list[Command[Host]]:
             (
                 file,
                 Argument("--session", "only records of this session", metavar="ID"),
-                Argument("--output", "text or json", default="text", choices=("text", "json")),
+                output,
             ),
         ),
         Command(
             "audit verify",
             "find a byte that was changed, and records that are missing",
             _lazy("verify"),
-            (file, Argument("--head", "a hash that the log must contain", metavar="HASH")),
+            (file, Argument("--head", "a hash that the log must contain", metavar="HASH"), output),
         ),
         Command(
             "audit head", "print the hash of the last record, to keep elsewhere", _lazy("head")

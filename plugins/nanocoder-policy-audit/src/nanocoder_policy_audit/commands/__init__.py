@@ -49,6 +49,14 @@ def verify(arguments: Namespace, host: Host) -> int:
     with _opened(log) as (end, files):
         chain = Chain(end, arguments.head or "")
         problems = list(_problems(log, chain, files))
+    if arguments.output == "json":
+        rows = [
+            {"file": str(path), "line": problem.line or None, "problem": problem.text}
+            for path, problem in problems
+        ]
+        report = {"log": str(log.path), "records": chain.count, "files": len(files)}
+        host.print_json({"ok": not rows, **report, "problems": rows})
+        return 1 if rows else 0
     if not problems:
         parts = f" in {len(files)} files" if len(files) > 1 else ""
         host.print_line(
