@@ -52,6 +52,13 @@ def test_status_and_body_say_what_kind_of_failure_it_is(status, body, kind):
     assert ("`nanocoder models PROVIDER` lists all" in str(error)) == (kind == "not_found")
 
 
+def test_advice_follows_the_servers_sentence_without_two_stops():
+    body = b'{"error": {"message": "Incorrect API key."}}'
+    start = "example.test answered 401: Incorrect API key; the key in ACME_API_KEY is not accepted"
+    assert str(failure(401, body, key_from="ACME_API_KEY")).startswith(start)
+    assert str(failure(418, body)) == "example.test answered 418: Incorrect API key."
+
+
 def test_the_servers_words_are_one_clean_line_without_the_key():
     remember("my-own-key", "ACME_API_KEY")
     body = b'{"error": {"message": "bad key my-own-key\\u001b[31m\\n\\u202e %s"}}' % (b"x" * 900)

@@ -7,7 +7,7 @@ from nanocoder import Argument, Command, Host, hookimpl
 
 KINDS: Final = ("tool", "policy", "provider", "ui")
 NEW: Final = (
-    Argument("kind", "what it is", choices=KINDS),
+    Argument("kind", "what it is; a screen is a ui", choices=KINDS),
     Argument("name", "its name without the kind, for example wordcount"),
     Argument("--into", "parent directory (default: .)", default=".", metavar="DIR"),
     Argument("--from", "the code, in place of an example", target="code", metavar="FILE"),
