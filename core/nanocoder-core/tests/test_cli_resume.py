@@ -60,6 +60,30 @@ def test_any_later_session_in_the_folder_removes_what_a_killed_write_left(nanoco
     assert not (nanocoder.home / ".local/state/nanocoder/change-logs").exists()
 
 
+@pytest.mark.finding("H14")
+def test_an_undo_that_is_repeated_removes_what_the_killed_one_left(nanocoder):
+    (nanocoder.cwd / "src").mkdir()
+    (nanocoder.cwd / "src/a.txt").write_text("old\n")
+    calls = [
+        {"name": "read_file", "arguments": {"path": "src/a.txt"}},
+        {"name": "write_file", "arguments": {"path": "src/a.txt", "content": "new\n"}},
+    ]
+    model = nanocoder.script(*({"calls": [call]} for call in calls), {"text": "Done."})
+    assert nanocoder("run", "--mode", "auto", "--model", model, "go").returncode == 0
+    undo = ["sessions", "undo", "last", "--yes"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, *undo],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list((nanocoder.cwd / "src").iterdir())) == 2
+    assert nanocoder(*undo).returncode == 0
+    assert [path.name for path in (nanocoder.cwd / "src").iterdir()] == ["a.txt"]
+    assert (nanocoder.cwd / "src/a.txt").read_text() == "old\n"
+
+
 @pytest.mark.timeout(180)
 @pytest.mark.contract("NT-55")
 def test_a_killed_run_is_continued_and_loses_nothing(nanocoder):

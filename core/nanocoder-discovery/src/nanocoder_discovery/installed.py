@@ -214,8 +214,7 @@ def package_files(origin: str) -> list[tuple[str, int]]:
     names = [file]
     if file == "__init__.py":
         names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
-    paths = [os.path.join(folder, name) for name in names]
-    return [(path, mtime_of(path)) for path in paths]
+    return [(path, mtime_of(path)) for path in (os.path.join(folder, name) for name in names)]
 
 
 def mtime_of(path: str) -> int:

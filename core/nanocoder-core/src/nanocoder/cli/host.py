@@ -17,8 +17,8 @@ from nanocoder_schema import ConfigError, NanocoderError, UsageError
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
 from nanocoder.plugins import Plugins
+from nanocoder.session import workspaces
 from nanocoder.session.installed import find_offer, installed_plugins, open_store, why_not_offered
-from nanocoder.session.workspaces import existing_directory, open_workspace
 
 if TYPE_CHECKING:
     from nanocoder_console import Note, Signals
@@ -60,7 +60,7 @@ class Host:
         if not self._cwd:
             # An unset variable of a script must not mean the directory here.
             raise UsageError("--cwd is empty; name a directory, or leave it out to work here")
-        return existing_directory(self._cwd)
+        return workspaces.existing_directory(self._cwd)
 
     @cached_property
     def config(self) -> Config:
@@ -205,10 +205,13 @@ class Host:
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 
+        What a killed process has left there is taken back first.
+
         Raises: ConfigError where a project may have chosen our own directories.
         """
         self.refuse_foreign_places()
-        return open_workspace(root, journal, self.config)
+        workspaces.restore_interrupted_changes(root, os.environ, self.say)
+        return workspaces.open_workspace(root, journal, self.config)
 
     def tell_news(self) -> None:
         """Say once what is set aside, or was ignored."""
