@@ -1,11 +1,12 @@
 """Plans of an undo: changes and copies that were tampered with are named and left alone."""
 
 import os
+from hashlib import sha256
 
 import pytest
 from nanocoder import Workspace
 from nanocoder_kit_sessions.file_change import FileChange
-from nanocoder_kit_sessions.undo_plan import plan_undo
+from nanocoder_kit_sessions.undo_plan import carry_out, plan_undo
 
 
 def announced(path="a.txt", **fields):
@@ -54,3 +55,31 @@ def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path
         plan = plan_undo(workspace, tmp_path, [deleted(tmp_path, f"{folder}/copy")])
     (problem,) = plan.problems
     assert "has 3,000,000,000,000 bytes; at most 50,000,000 are restored" in problem
+
+
+def test_an_undo_that_was_killed_is_repeated_with_moves_between_equal_steps(tmp_path):
+    content = b"text\n"
+    nothing, backup = {"kind": "nothing"}, f"{'0' * 32}/copy"
+    file = {"kind": "file", "digest": sha256(content).hexdigest(), "size": len(content)}
+    (tmp_path / "backups" / ("0" * 32)).mkdir(parents=True)
+    (tmp_path / "backups" / backup).write_bytes(content)
+    root = tmp_path / "work"
+    root.mkdir()
+    rows = [  # a file is written, moved and written once more; the undo has taken all of it back
+        ("n.txt", "", nothing, file),
+        ("n.txt", "m.txt", nothing, file),
+        ("n.txt", "", nothing, file),
+        ("n.txt", "", file, nothing),
+        ("m.txt", "n.txt", nothing, file),
+        ("n.txt", "", file, nothing),
+    ]
+    changes = []
+    for number, (path, target, before, after) in enumerate(rows, 1):
+        places = {"root": str(root), "path": path, "target": target, "backup": backup}
+        record = {**places, "before": before, "after": after}
+        changes.append(FileChange.parse(number, record, "call-1"))
+    with Workspace(root) as workspace:
+        plan = plan_undo(workspace, tmp_path / "backups", changes)
+        assert plan.problems == []
+        carry_out(plan, workspace)
+    assert list(root.iterdir()) == []

@@ -255,11 +255,12 @@ class _Planner(Restore[str]):
 
     def _add(self, step: Step) -> None:
         steps = self._plan.steps
-        for earlier in reversed(steps):
+        for place, earlier in reversed([*enumerate(steps)]):
             if earlier.action == "move":
                 break
             if earlier.path == step.path and earlier.action in {"write", "remove"}:
-                steps.remove(earlier)
+                # By its place: before a move there may be a step that is equal to it.
+                del steps[place]
                 step = evolve(step, expected=earlier.expected)
                 break
         if step.expected != step.state:
