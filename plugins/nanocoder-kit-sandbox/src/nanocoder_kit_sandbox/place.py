@@ -172,12 +172,16 @@ class Place:
 
     def _clean(self) -> bool:
         """Remove the folders if nothing runs or starts inside; tell whether nothing does."""
+        begun_ns = os.stat(self.lock).st_mtime_ns
         with open(self.lock, "r+b") as file:
             if _is_held(file.fileno()):
                 return False
         names = self._noted_names()
         # On a busy machine a sandbox that has made its folders may be long from holding the lock.
         if names and _is_named(os.fsencode(self.lock)):
+            return False
+        # That took so long that another one may be about to start by now.
+        if os.stat(self.lock).st_mtime_ns != begun_ns:
             return False
         self._remove_held(names)
         return True
