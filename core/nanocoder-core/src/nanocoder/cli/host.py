@@ -205,7 +205,7 @@ class Host:
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
 
-        What a killed process has left there is taken back first.
+        It first takes back changes that a killed process has not finished.
 
         Raises: ConfigError where a project may have chosen our own directories.
         """
