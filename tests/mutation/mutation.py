@@ -3,8 +3,8 @@
 The groups and their tests are in `tests/mutation.toml` of packages. Tests are collected once; each
 mutant then runs in a fork of that process, where the code of one function is replaced, with the
 tests that call this function, the quickest first. A mutant is killed when a test fails or takes too
-long, and does so again in a second fork: neither chance nor a busy machine kills. It exits with 1
-when a group is below its goal.
+long, and does so again in a second fork, alone, where it passes without the mutant: neither chance
+nor a busy machine kills. It exits with 1 when a group is below its goal.
 """
 
 import ast
@@ -85,6 +85,7 @@ class Mutation:
         self._root = root
         self._print = print_line
         self._running = mmap.mmap(-1, 8)  # shared with the forks: the test that runs now
+        self._alone = dict[int, Way]()  # how a test ends without others and without a mutant
         self.ways = Counter[Way]()
 
     @property
@@ -171,10 +172,13 @@ class Mutation:
 
         while (way := outcome(put_in_place, tests)) is not Way.SURVIVED:
             at = int.from_bytes(self._running[:])
-            tries = BUSY_TRIES if way is Way.LATE else 0
-            while tries and outcome(lambda: None, [at]) is Way.LATE:
-                tries -= 1
-            if outcome(put_in_place, [at]) is not Way.SURVIVED:
+            # A test that needs others before it fails alone, and on a busy machine all are late.
+            for _ in range(BUSY_TRIES if way is Way.LATE or at not in self._alone else 0):
+                self._alone[at] = outcome(lambda: None, [at])
+                if self._alone[at] is not Way.LATE:
+                    break
+            passes_alone = self._alone[at] is Way.SURVIVED
+            if passes_alone and outcome(put_in_place, [at]) is not Way.SURVIVED:
                 return way
             tests = tests[tests.index(at) + 1 :]
         return way

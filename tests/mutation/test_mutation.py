@@ -234,15 +234,36 @@ from ages import is_adult
 COUNT = Path(__file__).with_name("count")
 
 
-def test_fails_each_second_time():
+def test_fails_each_third_time():
     is_adult(18)
     COUNT.write_text(COUNT.read_text() + "x" if COUNT.exists() else "")
-    assert len(COUNT.read_text()) % 2 == 0
+    assert len(COUNT.read_text()) % 3 != 1
 """
 
 
 def test_a_test_that_fails_by_chance_kills_nothing(tmp_path):
     done = mutate(tmp_path, "is_adult", test=CHANCE)
+    assert done.stdout.split()[-2:] == ["0", "3"], done.stdout
+
+
+TOGETHER = """
+from ages import is_adult
+
+SEEN = []
+
+
+def test_first():
+    SEEN.append(is_adult(18))
+
+
+def test_second():
+    is_adult(18)
+    assert SEEN
+"""
+
+
+def test_a_test_that_fails_alone_kills_nothing(tmp_path):
+    done = mutate(tmp_path, "is_adult", test=TOGETHER)
     assert done.stdout.split()[-2:] == ["0", "3"], done.stdout
 
 
