@@ -94,10 +94,6 @@ class Trace(Place):
         except (OSError, ValueError):
             return False
 
-    def _take(self, target: str) -> None:
-        super()._take(target)
-        self._note()
-
     def _note(self) -> None:
         """Note the name that a ".." or a link has led to; any other step changes none."""
         if ".." not in self._pending and self.names[-1:] != [name := self._name()]:
