@@ -27,6 +27,10 @@ class Looks:
         more = (" hidden" if hidden else "") + (" following" if follows else "")
         return self.note(path, directory, f"search {path}{more}")
 
+    def is_installed(self, name, directory):
+        """Note a program that is started."""
+        return self.note(name, directory, f"program {name}")
+
     def is_plain_repository(self, directory, *, showing=()):
         """Note a repository."""
         return self.note("repository", directory)
@@ -118,11 +122,24 @@ READING = {
     "cd a && ls && rg x b": "a, search b in a",
     "cd a && find b": "a, b in a",
     "cd a && grep -r x": "a, search . hidden in a",
+    "python3 --version": "program python3",
+    "cd a && node -v | head -1": "a, program node in a",
     "git status": "repository",
     "cd a && git status": "a, repository in a",
 }
 NOT_READING = [
-    *("frobnicate", "id root", "whoami x", "cat --help", "cat -X a", "cat -nX a", "cat -5 a"),
+    *(
+        "frobnicate",
+        "frobnicate --version",
+        "python3",
+        "python3 --version x",
+        "id root",
+        "whoami x",
+        "cat --help",
+        "cat -X a",
+        "cat -nX a",
+        "cat -5 a",
+    ),
     *("head -5x a", "head -n", "head -qn", "head --lines", "head --lines=5 -X", "head --line=5 a"),
     *(
         "head --number a",
@@ -159,7 +176,7 @@ def test_a_reading_command_looks_at_these_places_and_runs_if_it_may_look_at_all(
     assert safe(text, looks) is True
     assert looks.places == [place for place in READING[text].split(", ") if place]
     for place in looks.places:
-        path = place.removeprefix("search ").partition(" ")[0]
+        path = place.removeprefix("search ").removeprefix("program ").partition(" ")[0]
         assert not safe(text, Looks(path)), path
 
 
