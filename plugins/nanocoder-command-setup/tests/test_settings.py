@@ -1,5 +1,6 @@
 """Changing a value: where it goes, what stays, and what is refused."""
 
+import fcntl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,6 @@ from pathlib import Path
 import pytest
 from nanocoder import ConfigError, ConfigFile
 from nanocoder_command_setup.editing import with_value, without_value
-from nanocoder_files import holding
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -167,8 +167,10 @@ def test_what_another_command_changes_meanwhile_stays(nanocoder, words):
     file.parent.mkdir(parents=True)
     file.write_text("max_tokens = 5\n")
     lock = nanocoder.home / ".local/state/nanocoder/config.lock"
+    lock.parent.mkdir(parents=True)
     with ThreadPoolExecutor() as pool:
-        with holding(lock):
+        with lock.open("w") as holder:
+            fcntl.flock(holder, fcntl.LOCK_EX)
             done = pool.submit(nanocoder, "config", *words)
             while not (waits_for(lock) or done.done()):
                 time.sleep(0.01)
