@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -111,3 +112,12 @@ def test_a_session_that_ends_while_one_is_made_leaves_nothing(places, monkeypatc
     while left(places) != ([], []):
         assert time.monotonic() < until, left(places)
         time.sleep(LOOK_S)
+
+
+def test_a_run_without_a_command_imports_nothing_of_sandboxes(nanocoder):
+    command = f"{sys.executable} -X importtime -m nanocoder"
+    model = nanocoder.script({"text": "Hello."})
+    done = nanocoder("run", "--model", model, "Say hello.", command=command)
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "nanocoder_sandbox_bwrap" in modules
+    assert not [name for name in modules if name.startswith("nanocoder_kit_sandbox")]

@@ -3,14 +3,20 @@
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Event, Resource, Sandbox, SessionInfo, ToolError, hookimpl
 
+if TYPE_CHECKING:
+    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
+
 # Every start imports this module; what runs bubblewrap is imported while the model first thinks.
 
+_ahead: "Final[dict[str, OpenedAhead]]" = {}
+"""What opens the sandbox of each session that has asked a model, by its ID.
 
-AHEAD: Final = "ahead"
+As a resource it would need the settings, and with them the base of all sandboxes, in each run.
+"""
 _name: Final = ContextVar("name", default="")
 """Which of our names is configured in the session that has just asked what it runs in."""
 
@@ -32,18 +38,20 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
-    names = [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
-    return [*names, Resource(AHEAD, open_ahead)]
+    return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
 
 
 @hookimpl(events=["request.started", "request.finished", "session.finished"])
 def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
     """Have a sandbox made for the next command while the model thinks."""
-    ahead = resource(AHEAD)
+    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
+
+    if event.kind == "session.finished":
+        _ahead.pop(session.id, OpenedAhead()).end()
+        return
+    ahead = _ahead.setdefault(session.id, OpenedAhead())
     if event.kind == "request.finished":
         ahead.answered()
-    elif event.kind == "session.finished":
-        ahead.end()
     elif not session.changes_nothing_by:
         ahead.begin(lambda: resource(_name.get()) if session.sandbox == "bwrap" else None)
 
@@ -78,13 +86,6 @@ def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 
     return Bubblewrap(session, settings or Settings())
-
-
-def open_ahead(session: SessionInfo, settings: Any) -> Any:  # noqa: ARG001 - both are the sandbox's
-    """Return what opens the sandbox of one session while the model thinks."""
-    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
-
-    return OpenedAhead()
 
 
 def open_possible(session: SessionInfo, settings: Any) -> Any:
