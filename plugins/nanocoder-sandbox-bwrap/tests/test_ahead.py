@@ -119,5 +119,5 @@ def test_a_run_without_a_command_imports_nothing_of_sandboxes(nanocoder):
     model = nanocoder.script({"text": "Hello."})
     done = nanocoder("run", "--model", model, "Say hello.", command=command)
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "nanocoder_sandbox_bwrap" in modules
+    assert "nanocoder_sandbox_bwrap.ahead" in modules
     assert not [name for name in modules if name.startswith("nanocoder_kit_sandbox")]
