@@ -53,11 +53,11 @@ def test_the_measure_leaves_out_blank_lines_comments_and_docstrings(tmp_path):
     package = tmp_path / "thing"
     package.mkdir()
     (package / "__init__.py").write_text(
-        '"""Doc.\n\nMore.\n"""\n\n# comment\nimport os  # beside\n'
+        '"""Doc.\n\nMore.\n"""\n\n# comment\nimport os  # beside\nN = 1\n"""Of N.\n"""\n...\n'
     )
     (package / "low.py").write_text('def f():\n    """Doc."""\n    return 1\n')
     (package / "high.py").write_text("from thing.low import f\nfrom thing import low\n")
     figures = house.measure(package)
-    assert (figures.files, figures.lines) == (3, 5)
+    assert (figures.files, figures.lines) == (3, 7)
     assert figures.floors == {"low": 1, "high": 2}
     assert figures.bodies == (1, 1, 1)
