@@ -74,7 +74,8 @@ def types(session: nox.Session) -> None:
     """Check the types of every package, strictly."""
     sync(session)
     sources = [str(package.source) for package in repository.packages()]
-    session.run("mypy", "noxfile.py", *sources)
+    session.log("mypy noxfile.py and the sources of %d packages", len(sources))
+    session.run("mypy", "noxfile.py", *sources, log=False)
 
 
 @nox.session

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+import importlib_metadata  # noqa: F401 - takes the standard library's place once it is imported
 import pytest
 from nanocoder_policy_audit.commands.sbom import bill_of_materials
 

@@ -98,10 +98,11 @@ def _requirements(distribution: metadata.Distribution) -> Iterator[str]:
 
 
 def _fields_of(distribution: metadata.Distribution) -> Message:
-    """Return the metadata of a distribution, empty where they are no text."""
+    """Return the metadata of a distribution, empty where they are missing or no text."""
     try:
         return distribution.metadata  # type: ignore[return-value]
-    except UnicodeDecodeError:
+    # The second one is of importlib-metadata, whose finder is asked first once it is imported.
+    except (UnicodeDecodeError, FileNotFoundError):
         return Message()
 
 
