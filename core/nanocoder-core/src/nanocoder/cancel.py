@@ -5,6 +5,8 @@ dropped. A single operation that never lets other threads run, such as a regular
 text made for it, holds up everything and cannot be left behind either.
 """
 
+import itertools
+import operator
 import os
 import queue
 import sys
@@ -114,13 +116,9 @@ def run_each(
     if cancel is not None:
         cancel.check()
     batch = _Batch(works, limit_s)
-    try:
-        worker = _idle().pop()
-    except IndexError:  # another thread may have taken the last one
-        worker = _Worker()
     # A cancel comes to the same queue: whichever comes first is taken.
     forget = cancel.on_set(lambda: batch.ends.put("cancelled")) if cancel else lambda: None
-    worker.tasks.put(batch)
+    start(batch.run)
     try:
         while (left_s := batch.left_s()) > 0:
             with suppress(queue.Empty):
@@ -134,17 +132,31 @@ def run_each(
         forget()
 
 
+def start(work: Callable[["ReusedThread"], bool]) -> "ReusedThread":
+    """Begin *work* on a thread that waits for some, or on a new one.
+
+    It calls the thread's `rest` when the next work may come to it, or returns False to end it.
+    """
+    try:
+        thread = _idle().pop()
+    except IndexError:  # another thread may have taken the last one
+        thread = ReusedThread()
+        thread.start()
+    thread.tasks.put(work)
+    return thread
+
+
 def idle_threads() -> set[threading.Thread]:
     """Return the threads that wait for the next work: of all threads they are the core's own."""
-    return {worker.thread for worker in tuple(_idle())}
+    return set(_idle().copy())
 
 
 @cache
-def _idle() -> "deque[_Worker]":
+def _idle() -> "deque[ReusedThread]":
     """Return the threads of this process that wait for work; the last used one is taken first."""
-    workers: deque[_Worker] = deque()
-    os.register_at_fork(after_in_child=workers.clear)  # a forked process has none of the threads
-    return workers
+    threads: deque[ReusedThread] = deque()
+    os.register_at_fork(after_in_child=threads.clear)  # a forked process has none of them
+    return threads
 
 
 def outcome_of(work: Callable[[], T]) -> Outcome[T]:
@@ -175,7 +187,7 @@ class _Batch:
             self.is_left_behind = left_s <= 0
             return left_s
 
-    def run(self, worker: "_Worker") -> bool:
+    def run(self, thread: "ReusedThread") -> bool:
         """Take one piece of work after the other until one fails; False: it was left behind."""
         for work in self._works:
             outcome = outcome_of(partial(self._context.copy().run, work))
@@ -186,23 +198,27 @@ class _Batch:
                 self._began = time.monotonic()
             if outcome[1] is not None:
                 break
-        _idle().append(worker)
+        thread.rest()
         self.ends.put("")
         return True
 
 
-class _Worker:
-    """A thread for one batch after the other."""
+class ReusedThread(threading.Thread):
+    """A thread for one piece of work after the other; starting one takes longer than most work.
+
+    It ends after work that returns False, because that was left behind.
+    """
 
     def __init__(self) -> None:
-        self.tasks: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
-        self.thread = threading.Thread(target=self._serve, name="nanocoder-hooks", daemon=True)
-        self.thread.start()
+        self.tasks: queue.SimpleQueue[Callable[[ReusedThread], bool]] = queue.SimpleQueue()
+        # No loop of our own: an idle thread keeps nothing of the session alive by a name for its
+        # latest work, and no frame of it stands between a run and a handler.
+        works = map(operator.call, iter(self.tasks.get, None), itertools.repeat(self))
+        super().__init__(target=all, args=[works], name="nanocoder-worker", daemon=True)
 
-    def _serve(self) -> None:
-        # No name for the batch: an idle thread keeps nothing of the session alive.
-        while self.tasks.get().run(self):
-            pass
+    def rest(self) -> None:
+        """Take the next work, which may come before this returns."""
+        _idle().append(self)
 
 
 @contextmanager

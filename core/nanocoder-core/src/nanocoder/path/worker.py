@@ -1,4 +1,4 @@
-"""A handler on a thread of its own, and the way of its events to the thread that waits.
+"""A handler on another thread, and the way of its events to the thread that waits.
 
 A limit or a Ctrl-C never waits for a handler, so each runs on a thread and speaks through an inbox.
 A step of a composed call is taken on its parent's thread; everything that it yields is forwarded
@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from contextvars import Context
 from functools import partial
 from typing import Any, TypeVar
 
 from attrs import field
 from nanocoder_schema import mutable
 
-from nanocoder.cancel import Cancel, Outcome, outcome_of
+from nanocoder.cancel import Cancel, Outcome, ReusedThread, outcome_of, start
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Question
 
@@ -69,7 +70,7 @@ class Worker:
     @property
     def is_left_behind(self) -> bool:
         """Tell whether the work goes on although it was told to stop."""
-        return self.thread is not None and self.thread.is_alive() and self._cancel.is_set()
+        return self.thread is not None and not self._ended and self._cancel.is_set()
 
     def emit(self, event: Event) -> None:
         """Pass an event to the waiting side; called on any thread."""
@@ -123,10 +124,7 @@ class Worker:
         # one thing only, and must miss neither.
         forget = self._cancel.on_set(lambda: self._inbox.put(None))
         deadline = time.monotonic() + limit_s if limit_s else None
-        self.thread = threading.Thread(
-            target=self._run, args=(work, rescue), name="nanocoder-call", daemon=True
-        )
-        self.thread.start()
+        self.thread = start(partial(self._run, work, rescue))
         is_overdue = False
         try:
             while True:
@@ -156,15 +154,25 @@ class Worker:
             forget()
             self._over.set()
 
-    def _run(self, work: Callable[[], Any], rescue: Callable[[BaseException], Any] | None) -> None:
+    def _run(
+        self,
+        work: Callable[[], Any],
+        rescue: Callable[[BaseException], Any] | None,
+        thread: ReusedThread,
+    ) -> bool:
         self._began = time.perf_counter()
         try:
-            outcome: Outcome[Any] = work(), None
+            # The thread is used again: no call may see what an earlier one has set.
+            outcome: Outcome[Any] = Context().run(work), None
         except BaseException as error:  # noqa: BLE001 - raised again on the waiting side
             # Here, where the limit counts: a plugin's error may hang when it says what it is.
             outcome = outcome_of(partial(rescue, error)) if rescue else (None, error)
         self._ended = time.perf_counter()
+        # The thread of work that was left behind ends: the end of the session waits for it.
+        if is_awaited := not self._over.is_set():
+            thread.rest()
         self._inbox.put(outcome)
+        return is_awaited
 
     def _value(self, outcome: Outcome[Any], limit_s: float, name: str) -> Any:
         value, error = outcome
