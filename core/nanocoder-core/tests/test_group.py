@@ -23,11 +23,12 @@ class Policy:
     """Asks about every note but "free", denies "never", and counts what it judges."""
 
     def __init__(self):
-        self.counted = []
+        self.counted, self.judged = [], []
 
     @hookimpl
-    def nanocoder_before_execute(self, call):
+    def nanocoder_before_execute(self, call, session):
         target = call.arguments["target"]
+        self.judged.append((target, session.is_trial))
         if not call.edited:
             self.counted.append(target)
         if target == "never":
@@ -94,6 +95,13 @@ def test_the_first_question_of_a_turn_brings_the_later_ones_along(tmp_path):
     assert [each.call.arguments["target"] for each in group] == ["b", "c"]
     assert len({each.id for each in group} | {person.requests[0].id}) == 3
     assert NOTED == ["free", "a", "free", "b", "c"]
+
+
+def test_a_later_call_is_judged_for_the_question_and_again_when_its_turn_comes(tmp_path):
+    _, policy = results(tmp_path, Person(answer), "a", "b")
+    # Each is judged once more after its approval.
+    assert [is_trial for target, is_trial in policy.judged if target == "a"] == [False] * 2
+    assert [is_trial for target, is_trial in policy.judged if target == "b"] == [True, False, False]
 
 
 def test_each_answer_is_for_its_own_call(tmp_path):

@@ -31,6 +31,17 @@ def records(nanocoder):
     return [json.loads(line) for line in log_of(nanocoder).read_text().splitlines()]
 
 
+@pytest.mark.parametrize(
+    "words", [("explain", "bash", '{"command": "git push"}'), ("coverage",), ("diff", "other.toml")]
+)
+def test_a_call_that_is_only_judged_is_not_written_down_as_called(nanocoder, words):
+    (nanocoder.cwd / "other.toml").write_text("")
+    nanocoder("call", "list_files", "{}")
+    before = records(nanocoder)
+    assert nanocoder("policy", *words).returncode in {0, 1}
+    assert records(nanocoder) == before
+
+
 @pytest.mark.contract("L4")
 def test_a_call_is_written_down_from_its_request_to_its_end(nanocoder):
     (nanocoder.cwd / "a.txt").write_text("a\n")

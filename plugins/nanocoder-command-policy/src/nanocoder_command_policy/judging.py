@@ -58,6 +58,7 @@ class Judge:
             mode=Mode(mode) if mode else info.mode,
             agent=agent,
             interactive=info.interactive if interactive is None else interactive,
+            is_trial=True,
         )
         try:
             tool = self.plugins.tool(call.name).real()

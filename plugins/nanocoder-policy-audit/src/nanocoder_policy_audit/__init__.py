@@ -50,6 +50,8 @@ def nanocoder_before_execute(
     """Write the call down before it can run; deny it where that fails and the log is required."""
     from nanocoder_policy_audit.log import LogError
 
+    if session.is_trial:  # as for `policy explain`: the tool was not called
+        return None
     is_model = session.model and not (call.typed or call.edited)
     record = {
         "event": "called",

@@ -172,7 +172,9 @@ def explained(arguments: argparse.Namespace, host: Host) -> Judgement:
         tool = session.plugins.tool(arguments.tool).real()
         tool.signature.check(values)
         call, info = ToolCall("explained", tool.name, values), session.info
-        return session.approvals.judge(call, tool, evolve(info, agent=arguments.agent))
+        return session.approvals.judge(
+            call, tool, evolve(info, agent=arguments.agent, is_trial=True)
+        )
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:

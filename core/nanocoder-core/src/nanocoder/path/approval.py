@@ -244,7 +244,8 @@ class Approvals:
             with suppress(NanocoderError):
                 trial.arguments = trial.tool.signature.check(trial.call.arguments)
                 # Policies that count calls count each when its turn comes.
-                judgement = self.judge(evolve(trial.call, edited=True), trial.tool)
+                call, as_if = evolve(trial.call, edited=True), evolve(session.info, is_trial=True)
+                judgement = self.judge(call, trial.tool, as_if)
                 trial.verdict = judgement.verdict
                 _refuse_denied(trial.verdict)
                 is_plain = trial.verdict.persons == 1 and not judgement.rewritten_by

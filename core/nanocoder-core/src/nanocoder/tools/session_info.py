@@ -39,12 +39,12 @@ class SessionInfo:
     call there that started it.
     *origins* are the directories that *cwd* is a copy of, the nearest first: the parent's, where a
     sub-agent works in another. A rule for a place below them holds for the same place below *cwd*.
-    *own_folders* are where
-    nanocoder keeps its settings, sessions and caches. *readable* says which paths of the workspace
-    may be read: what all policies say in `nanocoder_readable`. With *call_limit* a plugin lowers
-    how many calls work at once. In a *dry_run* calls that would
-    change something are shown and not done. *answer_schema* is a JSON Schema that answers should
-    fit. *find_sandbox* looks for what `sandbox` names.
+    *own_folders* are where nanocoder keeps its settings, sessions and caches. *readable* says which
+    paths of the workspace may be read: what all policies say in `nanocoder_readable`. With
+    *call_limit* a plugin lowers how many calls work at once. In a *dry_run* calls that would change
+    something are shown and not done. With *is_trial* a call is judged to be shown, or to be asked
+    about with others, and does not run by that. *answer_schema* is a JSON Schema that answers
+    should fit. *find_sandbox* looks for what `sandbox` names.
     """
 
     id: str
@@ -63,6 +63,7 @@ class SessionInfo:
     own_folders: tuple[Path, ...] = ()
     readable: Readable = field(factory=Readable, eq=False, repr=False)
     dry_run: bool = False
+    is_trial: bool = False
     call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
     answer_schema: Mapping[str, Any] | None = field(default=None, eq=False, repr=False)
     find_sandbox: Callable[[], str] = field(default=str, eq=False, repr=False)
