@@ -114,6 +114,19 @@ def test_a_session_that_ends_while_one_is_made_leaves_nothing(places, monkeypatc
         time.sleep(LOOK_S)
 
 
+def test_sessions_that_are_not_kept_have_one_each(places):
+    workspace, plugins = places.parent / "workspace", {"sandbox-bwrap": nanocoder_sandbox_bwrap}
+    models = [Scripted(["Hello."]), Scripted(["Hello."])]
+    with opened(workspace, plugins=plugins, model=models[0]) as (first, _):
+        with opened(workspace, plugins=plugins, model=models[1]) as (second, _):
+            assert first.id == second.id
+            for session in (first, second):
+                list(session.run("go"))
+            assert len(nanocoder_sandbox_bwrap._ahead) == 2
+        assert list(nanocoder_sandbox_bwrap._ahead) == [first.info.readable]
+    assert not nanocoder_sandbox_bwrap._ahead
+
+
 def test_a_run_without_a_command_imports_nothing_of_sandboxes(nanocoder):
     command = f"{sys.executable} -X importtime -m nanocoder"
     model = nanocoder.script({"text": "Hello."})

@@ -4,18 +4,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from nanocoder import Event, Resource, Sandbox, SessionInfo, ToolError, hookimpl
 
 if TYPE_CHECKING:
+    from nanocoder import Readable
+
     from nanocoder_sandbox_bwrap.ahead import OpenedAhead
 
 # Every start imports this module; what runs bubblewrap is imported while the model first thinks.
 
-_ahead: "Final[dict[str, OpenedAhead]]" = {}
-"""What opens the sandbox of each session that has asked a model, by its ID.
+_ahead: "Final[WeakKeyDictionary[Readable, OpenedAhead]]" = WeakKeyDictionary()
+"""What opens the sandbox of each session that has asked a model.
 
-As a resource it would need the settings, and with them the base of all sandboxes, in each run.
+The key is what the session may read, which is its own: sessions that are not kept share one ID. As
+a resource it would need the settings, and with them the base of all sandboxes, in each run.
 """
 _name: Final = ContextVar("name", default="")
 """Which of our names is configured in the session that has just asked what it runs in."""
@@ -47,9 +51,9 @@ def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str]
     from nanocoder_sandbox_bwrap.ahead import OpenedAhead
 
     if event.kind == "session.finished":
-        _ahead.pop(session.id, OpenedAhead()).end()
+        _ahead.pop(session.readable, OpenedAhead()).end()
         return
-    ahead = _ahead.setdefault(session.id, OpenedAhead())
+    ahead = _ahead.setdefault(session.readable, OpenedAhead())
     if event.kind == "request.finished":
         ahead.answered()
     elif not session.changes_nothing_by:
