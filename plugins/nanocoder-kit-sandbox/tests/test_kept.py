@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from nanocoder import SessionInfo
 from nanocoder_kit_git import find_repository
-from nanocoder_kit_sandbox import Survey, targets
+from nanocoder_kit_sandbox import Survey, targets, unchanged
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.survey import MISSING
 from nanocoder_kit_sandbox.targets import HookFolders, targets_of
@@ -30,10 +30,10 @@ def within(kept, root):
     return kept.within(str(root), find_repository(root))
 
 
-@pytest.mark.parametrize("clock_ns", [0, targets.CLOCK_NS])
+@pytest.mark.parametrize("clock_ns", [0, unchanged.CLOCK_NS])
 def test_a_folder_of_hooks_is_that_of_the_settings_now(repository, monkeypatch, clock_ns):
     # Without the time in which two changes may look the same, the first one is kept at once.
-    monkeypatch.setattr(targets, "CLOCK_NS", clock_ns)
+    monkeypatch.setattr(unchanged, "CLOCK_NS", clock_ns)
     kept, config = HookFolders(), repository / ".git/config"
     assert within(kept, repository) == ["aa"]
     times = config.stat()
@@ -49,7 +49,7 @@ def test_a_folder_of_hooks_is_that_of_the_settings_now(repository, monkeypatch, 
 
 
 def test_settings_that_did_not_change_are_not_read_again(repository, monkeypatch):
-    monkeypatch.setattr(targets, "CLOCK_NS", 0)
+    monkeypatch.setattr(unchanged, "CLOCK_NS", 0)
     kept = HookFolders()
     assert within(kept, repository) == ["aa"]
     monkeypatch.setattr(targets, "read_start", lambda _path: pytest.fail("it is read"))

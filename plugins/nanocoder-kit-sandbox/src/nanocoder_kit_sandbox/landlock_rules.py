@@ -5,7 +5,6 @@ surrounds it gets rights of its own.
 """
 
 import os
-import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.survey import ancestors
-from nanocoder_kit_sandbox.targets import CLOCK_NS
+from nanocoder_kit_sandbox.unchanged import Unchanged
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")
@@ -36,7 +35,7 @@ class SystemRules:
     """
 
     def __init__(self) -> None:
-        self._listed: dict[str, _Listed] = {}
+        self._rules = Unchanged(_rules_in)
 
     def rules(self, hidden: Iterable[str], readable: Iterable[str]) -> Iterator[Rule]:
         """Yield the rights to read all but *hidden* paths, and *readable* ones below them."""
@@ -50,7 +49,7 @@ class SystemRules:
         above = _above(hidden)
         queue = [folder]
         while queue:
-            for rule in self._rules_in(queue.pop()):
+            for rule in self._rules.of(queue.pop()):
                 if rule[0] in hidden:
                     continue
                 if rule[0] in above:
@@ -58,28 +57,12 @@ class SystemRules:
                 else:
                     yield rule
 
-    def _rules_in(self, folder: str) -> tuple[Rule, ...]:
-        listed, now_ns = self._listed.get(folder), time.time_ns()
-        try:
-            state = kernel.state_of(os.stat(folder))
-        except OSError:
-            return ()
-        if listed is None or listed.state != state or listed.is_doubtful:
-            rules = tuple(
-                (path, kernel.READ if is_folder else kernel.READ & kernel.OF_FILES)
-                for path, is_folder in _entries(folder)
-            )
-            is_doubtful = state[-1] + CLOCK_NS >= now_ns
-            listed = self._listed[folder] = _Listed(state, rules, is_doubtful=is_doubtful)
-        return listed.rules
 
-
-class _Listed(NamedTuple):
-    """The rules for what is in a folder in a *state*; *is_doubtful* when it had just changed."""
-
-    state: kernel.State
-    rules: tuple[Rule, ...]
-    is_doubtful: bool
+def _rules_in(folder: str) -> tuple[Rule, ...]:
+    return tuple(
+        (path, kernel.READ if is_folder else kernel.READ & kernel.OF_FILES)
+        for path, is_folder in _entries(folder)
+    )
 
 
 def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:

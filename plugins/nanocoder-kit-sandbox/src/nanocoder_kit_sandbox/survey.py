@@ -10,7 +10,8 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import CLOCK_NS, HookFolders, targets_of
+from nanocoder_kit_sandbox.targets import HookFolders, targets_of
+from nanocoder_kit_sandbox.unchanged import CLOCK_NS
 
 MISSING: Final = (
     *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),

@@ -2,19 +2,16 @@
 
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from nanocoder_files import ProtectionKind, protection_of
 from nanocoder_kit_git import Repository, read_start
 
-from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.unchanged import Unchanged
 
 HOOKS: Final = "hooks"
-CLOCK_NS: Final = 2_000_000_000
-"""Two changes within a tick of a file system's clock have the same time."""
 _SETTING: Final = re.compile(
     r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
 )
@@ -25,7 +22,7 @@ class HookFolders:
     """The folders of git's hooks; a file with settings that did not change is not read again."""
 
     def __init__(self) -> None:
-        self._read: dict[str, _Read] = {}
+        self._named = Unchanged(_named_in)
 
     def within(self, root: str, repository: Repository | None) -> list[str]:
         """Return the folders in the workspace *root*, relative to it, that `core.hooksPath` names.
@@ -36,30 +33,13 @@ class HookFolders:
             return []
         files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
         files += map(os.path.expanduser, _OF_PERSON)
-        paths = [os.path.join(root, path) for file in files for path in self._named_in(file)]
+        paths = [os.path.join(root, path) for file in files for path in self._named.of(file)]
         return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
 
-    def _named_in(self, file: str) -> tuple[str, ...]:
-        now_ns = time.time_ns()
-        try:
-            state = kernel.state_of(os.stat(file))
-        except OSError:
-            return ()
-        read = self._read.get(file)
-        if read is None or read.state != state or read.is_doubtful:
-            text = read_start(file).decode("utf-8", "surrogateescape")
-            named = tuple(map(_plain_path, _SETTING.findall(text)))
-            is_doubtful = state[-1] + CLOCK_NS >= now_ns
-            read = self._read[file] = _Read(state, named, is_doubtful=is_doubtful)
-        return read.named
 
-
-class _Read(NamedTuple):
-    """What a file in a *state* has *named*; *is_doubtful* when it had just changed."""
-
-    state: kernel.State
-    named: tuple[str, ...]
-    is_doubtful: bool
+def _named_in(file: str) -> tuple[str, ...]:
+    text = read_start(file).decode("utf-8", "surrogateescape")
+    return tuple(map(_plain_path, _SETTING.findall(text)))
 
 
 def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:

@@ -1,0 +1,42 @@
+"""Files and folders that are read again only when they have changed."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from nanocoder_kit_sandbox import kernel
+
+T = TypeVar("T")
+CLOCK_NS: Final = 2_000_000_000
+"""Two changes within a tick of a file system's clock have the same time."""
+
+
+class Unchanged(Generic[T]):
+    """Reads each place by *read*, again only when it changed, or had just changed before."""
+
+    def __init__(self, read: Callable[[str], tuple[T, ...]]) -> None:
+        self._read = read
+        self._latest: dict[str, _Latest[T]] = {}
+
+    def of(self, path: str) -> tuple[T, ...]:
+        """Return what is read at *path*, nothing where it cannot be looked at."""
+        now_ns = time.time_ns()
+        try:
+            state = kernel.state_of(os.stat(path))
+        except OSError:
+            return ()
+        latest = self._latest.get(path)
+        if latest is None or latest.state != state or latest.is_doubtful:
+            # The state is from before: what changes meanwhile is read again.
+            is_doubtful = state[-1] + CLOCK_NS >= now_ns
+            latest = self._latest[path] = _Latest(state, self._read(path), is_doubtful=is_doubtful)
+        return latest.items
+
+
+class _Latest(NamedTuple, Generic[T]):
+    """What a place in a *state* had; *is_doubtful* when it had just changed."""
+
+    state: kernel.State
+    items: tuple[T, ...]
+    is_doubtful: bool
