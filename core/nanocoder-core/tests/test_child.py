@@ -543,7 +543,7 @@ def test_its_processes_run_in_the_session_s_sandbox_with_its_own_directory(sessi
         def changes(self):
             return ()
 
-        def wrap(self, argv, ports):
+        def wrap(self, argv, ports, _access):
             return ["box", str(self.session.cwd), *argv]
 
     @tool(name="write_file", risk="safe", effects={"read"})

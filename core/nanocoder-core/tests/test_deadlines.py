@@ -49,7 +49,7 @@ def played(tmp_path: Path, plugins: dict[str, Any], turns: list[Any] | None = No
 
 
 @pytest.mark.finding("H5")
-def test_a_policy_that_is_late_denies(
+def test_a_policy_that_is_late_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
     monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
@@ -58,7 +58,7 @@ def test_a_policy_that_is_late_denies(
         forever.wait()
 
     plugins, run = played(tmp_path, {"acme-guard": offer(nanocoder_before_execute=late)})
-    assert [one.error_class for one in run.results] == ["denied", "denied"]
+    assert [one.error_class for one in run.results] == ["approval_needed", "approval_needed"]
     assert "policy 'acme-guard' failed: took longer than 0.2 s" in run.results[0].output
     assert run.text == "Done."
     assert "acme-guard" in plugins.entries
@@ -85,7 +85,7 @@ def test_the_other_policies_are_heard_beside_a_late_one(
     }
     _, run = played(tmp_path, policies, [[("look", {})], "Done."])
     assert heard == ["look"]
-    assert [one.error_class for one in run.results] == ["denied"]
+    assert [one.error_class for one in run.results] == ["approval_needed"]
 
 
 @pytest.mark.finding("H5")

@@ -83,7 +83,7 @@ class Box:
     def changes(self) -> Sequence[str]:
         return ()
 
-    def wrap(self, argv: Sequence[str], _ports: Sequence[int]) -> list[str]:
+    def wrap(self, argv: Sequence[str], _ports: Sequence[int], _access: str) -> list[str]:
         return ["boxed", *argv]
 
     @hookimpl

@@ -54,7 +54,7 @@ class Lenient:
     def changes(self):
         return ()
 
-    def wrap(self, argv, _ports):
+    def wrap(self, argv, _ports, _access):
         return ["boxed", *argv]
 
     @hookimpl

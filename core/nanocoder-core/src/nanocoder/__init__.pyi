@@ -114,6 +114,7 @@ from nanocoder.tools.tool import Tool as Tool
 from nanocoder.tools.tool import ToolContext as ToolContext
 from nanocoder.tools.tool import ToolInfo as ToolInfo
 from nanocoder.tools.tool import tool as tool
+from nanocoder.values import Access as Access
 from nanocoder.values import ApprovalAnswer as ApprovalAnswer
 from nanocoder.values import ApprovalRequest as ApprovalRequest
 from nanocoder.values import Attachment as Attachment

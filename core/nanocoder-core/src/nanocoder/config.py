@@ -58,7 +58,12 @@ class CoreSettings:
     store: str = _own(
         "files", 'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.'
     )
-    sandbox: str = _own("none", "The sandbox that tools run processes in.")
+    sandbox: str = _own(
+        "auto", "The sandbox that tools run processes in; auto: the best that works; none."
+    )
+    require_sandbox: bool = setting(
+        False, "Start no session whose processes would run without a sandbox.", tighten="true"
+    )
     dialect: str = setting("", "The dialect in which tools are offered; empty: their own names.")
     keep_tmp: bool = _own(
         False, "Keep the private directories of calls, to see what a tool did there."

@@ -5,7 +5,7 @@ A change is a new value (`attrs.evolve`).
 
 import enum
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from attrs import Factory, fields
@@ -57,6 +57,18 @@ class Mode(enum.StrEnum):
     ASK = "ask"
     EDITS = "edits"
     AUTO = "auto"
+
+
+class Access(enum.StrEnum):
+    """What the processes of a call may change, strictest first; a network only OUTSIDE.
+
+    READ: in the sandbox, with the workspace read-only: what they write is thrown away. WRITE: in
+    the sandbox, with the workspace writable. OUTSIDE: without a sandbox.
+    """
+
+    READ = "read"
+    WRITE = "write"
+    OUTSIDE = "outside"
 
 
 class Decision(enum.StrEnum):
@@ -156,6 +168,12 @@ class Message:
     typed: str | None = None
 
 
+def strictest_access(accesses: Iterable[Access | None]) -> Access | None:
+    """Return the strictest of *accesses*, leaving out those that are None."""
+    order = list(Access)
+    return min((access for access in accesses if access), key=order.index, default=None)
+
+
 @value
 class Verdict:
     """One policy's opinion of a call, and where it comes from.
@@ -167,7 +185,8 @@ class Verdict:
     *grants*: rules, as text, that together would allow exactly this call.
 
     The rest are obligations. *arguments* replace the call's own, which is then checked and judged
-    again; *sandbox* lets the call start processes in a sandbox only; *persons* is how many
+    again; *access* is what the call's processes may change, of which the strictest counts (None:
+    no opinion); *sandbox* lets the call start processes in a sandbox only; *persons* is how many
     different people have to approve it, and more than one makes an allow an ask.
     """
 
@@ -182,6 +201,13 @@ class Verdict:
     arguments: Mapping[str, Any] | None = None
     sandbox: bool = False
     persons: int = 1
+    access: Access | None = None
+
+    @property
+    def processes(self) -> Access | None:
+        """The access of the call's processes, as *access* and *sandbox* together say."""
+        inside = Access.WRITE if self.sandbox else None
+        return strictest_access((self.access, inside))
 
 
 @value

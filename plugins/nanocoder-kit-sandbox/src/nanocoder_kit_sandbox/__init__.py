@@ -7,16 +7,16 @@ from nanocoder_kit_sandbox.hidden import (
 )
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
-from nanocoder_kit_sandbox.mounts import Access, Mount
+from nanocoder_kit_sandbox.mounts import Mount, MountAccess
 from nanocoder_kit_sandbox.place import unavailable
 from nanocoder_kit_sandbox.probe import problem_of
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed
 
 __all__ = [
-    "Access",
     "Inside",
     "Mount",
+    "MountAccess",
     "Settings",
     "Survey",
     "Surveyed",

@@ -10,7 +10,7 @@ from nanocoder_kit_process import SYSTEM_PATH, find_program
 
 from nanocoder_kit_sandbox.filter import filter_program
 from nanocoder_kit_sandbox.limits import SHELL
-from nanocoder_kit_sandbox.mounts import Access, Mount
+from nanocoder_kit_sandbox.mounts import Mount, MountAccess
 from nanocoder_kit_sandbox.probe import problem_of
 
 NAMESPACES: Final = (
@@ -27,10 +27,10 @@ LOCK: Final = "/run/nanocoder.lock"
 FILTER: Final = "9"
 OPEN_FILTER: Final = f'exec {FILTER}<"$0" && exec "$@"'
 OPTIONS: Final = {
-    Access.WRITE: ("--bind",),
-    Access.READ: ("--ro-bind",),
-    Access.NOTHING: ("--perms", "0000", "--tmpfs"),
-    Access.HELD: ("--perms", "0555", "--tmpfs"),
+    MountAccess.WRITE: ("--bind",),
+    MountAccess.READ: ("--ro-bind",),
+    MountAccess.NOTHING: ("--perms", "0000", "--tmpfs"),
+    MountAccess.HELD: ("--perms", "0555", "--tmpfs"),
 }
 _TRY_S: Final = 10.0
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import SessionInfo
+from nanocoder import Access, SessionInfo
 
 from nanocoder_kit_sandbox import kernel, launch, starter
 from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
@@ -77,7 +77,12 @@ class Landlocked:
         self._starting = threading.Lock()
         self._starter = Starter(program_of(self._python, starter), self._rules)
 
-    def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
+    def wrap(
+        self,
+        argv: Sequence[str],
+        ports: Sequence[int],  # noqa: ARG002
+        access: Access,  # noqa: ARG002
+    ) -> list[str]:
         """Return the argument vector that runs *argv* inside; raises ToolError."""
         described = self._described()
         with self._starting:

@@ -5,7 +5,7 @@ import os
 from typing import NamedTuple
 
 
-class Access(enum.Enum):
+class MountAccess(enum.Enum):
     """What can be done at a path inside."""
 
     WRITE = "write"
@@ -18,26 +18,26 @@ class Access(enum.Enum):
 class Mount(NamedTuple):
     """At *path*, programs inside see *source*; without one, something that is empty."""
 
-    access: Access
+    access: MountAccess
     path: str
     source: str = ""
 
 
 def writable(source: str | os.PathLike[str], path: str | os.PathLike[str] = "") -> Mount:
     """Return the mount that shows *source* at *path*, by default at its own, to be changed."""
-    return Mount(Access.WRITE, os.fspath(path or source), os.fspath(source))
+    return Mount(MountAccess.WRITE, os.fspath(path or source), os.fspath(source))
 
 
 def read_only(source: str | os.PathLike[str], path: str | os.PathLike[str] = "") -> Mount:
     """Return the mount that shows *source* at *path*, by default at its own, as it is."""
-    return Mount(Access.READ, os.fspath(path or source), os.fspath(source))
+    return Mount(MountAccess.READ, os.fspath(path or source), os.fspath(source))
 
 
 def hold_name(path: str) -> Mount:
     """Return the mount that keeps *path* from being made."""
-    return Mount(Access.HELD, path)
+    return Mount(MountAccess.HELD, path)
 
 
 def unreadable(path: str) -> Mount:
     """Return the mount by which nothing of the folder *path* is seen."""
-    return Mount(Access.NOTHING, path)
+    return Mount(MountAccess.NOTHING, path)

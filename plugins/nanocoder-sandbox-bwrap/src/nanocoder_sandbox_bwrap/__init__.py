@@ -1,12 +1,10 @@
 """bwrap: what tools start sees the system read-only, and cannot leave the workspace."""
 
 from collections.abc import Callable
-from contextlib import suppress
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from nanocoder import Event, Resource, Sandbox, SessionInfo, ToolError, hookimpl
+from nanocoder import Event, Resource, Sandbox, SessionInfo, hookimpl
 
 if TYPE_CHECKING:
     from nanocoder import Readable
@@ -21,8 +19,6 @@ _ahead: "Final[WeakKeyDictionary[Readable, OpenedAhead]]" = WeakKeyDictionary()
 The key is what the session may read, which is its own: sessions that are not kept share one ID. As
 a resource it would need the settings, and with them the base of all sandboxes, in each run.
 """
-_name: Final = ContextVar("name", default="")
-"""Which of our names is configured in the session that has just asked what it runs in."""
 
 
 @hookimpl
@@ -35,14 +31,14 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_sandboxes() -> list[Sandbox]:
-    """Offer bubblewrap, and "auto": bubblewrap, or else Landlock, or else nothing."""
-    return [Sandbox("bwrap", in_force), Sandbox("auto", in_force_if_possible)]
+    """Offer bubblewrap, the first choice where it works."""
+    return [Sandbox("bwrap", in_force, rank=10)]
 
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Keep a session's /tmp, and what is held in its workspace, until it ends."""
-    return [Resource("bwrap", open_sandbox), Resource("auto", open_possible)]
+    return [Resource("bwrap", open_sandbox)]
 
 
 @hookimpl(events=["request.started", "request.finished", "session.finished"])
@@ -57,7 +53,7 @@ def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str]
     if event.kind == "request.finished":
         ahead.answered()
     elif not session.changes_nothing_by:
-        ahead.begin(lambda: resource(_name.get()) if session.sandbox == "bwrap" else None)
+        ahead.begin(lambda: resource("bwrap") if session.sandbox == "bwrap" else None)
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does
@@ -65,22 +61,9 @@ def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where b
     from nanocoder_kit_sandbox import unavailable
     from nanocoder_kit_sandbox.bubblewrap import problem
 
-    _name.set("bwrap")
     if why := problem():
         raise unavailable("bwrap", why)
     return "bwrap"
-
-
-def in_force_if_possible(settings: Any) -> str:
-    """Return "bwrap" or "landlock", or "" where neither works: rules then ask as without one."""
-    from nanocoder_kit_sandbox import landlock
-
-    with suppress(ToolError):
-        sandbox = in_force(settings)
-        _name.set("auto")
-        return sandbox
-    needs_bubblewrap = settings is not None and settings.hosts and not settings.network
-    return "" if needs_bubblewrap or landlock.problem() else landlock.in_force()
 
 
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
@@ -90,14 +73,3 @@ def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 
     return Bubblewrap(session, settings or Settings())
-
-
-def open_possible(session: SessionInfo, settings: Any) -> Any:
-    """Return the sandbox of one session, of the kind that works here."""
-    from nanocoder_kit_sandbox import Settings
-    from nanocoder_kit_sandbox.bubblewrap import problem
-    from nanocoder_kit_sandbox.landlock import Landlocked
-
-    if not problem():
-        return open_sandbox(session, settings)
-    return Landlocked(session, settings or Settings())

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nanocoder import SessionInfo
+from nanocoder import Access, SessionInfo
 from nanocoder_kit_sandbox import (
-    Access,
     Inside,
     Mount,
+    MountAccess,
     Settings,
     bridge,
     environments_on_path,
@@ -72,10 +72,15 @@ class Bubblewrap:
         self._standby = Standby(self._python, self._inside.place.tmp.with_suffix(".rules"))
         self._foresight = Foresight(self._prepare)
 
-    def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:  # noqa: ARG002
+    def wrap(
+        self,
+        argv: Sequence[str],
+        ports: Sequence[int],  # noqa: ARG002
+        access: Access,  # noqa: ARG002
+    ) -> list[str]:
         """Return the argument vector that runs *argv* inside; raises ToolError."""
         mounts, place = self._inside.mounts(), self._inside.place
-        names = [mount for mount in mounts if mount.access is Access.HELD]
+        names = [mount for mount in mounts if mount.access is MountAccess.HELD]
         described = self._described(mounts)
         fresh = [
             *filtered(self._filter),
@@ -113,7 +118,9 @@ class Bubblewrap:
         return {
             "base": base(),
             "filter": str(self._filter) if has_filter else "",
-            "options": [*self._options(each for each in mounts if each.access is not Access.HELD)],
+            "options": [
+                *self._options(each for each in mounts if each.access is not MountAccess.HELD)
+            ],
             "lock": str(self._inside.place.lock),
             "root": self._root,
             "most_names": len((*MISSING, *MISSING_REPOSITORY)),

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from nanocoder import SessionInfo
-from nanocoder_kit_sandbox import Access, Inside, Mount
+from nanocoder import Access, SessionInfo
+from nanocoder_kit_sandbox import Inside, Mount, MountAccess
 
 from nanocoder_sandbox_container.program import environment, find_engine
 from nanocoder_sandbox_container.settings import ContainerSettings
@@ -24,7 +24,7 @@ SCRIPT: Final = (
     'for name in $names; do set -- --env "$name" "$@"; done; '
     'exec "$engine" run --workdir "$PWD" "$@"'
 )
-WITHOUT_SOURCE: Final = {Access.NOTHING: "000", Access.HELD: "555"}
+WITHOUT_SOURCE: Final = {MountAccess.NOTHING: "000", MountAccess.HELD: "555"}
 _END_S: Final = 30.0
 _MEGABYTE: Final = 1 << 20
 
@@ -38,7 +38,7 @@ class Containers:
         self._inside = Inside(session, settings)
         self._label = f"nanocoder-session={uuid.uuid4().hex}"
 
-    def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:
+    def wrap(self, argv: Sequence[str], ports: Sequence[int], access: Access) -> list[str]:
         """Return the argument vector that runs *argv* in a container; raises ToolError."""
         mounts, place = self._inside.mounts(), self._inside.place
         options = [
@@ -47,7 +47,7 @@ class Containers:
             *("--network", "bridge" if self._settings.network else "none"),
             *self._limits(),
             *("--env", "HOME=/tmp", "--volume", f"{place.tmp}:/tmp"),
-            *("--volume", f"{self._root}:{self._root}"),
+            *("--volume", f"{self._root}:{self._root}{':ro' if access is Access.READ else ''}"),
             *_options(mounts),
         ]
         if self._settings.network:
@@ -99,5 +99,5 @@ def _options(mounts: Iterable[Mount]) -> Iterator[str]:
         if mount.access in WITHOUT_SOURCE:
             yield from ("--tmpfs", f"{mount.path}:ro,mode={WITHOUT_SOURCE[mount.access]}")
         else:
-            end = ":ro" if mount.access is Access.READ else ""
+            end = ":ro" if mount.access is MountAccess.READ else ""
             yield from ("--volume", f"{mount.source}:{mount.path}{end}")

@@ -12,7 +12,7 @@ from nanocoder_schema import value
 from nanocoder.cancel import Cancel
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
-from nanocoder.values import EMPTY, Event, Message, ToolCall, ToolResult
+from nanocoder.values import EMPTY, Access, Event, Message, ToolCall, ToolResult
 
 Job = Mapping[str, Any]
 
@@ -182,11 +182,12 @@ class Dialect(Protocol):
 class OpenSandbox(Protocol):
     """The sandbox of one session."""
 
-    def wrap(self, argv: Sequence[str], ports: Sequence[int]) -> list[str]:
-        """Return the argument vector that runs *argv* inside; called from any thread.
+    def wrap(self, argv: Sequence[str], ports: Sequence[int], access: Access) -> list[str]:
+        """Return the argv that runs *argv* inside; called from any thread.
 
-        A program inside that listens on one of *ports* can be reached there from this machine.
-        Raises: ToolError.
+        With the access READ, what programs write in the workspace is thrown away or refused, and
+        `changes` names the files. A program inside that listens on one of *ports* can be reached
+        there from this machine. Raises: ToolError.
         """
 
     def changes(self) -> Sequence[str]:
@@ -204,8 +205,9 @@ class Sandbox:
     The plugin's resource of the same name is the session's `OpenSandbox`. *in_force* gets the
     plugin's settings and says what processes run in, in a word for people and policies, or "" for
     nothing. It is asked often, and raises ToolError (sandbox_unavailable) where the sandbox cannot
-    be used.
+    be used. The sandbox "auto" is the first by *rank* that can be used; 0: never chosen so.
     """
 
     name: str
     in_force: Callable[[Any], str]
+    rank: int = 0

@@ -22,10 +22,10 @@ from nanocoder_schema import (
     wrong_field,
 )
 
-from nanocoder.cancel import outcome_of, run_each
+from nanocoder.cancel import LateError, outcome_of, run_each
 from nanocoder.errors import PluginError
 from nanocoder.tools.tool import ANY_TOOL, Tool
-from nanocoder.values import Decision, Risk, ToolCall, Verdict
+from nanocoder.values import Access, Decision, Risk, ToolCall, Verdict, strictest_access
 
 T = TypeVar("T")
 Report = Callable[[PluginError], None]
@@ -230,9 +230,11 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
     strictest = max(ranked, key=_strictness)
     remarks = [each.reason for each in ranked if each.decision is Decision.ABSTAIN]
     reasons = [strictest.reason, *(remarks if strictest.decision is Decision.ASK else ())]
-    sandbox, persons = any(it.sandbox for it in verdicts), max(it.persons for it in verdicts)
+    access = strictest_access(it.processes for it in verdicts)
+    sandbox, persons = access in (Access.READ, Access.WRITE), max(it.persons for it in verdicts)
     grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
     joined = evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
+    joined = evolve(joined, access=access)
     return evolve(joined, reason="; ".join(dict.fromkeys(filter(None, reasons))))
 
 
@@ -266,8 +268,13 @@ def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
 
 
 def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdict:
-    """Return the verdict of a policy that breaks: it never opens the gate."""
+    """Return the verdict of a policy that breaks: it never opens the gate.
+
+    One that is late asks: a busy machine must not refuse what a person would let run.
+    """
     report(error)
+    if isinstance(error.__cause__, LateError):
+        return Verdict(Decision.ASK, why_closed(error), plugin=policy.plugin)
     return Verdict(Decision.DENY, why_closed(error), plugin=policy.plugin)
 
 

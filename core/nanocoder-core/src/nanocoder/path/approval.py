@@ -265,7 +265,7 @@ class Approvals:
         verdict = judgement.verdict
         _refuse_denied(verdict)
         before = flight.verdict
-        is_more = verdict.sandbox > before.sandbox or verdict.persons > before.persons
+        is_more = verdict.access != before.access or verdict.persons > before.persons
         is_same = (verdict.rule, verdict.source) == (before.rule, before.source)
         if judgement.rewritten_by or is_more:
             return False

@@ -19,6 +19,7 @@ from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo, Tools
 from nanocoder.values import (
+    Access,
     ApprovalAnswer,
     ApprovalRequest,
     Effect,
@@ -74,8 +75,10 @@ class CallSession(Protocol):
     def keep_output(self, name: str, data: bytes) -> str:
         """Keep a full output; return its path, or nothing."""
 
-    def wrap(self, argv: list[str], ports: Sequence[int]) -> list[str]:
-        """Return *argv* as the session's sandbox runs it."""
+    def wrap(
+        self, argv: list[str], ports: Sequence[int], access: Access | None = None
+    ) -> list[str]:
+        """Return *argv* as the session's sandbox runs it with *access*."""
 
     def sandbox_changes(self) -> Sequence[str]:
         """Return a line for each change that the sandbox has undone; raises ToolError."""

@@ -260,7 +260,7 @@ class Executor:
                 flight.event("call.progress", text=text, **data)
             ),
             make_tmp=flight.make_tmp_dir,
-            wrap=session.wrap,
+            wrap=partial(session.wrap, access=flight.verdict.processes),
             tools=session.tool_infos,
             child=partial(self._child, flight),
             artifact=session.keep_output,

@@ -166,6 +166,8 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
         return asdict(value, filter=lambda field, _: field.name not in {"run", "outside_calls"})
     if isinstance(value, ProviderSpec):
         return {**manifest_of(value), "probe": value.probe is not None}
+    if isinstance(value, Sandbox):
+        return {"name": value.name, "rank": value.rank}
     return {"name": value.name}
 
 

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory
 from nanocoder_files import Readable
-from nanocoder_schema import ConfigError, ToolError, UsageError, evolve, mutable, problem_of
+from nanocoder_schema import ConfigError, ToolError, evolve, mutable, problem_of
 
 from nanocoder.config import Config
 from nanocoder.errors import PluginError, ProviderError
 from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Journal, OpenSandbox, Sessions
+from nanocoder.hooks.contributions import Journal, OpenSandbox, Sandbox, Sessions
 from nanocoder.path.approval import Approvals
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider, Request
-from nanocoder.session import models
+from nanocoder.session import models, sandboxes
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import configure, find_offer, refuse_misspelt
+from nanocoder.session.installed import configure, refuse_misspelt
 from nanocoder.session.model_view import ToolList, system_prompt
 from nanocoder.session.report import Report
 from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ToolInfo, Tools
-from nanocoder.values import Message, Usage
+from nanocoder.values import Access, Message, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -276,13 +276,15 @@ class Runtime(_Working):
         """Keep a full output beside the journal; return its path, or nothing if that failed."""
         return "" if self.journal is None else self.journal.output(name, data)
 
-    def wrap(self, argv: list[str], ports: Sequence[int]) -> list[str]:
-        """Return *argv* as the session's sandbox runs it; raises ToolError."""
-        offer = self.plugins.offered("sandboxes", self.config.core.sandbox)
-        if not self.sandbox() or offer is None:
+    def wrap(
+        self, argv: list[str], ports: Sequence[int], access: Access | None = None
+    ) -> list[str]:
+        """Return *argv* as the session's sandbox runs it with *access*; raises ToolError."""
+        chosen = None if access is Access.OUTSIDE else self._chosen_sandbox()
+        if chosen is None:
             return argv
-        self._sandbox = self.resource(offer[0], offer[1].name)
-        return self._sandbox.wrap(argv, ports)
+        self._sandbox = self.resource(chosen[0], chosen[1].name)
+        return self._sandbox.wrap(argv, ports, access or Access.WRITE)
 
     def sandbox_changes(self) -> Sequence[str]:
         """Return a line for each change that the sandbox, once it was used, has undone."""
@@ -290,14 +292,11 @@ class Runtime(_Working):
 
     def sandbox(self) -> str:
         """Return what processes run in, "" for nothing; raises ToolError (sandbox_unavailable)."""
-        name = self.config.core.sandbox
-        if name in ("", "none"):
-            return ""
-        try:
-            plugin, offer = find_offer(self.plugins, "sandboxes", "sandbox", name)
-        except UsageError as error:
-            raise ToolError(str(error), error_class="sandbox_unavailable") from error
-        return str(offer.in_force(self.plugins.settings(plugin)))
+        chosen = self._chosen_sandbox()
+        return chosen[2] if chosen else ""
+
+    def _chosen_sandbox(self) -> "tuple[str, Sandbox, str] | None":
+        return sandboxes.chosen(self.plugins, self.config.core.sandbox)
 
     def reload(self) -> None:
         """Read the configuration again; policies, tools and settings go by it from the next call.

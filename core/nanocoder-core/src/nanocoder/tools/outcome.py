@@ -105,7 +105,8 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as JSON-ready data."""
     names = ("decision", "reason", "rule", "source", "plugin")
     texts = {name: str(getattr(verdict, name)) for name in names}
-    return {**texts, "sandbox": verdict.sandbox, "persons": verdict.persons}
+    obligations = {"sandbox": verdict.sandbox, "access": verdict.access}
+    return {**texts, **obligations, "persons": verdict.persons}
 
 
 def request_data(request: ApprovalRequest) -> dict[str, Any]:
