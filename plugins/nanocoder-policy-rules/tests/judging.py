@@ -15,7 +15,7 @@ from typing import Any
 
 from nanocoder import Effect, Mode, Readable, Risk, SessionInfo, Tool, ToolCall, tool
 from nanocoder_policy_rules import Settings, nanocoder_before_execute, nanocoder_readable
-from nanocoder_policy_rules.shell import forget_commands
+from nanocoder_policy_rules.shell_text import parse
 
 ROUNDS = 7
 CALLS: dict[str, dict[str, Any]] = {
@@ -93,7 +93,7 @@ def microseconds(count: int, repeat: int = 200, *, forget: bool = False) -> dict
             spent = 0.0
             for _ in range(repeat):
                 if forget:
-                    forget_commands()
+                    parse.cache_clear()
                 part = next(parts) if forget else "a"
                 began = time.process_time()
                 judge_once(title, part)

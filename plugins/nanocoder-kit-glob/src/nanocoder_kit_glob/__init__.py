@@ -23,6 +23,7 @@ __all__ = [
     "compile_glob",
     "endings",
     "expand_braces",
+    "glob_tokens",
     "split_base",
 ]
 
@@ -129,13 +130,14 @@ def _expression(pattern: str) -> str:
     *folders, last = pattern.removeprefix("./").split("/")
     tokens: list[str] = []
     for part in folders:
-        tokens += ["**/"] if part == "**" else [*_tokens(part), "/"]
+        tokens += ["**/"] if part == "**" else [*glob_tokens(part), "/"]
     if last == "**":
         return _glob_expression(tokens) + ".+"
-    return _glob_expression([*tokens, *_tokens(last)])
+    return _glob_expression([*tokens, *glob_tokens(last)])
 
 
-def _tokens(part: str) -> Iterator[str]:
+def glob_tokens(part: str) -> Iterator[str]:
+    """Yield the tokens of one name of a pattern, as `expressions.glob_expression` takes them."""
     at = 0
     while at < len(part):
         token, at = ("*", at + 1) if part[at] == "*" else _token(part, at)

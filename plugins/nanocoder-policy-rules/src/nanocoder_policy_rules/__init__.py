@@ -55,22 +55,23 @@ def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings | None
 ) -> Verdict:
     """Judge a call by its effects, its arguments, the session's mode and the rules."""
-    from nanocoder_policy_rules.case import Case
+    from nanocoder_policy_rules.call_context import CallContext
     from nanocoder_policy_rules.judge import judge
 
-    return judge(Case(call, tool, session, settings or Settings()))
+    return judge(CallContext(call, tool, session, settings or Settings()))
 
 
 @hookimpl
 def nanocoder_after_execute(
-    result: ToolResult, tool: "Tool[..., object]", session: SessionInfo
+    result: ToolResult, call: ToolCall, tool: "Tool[..., object]", session: SessionInfo
 ) -> ToolResult | None:
-    """Say how a host is allowed, where a command failed because its sandbox has no network."""
-    if not result.is_error or Effect.EXECUTE not in tool.effects or not session.sandbox:
+    """Say what can be asked for, where a command failed because of its sandbox."""
+    is_noted = result.is_error or "undone" in result.metadata
+    if not is_noted or call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
         return None
-    from nanocoder_policy_rules.network_hint import with_network_hint
+    from nanocoder_policy_rules.sandbox_hints import with_hint
 
-    return with_network_hint(result, session)
+    return with_hint(result, call, session)
 
 
 @hookimpl

@@ -11,8 +11,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from nanocoder_policy_rules.shell import compile_once
-
 _PATTERN = r"(?:([A-Za-z*][A-Za-z0-9+.*-]*)://)?(\[[^\]/?#]*\]|[^/?#:]*)(?::(\d+|\*))?([/?#].*)?"
 _ODD = r"[\s\\\x00-\x20\x7f-\uffff]|%(?![0-9A-Fa-f]{2})"
 _SCHEME = r"^([A-Za-z][A-Za-z0-9+.-]*):/*(?!\d+(?:/|$))"
@@ -45,7 +43,7 @@ class Pattern(NamedTuple):
 
     def allows(self, text: str) -> bool:
         """Tell whether *text* is certainly one of the addresses; doubt counts as no."""
-        address = None if compile_once(_ODD).search(text) else address_of(text)
+        address = None if re.compile(_ODD).search(text) else address_of(text)
         if address is None or "@" in text.partition("://")[2].partition("/")[0]:
             return False
         from urllib.parse import unquote
@@ -82,7 +80,7 @@ class Pattern(NamedTuple):
 @lru_cache(maxsize=1_024)
 def pattern(text: str) -> Pattern | None:
     """Read a pattern for addresses; None when *text* is a pattern for other texts."""
-    match = compile_once(_PATTERN).fullmatch(text.strip())
+    match = re.compile(_PATTERN).fullmatch(text.strip())
     if match is None or not match[2]:
         return None
     if not (match[1] or match[3] or "." in match[2] or match[2].startswith("[")):
@@ -112,9 +110,9 @@ def address_of(text: str) -> Address | None:
 
 def _readings(text: str) -> Iterator[Address]:
     """Yield readings of an address: some programs take a backslash as `/` or need no scheme."""
-    bare = compile_once(r"[\t\r\n]").sub("", text)
+    bare = re.compile(r"[\t\r\n]").sub("", text)
     slashes = bare.replace("\\", "/").strip()
-    with_slashes = compile_once(_SCHEME).sub(r"\1://", slashes)
+    with_slashes = re.compile(_SCHEME).sub(r"\1://", slashes)
     for spelling in dict.fromkeys((bare, slashes, with_slashes, f"https://{bare.lstrip('/')}")):
         if address := address_of(spelling):
             yield address
@@ -149,7 +147,7 @@ def _number(host: str) -> str:
     """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
     import socket
 
-    if compile_once(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
+    if re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
         try:
             return socket.inet_ntoa(socket.inet_aton(host))
         except OSError:

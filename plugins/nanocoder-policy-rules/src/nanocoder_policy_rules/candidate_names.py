@@ -3,11 +3,15 @@
 An expression for twenty patterns takes ten times as long, and a search goes through 50,000 names.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from nanocoder import fold_name
+from nanocoder_kit_glob import expand_braces
+
+_WILD: Final = re.compile(r"[*?]|\[[^\]]*\]|\\.")
 
 
 class Edges(NamedTuple):
@@ -46,10 +50,10 @@ def _has_odd_end(text: str) -> bool:
 def _edges(patterns: tuple[str, ...]) -> Edges:
     starts: set[str] = set()
     ends: set[str] = set()
-    for pattern in map(fold_name, patterns):
-        head, star, _ = pattern.partition("*")
+    for single in (each for pattern in patterns for each in expand_braces(fold_name(pattern))):
+        head, *rest = _WILD.split(single)
         if head:
             starts.add(head)
-        elif star:
-            ends.add(pattern.rpartition("*")[2])
+        elif rest:
+            ends.add(rest[-1])
     return Edges("" in ends, tuple(starts), frozenset(start[0] for start in starts), tuple(ends))

@@ -29,7 +29,7 @@ def remarks(
 ) -> Iterator[Remark]:
     """Yield where each rule without an effect is, why it has none, and whether it is a slip."""
     now = datetime.now().astimezone()
-    for rule in rules:
+    for rule in {rule.text: rule for rule in rules}.values():
         if rule.is_expired(now):
             line = f"the rule {rule.text!r} expired on {rule.expires} and no longer counts"
             yield rule.origin(), line, False

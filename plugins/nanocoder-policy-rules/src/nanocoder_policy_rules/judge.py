@@ -1,205 +1,382 @@
-"""The steps of judging a call in their order: what forbids comes first, what allows last."""
+"""The steps of judging a call in their order: what forbids comes first, what allows last.
+
+A command in a sandbox is held by the kernel, so it needs no question; what asks for more than the
+sandbox gives is asked about. Without one, only a short list of commands runs unasked.
+"""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
-from nanocoder import (
-    Decision,
-    Effect,
-    Mode,
-    Risk,
-    Verdict,
-)
+from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
 
-from nanocoder_policy_rules import command_steps, fitting, paths
-from nanocoder_policy_rules.case import ANY_TOOL, Case
-from nanocoder_policy_rules.command_search import Match
-from nanocoder_policy_rules.protected_names import needs_person
+from nanocoder_policy_rules import paths, rule_matching
+from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
+from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.unproven import ask_about_history, ask_when_unproven
-from nanocoder_policy_rules.writing_rules import rule_for_changes
+from nanocoder_policy_rules.shell_text import clip_line
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath, Tool
 
 
-_TABLE = "plugins.policy-rules"
-_DEFAULT = "default"
-_DEEDS = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
-_UNDECLARED = "does not declare its effects"
-_REACHES_OUT = frozenset({Effect.EXECUTE, Effect.NETWORK})
+_TABLE: Final = "plugins.policy-rules"
+_DEFAULT: Final = "default"
+_PROTECTED: Final = "protected names"
+_DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
+_UNDECLARED: Final = "does not declare its effects"
+_REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
-def judge(case: Case) -> Verdict:
+def judge(context: CallContext) -> Verdict:
     """Return the verdict of the first step that has one."""
     for step in _STEPS:
-        verdict = step(case)
+        verdict = step(context)
         if verdict is not None:
-            return _with_place_outside(case, verdict)
-    return _with_place_outside(case, _ask(case))
+            return _with_access(context, _with_path_outside(context, verdict))
+    return _with_access(context, _with_path_outside(context, _ask(context)))
 
 
-def _with_place_outside(case: Case, verdict: Verdict) -> Verdict:
-    """Say of a call that may run, or is asked about, that no tool opens a path outside."""
-    if verdict.decision is Decision.DENY or case.started:
+def granted_access(context: CallContext) -> Access | None:
+    """Return what the processes of a call may change, None for a call without a sandbox.
+
+    A person's own command runs as in their shell. A model gets what the mode gives, unless it asks
+    for more.
+    """
+    if not context.sandbox:
+        return None
+    if context.call.typed:
+        return Access.OUTSIDE
+    if context.mode == Mode.PLAN:
+        return Access.READ
+    is_asking = context.mode == Mode.ASK and context.call.name == SHELL and _trusts_sandbox(context)
+    return context.requested or (Access.READ if is_asking else Access.WRITE)
+
+
+def _with_access(context: CallContext, verdict: Verdict) -> Verdict:
+    if verdict.access is not None or verdict.decision is Decision.DENY:
         return verdict
-    for name, path in zip(case.named, case.paths, strict=False):
-        if not path.is_inside and not case.reach.is_output(path):
+    access = granted_access(context)
+    if access is Access.READ and verdict.decision is Decision.ASK:
+        access = Access.WRITE  # who is asked anyway is asked once
+    return evolve(verdict, access=access)
+
+
+def _with_path_outside(context: CallContext, verdict: Verdict) -> Verdict:
+    """Say of a call that may run, or is asked about, that no tool opens a path outside."""
+    if verdict.decision is Decision.DENY or context.started:
+        return verdict
+    for name, path in zip(context.named, context.paths, strict=False):
+        if not path.is_inside and not _is_output(context, path):
             problem = f"{name!r} is outside the workspace, where tools for files open nothing"
             return evolve(verdict, reason=f"{verdict.reason}; but {problem}")
     return verdict
 
 
-def _deny_by_rule(case: Case) -> Verdict | None:
-    return _apply_rules(case, case.settings.denying, Decision.DENY)
+def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
+    """Tell whether a path is in the directory with the full outputs of this session."""
+    outputs = context.session.outputs
+    return outputs is not None and f"{path.place}/".startswith(f"{outputs}/")
 
 
-def _deny_secret(case: Case) -> Verdict | None:
-    names = [name for path in case.paths for name in path.names]
-    secret = case.secret_in(names) if names else ""
-    if not secret and case.started:
-        secret = case.secret_in(case.words)
+def _deny_by_rule(context: CallContext) -> Verdict | None:
+    return _apply_rules(context, context.settings.denying, Decision.DENY)
+
+
+def _deny_damage(context: CallContext) -> Verdict | None:
+    if not context.settings.blocklist or not context.started:
+        return None
+    from nanocoder_policy_rules.destruction import damage
+
+    if not (deed := damage(context)):
+        return None
+    reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
+    return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
+
+
+def _deny_secret(context: CallContext) -> Verdict | None:
+    settings = context.settings
+    names = [name for path in context.paths for name in path.names]
+    if context.started and not _is_held(context):
+        words = (word for each in context.script.commands for word in each.words[1:])
+        names += [word.text for word in words]
+    secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
     if not secret:
         return None
     reason = paths.WHY_DENIED.format(secret)
-    if case.missing:  # not a secret; a model that knows it is missing looks elsewhere
-        reason = f"there is no file {case.missing!r}, and {reason}"
+    if context.missing:  # not a secret; a model that knows it is missing looks elsewhere
+        reason = f"there is no file {context.missing!r}, and {reason}"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {secret}", source=_DEFAULT)
 
 
-def _deny_reading(case: Case) -> Verdict | None:
-    return _judge_reading(case, case.reach.refuses, Decision.DENY)
+def _is_held(context: CallContext) -> bool:
+    """Tell whether a sandbox keeps secret and protected files from the call's command."""
+    return granted_access(context) in {Access.READ, Access.WRITE}
 
 
-def _ask_about_reading(case: Case) -> Verdict | None:
-    return _judge_reading(case, case.reach.asks, Decision.ASK)
+def _deny_reading(context: CallContext) -> Verdict | None:
+    return _judge_reading(context, context.session.readable.refuses, Decision.DENY)
+
+
+def _ask_about_reading(context: CallContext) -> Verdict | None:
+    return _judge_reading(context, context.session.readable.asks, Decision.ASK)
 
 
 def _judge_reading(
-    case: Case, question: "Callable[[ResolvedPath], str]", decision: Decision
+    context: CallContext, question: Callable[[str], str], decision: Decision
 ) -> Verdict | None:
     """Judge a tool that reads, or a command, by what all policies say about the paths it names."""
     resolved: Iterable[ResolvedPath] = ()
-    if case.tool.is_read_only:
-        resolved = case.paths
-    elif len(case.paths) > 1:  # a file that is moved or copied can be read afterwards
-        resolved = [path for path in case.paths if path.exists]
-    elif case.started and not case.is_safe:  # a safe one reads only what all may read
-        resolved = case.places
-    if reason := next(filter(None, map(question, resolved)), ""):
-        return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
+    if context.tool.is_read_only:
+        resolved = context.paths
+    elif len(context.paths) > 1:  # a file that is moved or copied can be read afterwards
+        resolved = [path for path in context.paths if path.exists]
+    elif context.started:
+        resolved = _named_by_command(context)
+    for path in resolved:
+        if path.is_inside and not _is_output(context, path) and (reason := question(path.path)):
+            return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
     return None
 
 
-def _deny_in_plan(case: Case) -> Verdict | None:
-    if case.mode != Mode.PLAN or case.tool.is_read_only:
+def _named_by_command(context: CallContext) -> "list[ResolvedPath]":
+    if _is_held(context):
+        return []
+    words = [word for each in context.script.commands for word in each.words[1:]]
+    named = [context.operand(word.text) for word in words if word.text and not word.is_computed]
+    return [path for path in named if path.exists]
+
+
+def _deny_in_plan(context: CallContext) -> Verdict | None:
+    if context.mode != Mode.PLAN or context.tool.is_read_only:
         return None
     # A tool that only calls others is judged by their calls, unless it asks for consent itself.
-    if ANY_TOOL in case.tool.composed_of and not _wants_consent(case):
+    if ANY_TOOL in context.tool.composed_of and not _wants_consent(context):
         return None
-    if case.command and case.is_safe:
+    wants_more = context.requested in {Access.WRITE, Access.OUTSIDE}
+    if context.command and not wants_more and (_may_use_sandbox(context) or _only_reads(context)):
         return None
-    deeds = [deed for effect, deed in _DEEDS.items() if effect in case.tool.effects]
-    effects = f"{case.call.name} {' and '.join(deeds) or _UNDECLARED}"
-    reason = f"plan mode is read-only; {command_steps.unknown_part(case) or effects}"
+    deeds = [deed for effect, deed in _DEEDS.items() if effect in context.tool.effects]
+    effects = f"{context.call.name} {' and '.join(deeds) or _UNDECLARED}"
+    reason = f"plan mode is read-only; {_unknown_part(context) or effects}"
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 
-def _ask_by_rule(case: Case) -> Verdict | None:
-    return _apply_rules(case, case.settings.asking, Decision.ASK)
+def _only_reads(context: CallContext) -> bool:
+    from nanocoder_policy_rules.reading import only_reads
+
+    return only_reads(context)
 
 
-def _ask_when_unsure(case: Case) -> Verdict | None:
-    if not case.started or not case.text.is_computed:
+def _may_use_sandbox(context: CallContext) -> bool:
+    """Tell whether a command may run unasked because a sandbox holds it."""
+    return _trusts_sandbox(context) and _is_held(context)
+
+
+def _trusts_sandbox(context: CallContext) -> bool:
+    settings = context.settings
+    return settings.sandboxed == "allow" and not settings.only_managed_allow
+
+
+def _protected(context: CallContext) -> Verdict | None:
+    """Ask a person about files that decide what runs, even if a rule allows the call."""
+    if context.tool.is_read_only:
         return None
-    for book, kind in ((case.settings.denying, "deny"), (case.settings.asking, "ask")):
-        for rule in book.forbidding(case):
-            if fitting.forbids(rule, case) is Match.MAYBE:
-                why = "a part of the command is computed only when it runs"
-                if rule.words and case.text.copies(rule.words[0]):
-                    why = "it may give the program another name"
-                reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
-                return _verdict(rule, case, Decision.ASK, reason, kind)
+    for path in context.paths:
+        if path.protection is not None:
+            return _ask_person(context, _with_end(path), path.protection.reason)
+    if not context.started or _is_held(context) or _only_reads(context):
+        return None
+    from nanocoder_policy_rules.coverage import protected_word
+
+    word, why = protected_word(context)
+    if word:
+        return _ask_person(context, repr(word), why)
+    for command in context.script.commands:
+        if any(
+            rule_matching.match_words(words, command.words) is Match.YES
+            for words in paths.LOOSENING
+        ):
+            return _ask_person(context, repr(clip_line(command.text)), paths.OURS)
     return None
 
 
-def _allow_by_rule(case: Case) -> Verdict | None:
-    candidates = case.settings.allowing.of_tool(case)
-    for rule in candidates:
-        if rule.fits_any or (case.call.name != SHELL and fitting.allows(rule, case)):
-            return command_steps.verdict_of_rule(rule)
-    return command_steps.allow_by_rules(case, candidates)
+def _with_end(path: "ResolvedPath") -> str:
+    """Return a path as it is spelled, and the end of the links in it."""
+    spelled = repr(path.names[0])
+    return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
 
 
-def _allow_calling(case: Case) -> Verdict | None:
-    if ANY_TOOL not in case.tool.composed_of:
+def _ask_person(context: CallContext, what: str, why: str) -> Verdict:
+    reason = f"{what} is protected: {why}"
+    if context.mode == Mode.AUTO:
+        reason = f"{reason}; only a person can approve it, and mode auto does not ask"
+        return Verdict(Decision.DENY, reason, _PROTECTED, _DEFAULT)
+    return Verdict(Decision.ASK, reason, _PROTECTED, _DEFAULT)
+
+
+def _ask_by_rule(context: CallContext) -> Verdict | None:
+    return _apply_rules(context, context.settings.asking, Decision.ASK)
+
+
+def _ask_when_unsure(context: CallContext) -> Verdict | None:
+    """Ask where a rule that forbids may be about a command that cannot be read for certain."""
+    if not context.started:
+        return None
+    for book, kind in ((context.settings.denying, "deny"), (context.settings.asking, "ask")):
+        for rule in book.forbidding(context):
+            if rule_matching.forbids(rule, context) is Match.MAYBE:
+                why = context.script.problem or "a part of the command is computed when it runs"
+                reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
+                return _verdict(rule, context, Decision.ASK, reason, kind)
+    return None
+
+
+def _allow_by_rule(context: CallContext) -> Verdict | None:
+    rules = context.settings.allowing.of_tool(context)
+    for rule in rules:
+        if rule.fits_any or (context.call.name != SHELL and rule_matching.allows(rule, context)):
+            return _allowed_by(rule, context)
+    if not rules or not context.command:
+        return None
+    from nanocoder_policy_rules.coverage import covering_rule
+
+    rule_used = covering_rule(rules, context)
+    return None if rule_used is None else _allowed_by(rule_used, context)
+
+
+def _allowed_by(rule: Rule, context: CallContext) -> Verdict:
+    verdict = Verdict(
+        Decision.ALLOW,
+        f"allowed by the rule {rule.text!r}",
+        rule.text,
+        rule.source(f"{_TABLE}.allow"),
+        # A rule for some paths or arguments does not cover the commands among a call's steps.
+        covers_steps=rule.is_bare,
+    )
+    # What a rule allows may change the workspace without being asked for that a second time.
+    writes = granted_access(context) is Access.READ and context.mode != Mode.PLAN
+    return evolve(verdict, access=Access.WRITE) if writes else verdict
+
+
+def _ask_about_lasting(context: CallContext) -> Verdict | None:
+    """Ask in every mode about what others see at once, or no undo brings back."""
+    if not context.started:
+        return None
+    from nanocoder_policy_rules.destruction import emptied, forgotten, lasting
+
+    words, deed = lasting(context.script)
+    access = Access.OUTSIDE if words and context.sandbox else None
+    if not deed and granted_access(context) is not Access.READ:
+        words, deed = forgotten(context.script)
+        if not deed and (removed := emptied(context)):
+            deed = f"{removed} of the workspace"
+    if not deed:
+        return None
+    advice = f'allow = ["bash({" ".join(words)} *)"]' if words else "a rule"
+    reason = f"this {deed}, which needs your approval in every mode; {advice} in {_TABLE} allows it"
+    return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT, access=access)
+
+
+def _allow_calling(context: CallContext) -> Verdict | None:
+    if ANY_TOOL not in context.tool.composed_of:
         return None
     return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source=_DEFAULT)
 
 
-def _ask_to_confirm(case: Case) -> Verdict | None:
-    if case.mode == Mode.AUTO or not _wants_consent(case):
+def _ask_to_confirm(context: CallContext) -> Verdict | None:
+    if context.mode == Mode.AUTO or not _wants_consent(context):
         return None
-    return Verdict(Decision.ASK, f"{case.call.name} needs these arguments confirmed", source="tool")
+    reason = f"{context.call.name} needs these arguments confirmed"
+    return Verdict(Decision.ASK, reason, source="tool")
 
 
-def _wants_consent(case: Case) -> bool:
-    confirm = case.tool.confirm
-    return confirm is not None and confirm(case.call.arguments)
+def _wants_consent(context: CallContext) -> bool:
+    confirm = context.tool.confirm
+    return confirm is not None and confirm(context.call.arguments)
 
 
-def _allow_in_sandbox(case: Case) -> Verdict | None:
-    settings = case.settings
-    if settings.sandboxed != "allow" or settings.only_managed_allow or not case.started:
+def _ask_to_leave(context: CallContext) -> Verdict | None:
+    """Ask before a command runs outside of its sandbox, or writes where the mode only reads."""
+    access = granted_access(context)
+    if context.call.typed or access is None or context.requested is None:
         return None
-    if not (inside := case.session.sandbox):
+    if access is Access.OUTSIDE:
+        what = f"it asks to run once outside the sandbox ({context.sandbox})"
+    elif access is Access.WRITE and context.mode == Mode.ASK:
+        what = "it asks to change files of the workspace, inside the sandbox"
+    else:
         return None
-    reason = f"it runs in the sandbox {inside}"
-    return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed", sandbox=True)
+    why = context.call.arguments.get("reason")
+    reason = f"{what}: {clip_line(why)}" if isinstance(why, str) and why else what
+    return _ask(context, reason)
 
 
-def _allow_in_auto(case: Case) -> Verdict | None:
-    if case.mode != Mode.AUTO:
+def _allow_in_sandbox(context: CallContext) -> Verdict | None:
+    # A tool that has no argument for more access gets it at once, so in mode ask it is asked about.
+    is_for_mode = context.call.name == SHELL or context.mode in {Mode.EDITS, Mode.AUTO}
+    if not _may_use_sandbox(context) or not is_for_mode:
+        return None
+    what = "read-only" if granted_access(context) is Access.READ else "the workspace writable"
+    reason = f"it runs in the sandbox {context.sandbox}, {what}"
+    return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed")
+
+
+def _allow_reading(context: CallContext) -> Verdict | None:
+    if not context.command or not _only_reads(context):
+        return None
+    return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
+
+
+def _allow_in_auto(context: CallContext) -> Verdict | None:
+    if context.mode != Mode.AUTO:
         return None
     return Verdict(Decision.ALLOW, "mode auto does not ask", source="mode auto")
 
 
-def _allow_safe(case: Case) -> Verdict | None:
-    tool = case.tool
+def _allow_safe(context: CallContext) -> Verdict | None:
+    tool = context.tool
     if tool.risk is not Risk.SAFE or not tool.effects or tool.effects & _REACHES_OUT:
         return None
-    if Effect.WRITE in tool.effects and case.paths:
+    if Effect.WRITE in tool.effects and context.paths:
         return None
     return Verdict(Decision.ALLOW, f"{tool.name} is rated safe", source=_DEFAULT)
 
 
-def _allow_edits(case: Case) -> Verdict | None:
-    tool = case.tool
-    changes_files = Effect.WRITE in tool.effects and not tool.effects & {
-        Effect.EXECUTE,
-        Effect.NETWORK,
-    }
-    if case.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
+def _allow_edits(context: CallContext) -> Verdict | None:
+    tool = context.tool
+    changes_files = Effect.WRITE in tool.effects and not tool.effects & _REACHES_OUT
+    if context.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
         return None
-    if not case.paths or not all(path.is_inside for path in case.paths):
+    if not context.paths or not all(path.is_inside for path in context.paths):
         return None
     return Verdict(Decision.ALLOW, "mode edits allows changes to files", source="mode edits")
 
 
-def _ask(case: Case) -> Verdict:
+def _ask(context: CallContext, reason: str = "") -> Verdict:
     from nanocoder_policy_rules.grants import granted, offers  # most calls are decided before
 
     # An administrator who leaves no rule of `allow` to users leaves no grant either.
-    offered = () if case.settings.only_managed_allow else offers(case)
-    return granted(case, offered) or _ask_by_mode(case, offered)
+    offered = () if context.settings.only_managed_allow else offers(context)
+    if verdict := granted(context, offered):
+        return verdict
+    if not reason:
+        cause = _unknown_part(context) or f"{context.tool.name} {_rating(context.tool)}"
+        reason = f"{cause}, so mode {context.mode} needs your approval"
+    return Verdict(Decision.ASK, reason, source=f"mode {context.mode}", grants=offered)
 
 
-def _ask_by_mode(case: Case, offered: tuple[str, ...]) -> Verdict:
-    cause = command_steps.unknown_part(case) or f"{case.tool.name} {_rating(case.tool)}"
-    reason = f"{cause}, so mode {case.mode} needs your approval"
-    return Verdict(Decision.ASK, reason, source=f"mode {case.mode}", grants=offered)
+def _unknown_part(context: CallContext) -> str:
+    """Return the part of a command that keeps it from running unasked, "" without a command."""
+    if not context.command:
+        return ""
+    from nanocoder_policy_rules.reading import why_not_reading
+
+    part = why_not_reading(context) or f"`{clip_line(context.command)}`"
+    if part.startswith("`"):
+        return f"{clip_line(part)} is not known to be read-only"
+    return f"`{clip_line(context.command)}` is not known to be read-only: {part}"
 
 
 def _rating(tool: "Tool[..., Any]") -> str:
@@ -208,44 +385,42 @@ def _rating(tool: "Tool[..., Any]") -> str:
     return f"is rated {tool.risk}" if tool.effects else _UNDECLARED
 
 
-_STEPS: tuple[Callable[[Case], Verdict | None], ...] = (
+_STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
     _deny_by_rule,
-    command_steps.deny_damage,
+    _deny_damage,
     _deny_secret,
     _deny_reading,
     _deny_in_plan,
-    needs_person,
+    _protected,
     _ask_by_rule,
     _ask_about_reading,
     _ask_when_unsure,
-    ask_when_unproven,
     _allow_by_rule,
-    command_steps.ask_about_lasting,
+    _ask_about_lasting,
     _ask_to_confirm,
+    _ask_to_leave,
     _allow_calling,
-    command_steps.allow_reading,
-    ask_about_history,
     _allow_in_sandbox,
+    _allow_reading,
     _allow_in_auto,
     _allow_safe,
     _allow_edits,
 )
 
 
-def _apply_rules(case: Case, book: RuleBook, decision: Decision) -> Verdict | None:
-    for rule in book.forbidding(case):
-        if fitting.forbids(rule, case) is Match.YES:
+def _apply_rules(context: CallContext, book: RuleBook, decision: Decision) -> Verdict | None:
+    for rule in book.forbidding(context):
+        if rule_matching.forbids(rule, context) is Match.YES:
             verb = "forbids it" if decision is Decision.DENY else "needs your approval"
             reason = f"the rule {rule.text!r} {verb}"
-            return _verdict(rule, case, decision, reason, str(decision))
-    if (changed := rule_for_changes(book, case)) is None:
-        return None
-    reason = f"the rule {changed.text!r} is about a file that the command changes"
-    return _verdict(changed, case, decision, reason, str(decision))
+            return _verdict(rule, context, decision, reason, str(decision))
+    return None
 
 
-def _verdict(rule: Rule, case: Case, decision: Decision, reason: str, kind: str) -> Verdict:
-    asks_inside_composed = decision is Decision.ASK and case.settings.ask_in_steps
+def _verdict(
+    rule: Rule, context: CallContext, decision: Decision, reason: str, kind: str
+) -> Verdict:
+    asks_inside_composed = decision is Decision.ASK and context.settings.ask_in_steps
     return Verdict(
         decision,
         f"{rule.reason} ({reason})" if rule.reason else reason,

@@ -10,9 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import fold_name, named_paths
-from nanocoder_kit_glob.expressions import glob_expression
-
-from nanocoder_policy_rules.shell import compile_once
+from nanocoder_kit_glob import expand_braces, glob_tokens
+from nanocoder_kit_glob.expressions import STAR, glob_expression
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -29,10 +28,6 @@ _OWN_PLACES: Final = frozenset(
 )
 # Git reads these names in its directory to know which programs to start.
 _DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
-_GIT: Final = (".git", "git~1")
-# A file that is put here, or in git's directory itself, may bring hooks along.
-_STORES: Final[tuple[list[str], ...]] = ([], ["modules"], ["worktrees"])
-_OTHER_ROOT = r"/proc/[^/]+/(?:root|cwd)(?=/)"
 # A file system may ignore a part of such names.
 _ODD_NAME = r":|[. ](?:/|\Z)"
 LOOSENING: Final = (
@@ -56,15 +51,6 @@ def globs(pattern: str) -> tuple[str, ...]:
     return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
 
 
-def from_root(path: str) -> str:
-    """Return a path as one from the root, by its letters; `..` at its beginning leaves all folders.
-
-    A folder `/proc/PID/root` is the root, too.
-    """
-    normal = os.path.normpath(compile_once(_OTHER_ROOT).sub("", path))
-    return "/" + normal.rpartition("../")[2].lstrip("/")
-
-
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path)
@@ -79,7 +65,7 @@ def names(path: str) -> list[str]:
 
 def fold_path(path: str) -> str:
     """Return *path* with each of its names folded as `fold_name` does."""
-    if path.isascii() and compile_once(_ODD_NAME).search(path) is None:
+    if path.isascii() and re.compile(_ODD_NAME).search(path) is None:
         return path.casefold()
     return "/".join([fold_name(name) for name in path.split("/")])
 
@@ -118,28 +104,6 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     return why.reason
 
 
-def protection_of_target(resolved: "ResolvedPath", *, starts: bool) -> str:
-    """Return why nothing may be written to a place, *resolved*, or "".
-
-    Protected are git's directory itself, those in it for submodules and worktrees and, when
-    something *starts* from the place, installed programs.
-    """
-    why = resolved.protection
-    if why is None:
-        return ""
-    from nanocoder import ProtectionKind
-
-    if why.kind is ProtectionKind.GIT:
-        return why.reason if any(map(_is_store, resolved.names)) else ""
-    return why.reason if starts and why.kind is ProtectionKind.PROGRAM else ""
-
-
-def _is_store(path: str) -> bool:
-    components = [name for name in names(path) if name not in {"", "."}]
-    at = next((at for at, name in enumerate(components) if name in _GIT), None)
-    return at is not None and components[at + 1 : at + 2] in _STORES
-
-
 def _decides(path: str) -> bool:
     """Tell whether git reads *path* to know which programs to start."""
     components = names(path)
@@ -172,6 +136,12 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _name_like(pattern: str) -> str:
-    """Return an expression for names like *pattern*."""
-    letters = (letter if letter == "*" else re.escape(letter) for letter in fold_name(pattern))
-    return glob_expression(letters, in_name="[^\n]")
+    """Return an expression for names like *pattern*, each of them a line."""
+    bodies = [
+        glob_expression(
+            (f"(?!\n){token}" if token != STAR else token for token in glob_tokens(each)),
+            in_name="[^\n]",
+        )
+        for each in expand_braces(fold_name(pattern))
+    ]
+    return "|".join(bodies)

@@ -6,7 +6,6 @@ A rule for one reader holds for all: `grep` does not find what `read_file` may n
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
@@ -17,19 +16,11 @@ from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.wildcards import NOTHING, any_of
 
 if TYPE_CHECKING:
-    from nanocoder_policy_rules.rulebook import RuleBook
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
+_SIGNS: Final = "*?[{\\"
 _BY_NAME: Final = "name"
 """A tool with this argument looks things up by name, so rules for it are not about paths."""
-
-_NO_READERS: Final = frozenset(
-    (
-        *("write_file", "edit_file", "atomic_edit", "atomic_refactor", "apply_patch"),
-        *("delete_file", "move_file", "bash", "dev_server", "web_fetch", "web_search"),
-    )
-)
-"""Tools whose rules are not about reading a path."""
 
 
 class Guard(NamedTuple):
@@ -124,73 +115,6 @@ class ReadingRules(PathFilter):
         return self._roots if guard.is_absolute else ("",)
 
 
-class OutsideRules(PathFilter):
-    """The secrets, and the rules with absolute patterns, for absolute paths outside a workspace.
-
-    Which tools read is not known here: a rule counts unless its tool only changes or runs.
-    """
-
-    def __init__(self, session: SessionInfo, settings: "Settings") -> None:
-        self._settings = settings
-        self._session = session
-
-    @cached_property
-    def has_rules(self) -> bool:
-        """Tell whether a rule that holds now is for a place outside."""
-        return bool(self._denying.all or self._asking.all)
-
-    def refuses(self, path: str) -> str:
-        """Name the secret, or the rule that denies."""
-        name = paths.secret((path,), self._settings.all_secrets, self._settings.all_not_secrets)
-        if name:
-            return paths.WHY_DENIED.format(name)
-        text = self._denying.text_of("", (paths.fold_path(path),))
-        return f"the rule {text!r} forbids it" if text else ""
-
-    def asks(self, path: str) -> str:
-        """Name the rule that asks."""
-        text = self._asking.text_of("", (paths.fold_path(path),))
-        return f"the rule {text!r} asks a person" if text else ""
-
-    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
-        """Return the names that may be a secret's, or that a rule may be about."""
-        guards = (guard.name for guard in (*self._denying.all, *self._asking.all))
-        return select_candidates(names, (*self._settings.all_secrets, *guards))
-
-    def reason_below(self, folder: str) -> str:
-        """Say what is kept back somewhere below *folder*, as far as the rules alone tell."""
-        above = f"{paths.fold_path(folder.rstrip('/'))}/"
-        home = paths.fold_path(os.path.realpath(os.path.expanduser("~")))
-        root = paths.fold_path(os.path.realpath(self._session.cwd))
-        if f"{home}/".startswith(above) and not f"{root}/".startswith(f"{home}/") | (home == root):
-            return "a home has secrets"
-        for guard in (*self._denying.all, *self._asking.all):
-            if guard.prefix.startswith(above):
-                return f"the rule {guard.text!r} keeps something below it back"
-        return ""
-
-    @cached_property
-    def _denying(self) -> Guards:
-        return self._holding(_outside(self._settings.denying))
-
-    @cached_property
-    def _asking(self) -> Guards:
-        return self._holding(_outside(self._settings.asking))
-
-    def _holding(self, guards: Iterable[tuple[Rule, Sequence[Guard]]]) -> Guards:
-        session = self._session
-        holding = (each for rule, each in guards if rule.holds(session, session.mode))
-        return Guards(guard for several in holding for guard in several)
-
-
-@lru_cache(maxsize=32)
-def _outside(book: "RuleBook") -> list[tuple[Rule, tuple[Guard, ...]]]:
-    """Return the rules with an absolute pattern that keep a path from a tool that may read."""
-    absolute = (rule for rule in map(rules.with_path, book.rules) if rule.is_absolute)
-    reading = (rule for rule in absolute if rule.effect in {"", Effect.READ})
-    return [(rule, tuple(_guards(rule))) for rule in reading if rule.tool not in _NO_READERS]
-
-
 def _reads_paths(tool: Tool[..., Any]) -> bool:
     names = tool.parameters.get("properties", {})
     takes_path = bool(named_paths(dict.fromkeys(names, ".")))
@@ -227,8 +151,8 @@ def _guard(rule: Rule, pattern: str) -> Guard:
     folder = normal
     while folder.endswith("/**"):
         folder = folder.removesuffix("/**")
-    wild = next((at for at, letter in enumerate(folder) if letter in "*?"), len(folder))
+    wild = next((at for at, letter in enumerate(folder) if letter in _SIGNS), len(folder))
     prefix = folder[: folder.rfind("/", 0, wild) + 1]
     name = folder.rpartition("/")[2]
-    is_any = "**" in name or "?" in name or not name
+    is_any = "**" in name or not name
     return Guard(rule.text, rules.glob(pattern), rule.is_absolute, prefix, "*" if is_any else name)

@@ -11,9 +11,9 @@ from typing import Any, Final, cast
 from attrs import frozen
 from nanocoder import Effect, Risk, SessionInfo, Tool, ToolCall
 
-from nanocoder_policy_rules import command_steps, fitting
-from nanocoder_policy_rules.case import Case
-from nanocoder_policy_rules.command_search import Match
+from nanocoder_policy_rules import coverage, rule_matching
+from nanocoder_policy_rules.call_context import CallContext
+from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
@@ -68,9 +68,9 @@ def _fits_arguments(rule: Rule, arguments: Mapping[str, Any], session: SessionIn
     name = SHELL if "command" in arguments and rule.names(SHELL) else rule.tool
     # Judging reads nothing of the tool that an example does not have.
     tool = cast("Tool[..., Any]", ExampleTool(name))
-    case = Case(ToolCall("example", name, arguments), tool, session, Settings())
+    context = CallContext(ToolCall("example", name, arguments), tool, session, Settings())
     if not rule.allows:
-        return fitting.forbids(rule, case) is Match.YES
-    if case.command:
-        return rule.fits_any or command_steps.allow_by_rules(case, [rule]) is not None
-    return fitting.allows(rule, case)
+        return rule_matching.forbids(rule, context) is Match.YES
+    if context.command:
+        return rule.fits_any or coverage.covering_rule([rule], context) is not None
+    return rule_matching.allows(rule, context)

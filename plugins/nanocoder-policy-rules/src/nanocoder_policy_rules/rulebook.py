@@ -1,7 +1,7 @@
 """The rules of one verdict, ordered by what they are about.
 
-A company may have hundreds of rules. Most are about other tools, or about commands that have none
-of the words of this one; those are never tried.
+A company may have hundreds of rules. Most are about other tools, or about commands that start none
+of the programs of this one; those are never tried.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from attrs import evolve
 
 from nanocoder_policy_rules.cached_properties import cached_property
-from nanocoder_policy_rules.rules import SHELL, Rule, glob, with_path
+from nanocoder_policy_rules.rules import SHELL, Rule, glob
 from nanocoder_policy_rules.rules import rule as parse
 from nanocoder_policy_rules.wildcards import any_of
 
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
 Numbered = tuple[int, Rule]
 _WILD: Final = frozenset("*?[")
-_READERS: Final = ("read_file", "grep", "glob", "list_files", "code_map", "code_complexity")
-_WRITERS: Final = ("write_file", "edit_file", "atomic_edit", "apply_patch")
-
-
-class SearchedText(Protocol):
-    """A command, and the words that it could hide."""
-
-    @property
-    def is_computed(self) -> bool:
-        """Tell whether a part of the command is known only when it runs."""
-
-    @property
-    def words(self) -> Mapping[str, None]:
-        """Every word that the text could be hiding."""
 
 
 class JudgedCall(Protocol):
@@ -67,12 +53,12 @@ class JudgedCall(Protocol):
         """The command that the call would run, whichever tool runs it."""
 
     @property
-    def path_names(self) -> Collection[str]:
-        """All names of the paths among its arguments, folded."""
+    def programs(self) -> Collection[str] | None:
+        """The programs that the command starts, in lower case; None where one is unknown."""
 
     @property
-    def text(self) -> SearchedText:
-        """The command, split up."""
+    def path_names(self) -> Collection[str]:
+        """All names of the paths among its arguments, folded."""
 
 
 class RuleBook:
@@ -83,7 +69,6 @@ class RuleBook:
         self._about: dict[str, list[Numbered]] = {}
         self._by_path: dict[str, re.Pattern[str]] = {}
         self._not_by_path: dict[str, list[Numbered]] = {}
-        self._bare: dict[str, list[Numbered]] = {}
 
     def of_tool(self, case: JudgedCall) -> list[Rule]:
         """Return the rules that are about the tool of a call, and hold in its session."""
@@ -96,53 +81,17 @@ class RuleBook:
         if not case.started and self._names_no_path(case):
             about_tool = self._not_by_path[case.call.name]
         if case.command:
-            about_tool = self._without_pattern(about_tool, case.call.name)
+            about_tool = [each for each in about_tool if not each[1].pattern]
         numbered = dict(about_tool)
         if case.started:
-            selected = self._for_commands.select(case)
+            selected = self._selected_for(case.programs)
             numbered.update([each for each in selected if each[1].is_about(case.tool)])
         for _, rule in sorted(numbered.items()):
             if rule.holds(case.session, case.mode):
                 yield rule
 
-    def keeps_paths(self, session: "SessionInfo", mode: "Mode") -> bool:
-        """Tell whether a rule that holds now is about paths that tools may read."""
-        return any(rule.holds(session, mode) for rule in self._about_reading)
-
-    @property
-    def keeps_from_writing(self) -> bool:
-        """Tell whether a rule is about paths that tools may write."""
-        return bool(self._about_writing)
-
-    def about_writing(self, names: Iterable[str]) -> list[Rule]:
-        """Return the rules that may keep paths with one of *names* from tools that write files."""
-        if any(map(self._writing_pattern.fullmatch, names)):
-            return self._about_writing
-        return self._about_writing_anywhere
-
-    @cached_property
-    def _about_reading(self) -> list[Rule]:
-        return list(self._about_paths(_READERS, "read"))
-
-    @cached_property
-    def _writing_pattern(self) -> re.Pattern[str]:
-        return any_of(glob(rule.pattern) for rule in self._about_writing if not rule.is_absolute)
-
-    @cached_property
-    def _about_writing_anywhere(self) -> list[Rule]:
-        return [rule for rule in self._about_writing if rule.is_absolute]
-
-    @cached_property
-    def _about_writing(self) -> list[Rule]:
-        return list(self._about_paths(_WRITERS, "write"))
-
-    def _about_paths(self, tools: Sequence[str], effect: str) -> Iterator[Rule]:
-        for rule in map(with_path, self.rules):
-            if rule.pattern and rule.effect in {"", effect} and any(map(rule.names, tools)):
-                yield rule
-
     def _names_no_path(self, case: JudgedCall) -> bool:
-        """Tell whether a call has paths, and none that a rule for relative paths could fit."""
+        """Tell whether a call has paths, and none that a rule for relative paths could match."""
         name, names = case.call.name, case.path_names
         if name not in self._by_path:
             rules = self._about[name]
@@ -151,51 +100,47 @@ class RuleBook:
             self._not_by_path[name] = [each for each in rules if not _is_by_path(each[1])]
         return bool(names) and not any(map(self._by_path[name].fullmatch, names))
 
-    def _without_pattern(self, rules: Sequence[Numbered], tool: str) -> Sequence[Numbered]:
-        if tool not in self._bare:
-            self._bare[tool] = [(at, rule) for at, rule in rules if not rule.pattern]
-        return self._bare[tool]
-
     def _about_tool(self, tool: "Tool[..., Any]", name: str) -> Sequence[Numbered]:
         if name not in self._about:
             named = ((at, rule) for at, rule in enumerate(self.rules) if rule.names(name))
             self._about[name] = [(at, rule) for at, rule in named if rule.is_about(tool)]
         return self._about[name]
 
+    def _selected_for(self, programs: Collection[str] | None) -> list[Numbered]:
+        """Return the rules that may match a command which starts *programs*."""
+        by_program = self._by_program
+        names = by_program if programs is None else ["", *(by_program.keys() & {*programs})]
+        return [each for name in names for each in by_program.get(name, ())]
+
     @cached_property
-    def _for_commands(self) -> "CommandRules":
-        numbered = enumerate(self.rules)
-        return CommandRules(
-            (at, rule) for at, rule in numbered if rule.pattern and rule.names(SHELL)
-        )
-
-
-class CommandRules:
-    """Rules for commands, by a word without which they fit no command."""
-
-    def __init__(self, rules: Iterable[Numbered]) -> None:
-        self._by_word: dict[str, list[Numbered]] = defaultdict(list)
-        for at, rule in rules:
-            self._by_word[_needed_word(rule)].append((at, rule))
-
-    def select(self, case: JudgedCall) -> list[Numbered]:
-        """Return the rules that may fit the command of a call."""
-        if not self._by_word:
-            return []
-        words: Collection[str] = self._by_word
-        if not case.text.is_computed:  # what is computed may become any word
-            words = ["", *(case.text.words.keys() & self._by_word.keys())]
-        return [each for word in words for each in self._by_word.get(word, ())]
+    def _by_program(self) -> Mapping[str, list[Numbered]]:
+        by_program: dict[str, list[Numbered]] = defaultdict(list)
+        for at, rule in enumerate(self.rules):
+            if rule.pattern and rule.names(SHELL):
+                by_program[_program_of(rule)].append((at, rule))
+        return by_program
 
 
 def _is_by_path(rule: Rule) -> bool:
     return bool(rule.pattern) and not rule.arguments and not rule.is_absolute
 
 
-def _needed_word(rule: Rule) -> str:
-    """Return a word that a command must have for a rule to fit, or ""."""
-    plain = (word for word in rule.words if word[:1] != "-" and _WILD.isdisjoint(word))
-    return next(plain, "")
+def _program_of(rule: Rule) -> str:
+    """Return the program that a command must start for a rule to match, "" for any."""
+    program = rule.words[0].rpartition("/")[2].casefold() if rule.words else ""
+    return program if _WILD.isdisjoint(program) else ""
+
+
+def forbidding_book(texts: Sequence[str], tables: "Iterable[RuleTable]") -> RuleBook:
+    """Return the rules of both forms that deny or ask.
+
+    A pattern `/secrets/**` is about the machine's root and, as in ignore files, the workspace's.
+    """
+    rules = book_of(texts, tables).rules
+    anchored = (
+        evolve(rule, pattern=f".{rule.pattern}") for rule in rules if rule.pattern[:1] == "/"
+    )
+    return RuleBook([*rules, *(rule for rule in anchored if rule.tool != SHELL)])
 
 
 def book_of(texts: Sequence[str], tables: "Iterable[RuleTable]") -> RuleBook:

@@ -1,9 +1,9 @@
 """Rules: the short form `TOOL`, `TOOL(PATTERN)` with `@AGENT`, and what both forms come to.
 
 For `bash` the pattern is words: the beginning of a command, `*` for one word, or at the end for
-any words. For tools with paths it is a glob of paths in the workspace, for an argument `url`
-a pattern for addresses, and for others a glob of an argument. An agent is the name of a sub-agent's
-profile, or `main`; a rule without one is for all.
+any words, which `:*` stands for, too. For tools with paths it is a glob of paths in the workspace,
+for an argument `url` a pattern for addresses, and for others a glob of an argument. An agent is the
+name of a sub-agent's profile, or `main`; a rule without one is for all.
 """
 
 import os
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve, field, frozen
 from nanocoder import Mode, Risk, SessionInfo, named_paths
 
-from nanocoder_policy_rules import addresses, paths, runners
-from nanocoder_policy_rules.shell import Simple, compile_once
+from nanocoder_policy_rules import addresses, paths, programs
 from nanocoder_policy_rules.wildcards import compile_glob
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ ANYTHING: Final = "*"
 ADDRESS: Final = "url"
 _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
+_CHAINS: Final = ("&&", "||", ";", "|")
 
 
 class Source(str):
@@ -76,7 +76,9 @@ class Rule:
     def words(self) -> tuple[str, ...]:
         """The words of a pattern for commands, without the `*` at its end."""
         words = tuple(self.pattern.split())
-        return words[:-1] if words and words[-1] == "*" else words
+        if words and words[-1] not in {"*", ":*"} and words[-1].endswith(":*"):
+            return (*words[:-1], words[-1].removesuffix(":*"))
+        return words[:-1] if words and words[-1] in {"*", ":*"} else words
 
     def source(self, setting: str) -> str:
         """Return where the rule is written, or the *setting* that holds it if that is unknown."""
@@ -142,13 +144,14 @@ class Rule:
 
     def is_for(self, agent: str) -> bool:
         """Tell whether this rule is about *agent*, which is "" for the main rule."""
-        return not self.agent or fnmatchcase(agent or MAIN_AGENT, self.agent)
+        name = (agent or MAIN_AGENT).casefold()
+        return not self.agent or fnmatchcase(name, self.agent.casefold())
 
 
 @lru_cache(maxsize=1_024)
 def rule(text: str) -> Rule:
     """Parse a rule; raises ValueError, naming it."""
-    match = compile_once(_RULE).fullmatch(text)
+    match = re.compile(_RULE).fullmatch(text)
     if match is None:
         raise ValueError(
             f"rule {text!r} is not of the form TOOL, TOOL(PATTERN) or TOOL(PATTERN) @AGENT"
@@ -158,8 +161,10 @@ def rule(text: str) -> Rule:
         raise ValueError(
             f"rule {text!r} has an empty pattern; remove the brackets, or give a pattern"
         )
-    pattern_text = "" if pattern in (None, "*", "**") else pattern.strip()
-    return Rule(text, match[1], pattern_text, match[3] or "")
+    pattern_text = "" if pattern in (None, "*", "**", ":*") else pattern.strip()
+    parsed = Rule(text, match[1], pattern_text, match[3] or "")
+    check_pattern(parsed)
+    return parsed
 
 
 def names_folder(pattern: str, session: SessionInfo) -> bool:
@@ -183,19 +188,36 @@ def allow_rule(text: str) -> Rule:
     return parsed
 
 
+def check_pattern(rule: Rule) -> None:
+    """Raise ValueError for a rule about commands that can match none."""
+    if rule.tool != SHELL or not rule.pattern:
+        return
+    if sign := next((sign for sign in _CHAINS if sign in rule.pattern), ""):
+        problem = f"each command of a chain is matched by itself; write a rule without {sign!r}"
+    elif quote := next((quote for quote in "'\"" if quote in rule.pattern), ""):
+        problem = f"words are matched without quotes; write them without {quote}"
+    elif "=" in rule.pattern.split()[0]:
+        problem = "a rule begins with the name of a program, not with NAME=value"
+    else:
+        return
+    raise ValueError(f"the rule {rule.text!r} can match no command: {problem}")
+
+
 def check_allowing(rule: Rule) -> None:
     """Raise ValueError for a rule that allows and could match no command, or any."""
-    if not rule.pattern or not rule.names(SHELL):
+    if not rule.pattern or not rule.names(SHELL) or rule.tool != SHELL:
         return
-    if not {*"*?["}.isdisjoint(rule.words[0] if rule.words else "*") and rule.tool == SHELL:
+    check_pattern(rule)
+    program, *others = rule.words or ("*",)
+    name = program.rpartition("/")[2]
+    if not {*"*?["}.isdisjoint(program):
         raise ValueError(f"rule {rule.text!r} allows programs by a wildcard; name the program")
-    if rule.tool == SHELL and (problem := runners.problem(rule.words, rule.pattern)):
+    if name in programs.UNRULED:
+        problem = f"{name} decides what later commands do, so only the rule `bash` allows it"
         raise ValueError(f"rule {rule.text!r} can never allow a command: {problem}")
-
-
-def allows_command(rule: Rule, simple: Simple) -> bool:
-    """Tell whether a rule names the beginning of a recognised command, and everything it does."""
-    return runners.fits(rule.words, simple.words)
+    if not others and (name == "git" or name in programs.SHELLS | programs.WRAPPERS):
+        problem = f"{name} runs what its arguments say; name that, too: `bash({name} WORD *)`"
+        raise ValueError(f"rule {rule.text!r} allows too much: {problem}")
 
 
 def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
@@ -206,7 +228,7 @@ def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
 
 
 def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
-    """Tell whether a rule's absolute glob may match one of *places*."""
+    """Tell whether a rule's absolute glob may match one of *places*, each a path's spellings."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
     folded = (paths.fold_path(path) for place in places for path in place)
     return any(each.fullmatch(path) for path in folded for each in globs)
@@ -222,8 +244,10 @@ def with_path(rule: Rule) -> Rule:
 
 def normalise(pattern: str) -> str:
     """Return a glob of paths in its normal form; without a slash it is for names at any depth."""
-    pattern = paths.fold_path(pattern.strip().removeprefix("./").rstrip("/"))
-    return pattern if "/" in pattern else f"**/{pattern}"
+    pattern = pattern.strip()
+    is_anchored = pattern.startswith("./")
+    pattern = paths.fold_path(pattern.removeprefix("./").rstrip("/"))
+    return pattern if is_anchored or "/" in pattern else f"**/{pattern}"
 
 
 @lru_cache(maxsize=1_024)

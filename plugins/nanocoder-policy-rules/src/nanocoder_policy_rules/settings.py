@@ -75,8 +75,8 @@ class UncheckedSettings:
     remove the system or a home, overwrite a disk or switch the machine off are denied.
     *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
     person has agreed to as a whole. *only_managed_allow*: whether only what an administrator
-    allows counts. *sandboxed*: "allow" lets commands run unasked, in the modes ask and edits, too,
-    as long as they run in a sandbox; "ask" makes no difference.
+    allows counts. *sandboxed*: "allow" lets commands run unasked as long as a sandbox holds them;
+    "ask" asks about them as without a sandbox.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
@@ -95,7 +95,7 @@ class UncheckedSettings:
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
-    sandboxed: Literal["ask", "allow"] = field(default="ask", metadata={"user_only": True})
+    sandboxed: Literal["ask", "allow"] = field(default="allow", metadata={"user_only": True})
 
     @cached_property
     def all_secrets(self) -> tuple[str, ...]:
@@ -112,16 +112,16 @@ class UncheckedSettings:
     @cached_property
     def denying(self) -> "RuleBook":
         """The rules that deny, of both forms."""
-        from nanocoder_policy_rules.rulebook import book_of
+        from nanocoder_policy_rules.rulebook import forbidding_book
 
-        return book_of(self.deny, self._tables("deny"))
+        return forbidding_book(self.deny, self._tables("deny"))
 
     @cached_property
     def asking(self) -> "RuleBook":
         """The rules that ask, of both forms."""
-        from nanocoder_policy_rules.rulebook import book_of
+        from nanocoder_policy_rules.rulebook import forbidding_book
 
-        return book_of(self.ask, self._tables("ask"))
+        return forbidding_book(self.ask, self._tables("ask"))
 
     @cached_property
     def allowing(self) -> "RuleBook":

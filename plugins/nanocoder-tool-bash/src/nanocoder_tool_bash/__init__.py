@@ -4,7 +4,7 @@ import math
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from nanocoder import (
     Effect,
@@ -51,8 +51,14 @@ def bash(
     workdir: Annotated[str, Param("Directory.")] = ".",
     *,
     background: Annotated[bool, "Run as a job: bash_job."] = False,
+    access: Annotated[
+        Literal["default", "write", "outside"],
+        Param('"write": change files although the mode only reads; "outside": no sandbox. Asks.'),
+    ] = "default",
+    reason: Annotated[str, Param("Why it needs that, for the person.")] = "",
 ) -> ToolResult:
     """Run a shell command without input."""
+    del access, reason  # for policies: they decide in which sandbox ctx.wrap runs it
     settings = ctx.settings or Settings()
     _check(command)
     limits = _limits(timeout, settings)

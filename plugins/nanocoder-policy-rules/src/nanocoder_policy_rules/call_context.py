@@ -1,0 +1,136 @@
+"""One call with everything that the steps of judging ask about it."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve
+from nanocoder import Access, Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
+
+from nanocoder_policy_rules import paths
+from nanocoder_policy_rules.cached_properties import cached_property
+from nanocoder_policy_rules.rules import SHELL
+from nanocoder_policy_rules.settings import UncheckedSettings as Settings
+from nanocoder_policy_rules.shell_text import Script, parse, starts
+
+if TYPE_CHECKING:
+    from nanocoder import ResolvedPath
+
+ANY_TOOL: Final = "*"
+HERE: Final = "."
+ACCESS: Final = "access"
+"""The argument by which a model asks for more than its command gets by itself."""
+
+
+class CallContext:
+    """One call and facts about it, each computed once and only when needed."""
+
+    def __init__(
+        self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo, settings: Settings
+    ) -> None:
+        self.call = call
+        self.session = session
+        self.tool = tool
+        # A mode is for calls of the model; no person is asked about one that a person typed.
+        self.mode = Mode.ASK if call.typed else session.mode
+        self.agent = session.agent
+        self.settings = settings
+        self._resolved: dict[str, ResolvedPath] = {}
+
+    def with_only(self, name: str) -> "CallContext":
+        """Return the same call with one argument, as text where it is a number or a switch."""
+        value = self.call.arguments[name]
+        if not isinstance(value, str | list | dict):
+            value = json.dumps(value)
+        call = evolve(self.call, arguments={name: value})
+        return CallContext(call, self.tool, self.session, self.settings)
+
+    @cached_property
+    def command(self) -> str:
+        """Return the command when this is a call of the shell, else ""."""
+        return self.started if self.call.name == SHELL else ""
+
+    @cached_property
+    def started(self) -> str:
+        """Return the command that the call would run, whichever tool runs it."""
+        effects, arguments = self.tool.effects, self.call.arguments
+        is_run = self.call.name == SHELL or not effects or Effect.EXECUTE in effects
+        names = dict.fromkeys((*(["command"] if is_run else []), *self.tool.commands))
+        values = map(arguments.get, names)
+        return "\n".join([value for value in values if value and isinstance(value, str)])
+
+    @cached_property
+    def script(self) -> Script:
+        """Return the command, parsed."""
+        return parse(self.started)
+
+    @cached_property
+    def programs(self) -> frozenset[str] | None:
+        """Return the programs that the command starts, in lower case; None where one is unknown."""
+        if self.script.problem or self.script.has_computed_program:
+            return None
+        started = (words for command in self.script.commands for words in starts(command))
+        return frozenset(words[0].text.rpartition("/")[2].casefold() for words in started if words)
+
+    @cached_property
+    def sandbox(self) -> str:
+        """Return the sandbox that holds the command of this call, "" without one.
+
+        Only a tool of commands starts them through the session's sandbox for certain.
+        """
+        is_held = self.call.name == SHELL or bool(self.tool.commands)
+        return self.session.sandbox if self.started and is_held else ""
+
+    @property
+    def requested(self) -> Access | None:
+        """The access that the model asks for, None where it leaves that to the mode."""
+        value = self.call.arguments.get(ACCESS)
+        is_known = self.call.name == SHELL and value in {Access.WRITE, Access.OUTSIDE}
+        return Access(str(value)) if is_known else None
+
+    @cached_property
+    def paths(self) -> "list[ResolvedPath]":
+        """Return the paths among the arguments, resolved as the workspace opens them."""
+        if ANY_TOOL in self.tool.composed_of:
+            return []  # each of its calls is judged by itself
+        return [self.session.resolve(path) for path in self.named]
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Return the paths among the arguments as they are spelled."""
+        return named_paths(self.call.arguments)
+
+    @cached_property
+    def path_names(self) -> frozenset[str]:
+        """All names of the paths among the arguments, folded as rules compare them."""
+        return frozenset(paths.fold_path(name) for path in self.paths for name in path.names)
+
+    @cached_property
+    def directory(self) -> str:
+        """Where a command runs, relative to the workspace."""
+        start = str(self.call.arguments.get("workdir", HERE))
+        return HERE if start in {HERE, "./"} else self.session.resolve(start).path
+
+    @property
+    def folder(self) -> str:
+        """Where a command runs, absolute."""
+        return os.path.normpath(os.path.join(self.session.cwd, self.directory))
+
+    def operand(self, word: str) -> "ResolvedPath":
+        """Resolve a word of the command as the program that gets it does."""
+        if word not in self._resolved:
+            self._resolved[word] = self.session.resolve(word, self.directory, literal=True)
+        return self._resolved[word]
+
+    def refusal(self, path: "ResolvedPath") -> str:
+        """Return why the content of a path may not be read, "" when it may."""
+        settings = self.settings
+        if name := paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
+            return paths.WHY_DENIED.format(name)
+        return self.session.readable.refuses(path.path) if path.is_inside else ""
+
+    @cached_property
+    def missing(self) -> str:
+        """Return the only path that a reading call names, if it does not exist; or ""."""
+        only = paths.only_path(self.call.arguments) if self.tool.is_read_only else ""
+        return only if only and not self.session.resolve(only).exists else ""

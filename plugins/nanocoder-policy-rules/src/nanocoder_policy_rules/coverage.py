@@ -1,0 +1,141 @@
+"""Whether rules that allow cover a whole command: each part of it, and what each part names."""
+
+import os
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from nanocoder_kit_process.environment import LOADERS
+
+from nanocoder_policy_rules import paths
+from nanocoder_policy_rules.programs import STARTING, UNRULED
+from nanocoder_policy_rules.reading import command_only_reads, may_read
+from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.shell_text import Command, Redirect, Word, unwrapped
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules.call_context import CallContext
+
+_PLAIN_OPTION: Final = re.compile(r"-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL)
+_LETTERS: Final = re.compile(r"-[A-Za-z]{2,4}")
+_ENTERS: Final = frozenset(("cd", "pushd"))
+_PARTS: Final = re.compile(r"[=:,]")
+_UNSAFE_NAMES: Final = frozenset(("PATH", "HOME", "SHELL"))
+_UNCHECKED: Final = frozenset(("function_definition", "c_style_for_statement", "ERROR"))
+
+
+def covering_rule(rules: Sequence[Rule], context: "CallContext") -> Rule | None:
+    """Return the first rule used where *rules* cover all that a command does; None otherwise."""
+    script = context.script
+    if not rules or script.problem or not script.commands or script.features & _UNCHECKED:
+        return None
+    used = list[Rule]()
+    has_entered = any(command.program in _ENTERS for command in script.commands)
+    for each in script.commands:
+        command = unwrapped(each)
+        if not _is_plain_around(command, context):
+            return None
+        if not command.words or _is_entering(command, context):
+            continue
+        bare = command._replace(assignments=(), redirects=())
+        if not has_entered and command_only_reads(bare, context):
+            continue
+        rule = next((rule for rule in rules if _covers(rule, command, context)), None)
+        if rule is None or (command.program == "git" and _may_start(context, has_entered)):
+            return None
+        used.append(rule)
+    return used[0] if used else None
+
+
+def covers(words: Sequence[str], command: Command, context: "CallContext") -> bool:
+    """Tell whether a rule of these *words* covers a command."""
+    return _covers(Rule("", pattern=" ".join(words)), command, context)
+
+
+def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:
+    wanted, words = rule.words, command.words
+    if not wanted or len(wanted) > len(words) or words[0].text in UNRULED:
+        return False
+    pairs = zip(wanted, words, strict=False)
+    if any(word.is_computed or not fnmatchcase(word.text, want) for want, word in pairs):
+        return False
+    starting = STARTING.get(command.program, ())
+    rest = [word for word in words[len(wanted) :] if word.text not in wanted]
+    return all(_is_covered(word, starting, context) for word in rest)
+
+
+def _is_covered(word: Word, starting: Sequence[str], context: "CallContext") -> bool:
+    """Tell whether the `*` of a rule stands for a word: it starts nothing, and stays inside."""
+    if word.is_computed or word.has_glob:
+        return False
+    text = word.text
+    if text.startswith("-"):
+        name = text.partition("=")[0]
+        is_plain = _PLAIN_OPTION.fullmatch(text) if not _LETTERS.fullmatch(text) else True
+        if not is_plain or any(_is_option(name, option) for option in starting):
+            return False
+    return all(_stays_inside(part, context) for part in {text, *_PARTS.split(text)})
+
+
+def _is_option(name: str, option: str) -> bool:
+    """Tell whether *name* may be *option*: abbreviated, or joined to other letters."""
+    if name.startswith("--"):
+        return len(name) > len("--") and option.startswith(name)
+    if option.startswith("--") or len(option) > len("-x"):
+        return name == option
+    return option[1] in name[1:]
+
+
+def _stays_inside(word: str, context: "CallContext") -> bool:
+    if "/" not in word and not os.path.lexists(os.path.join(context.folder, word)):
+        # No file, unless a command makes one; a name of a secret stays one.
+        return word != ".." and not context.refusal(context.operand(word))
+    path = context.operand(word)
+    return path.protection is None and may_read(word, context)
+
+
+def _is_plain_around(command: Command, context: "CallContext") -> bool:
+    """Tell whether assignments and redirections change nothing beyond what can be seen."""
+    for name, value in command.assignments:
+        if value.is_computed or LOADERS.fullmatch(name) or name in _UNSAFE_NAMES:
+            return False
+    return all(_is_plain_redirect(redirect, context) for redirect in command.redirects)
+
+
+def _is_plain_redirect(redirect: Redirect, context: "CallContext") -> bool:
+    if redirect.target is None or redirect.is_harmless:
+        return True
+    target = redirect.target
+    return target.is_literal and _stays_inside(target.text, context)
+
+
+def _is_entering(command: Command, context: "CallContext") -> bool:
+    """Tell whether a command goes to a directory of the workspace that is what it is called."""
+    if command.program != "cd" or len(command.words) != len(("cd", "DIRECTORY")):
+        return False
+    word = command.words[1]
+    path = context.operand(word.text)
+    is_plain = word.is_literal and ".." not in word.text.split("/") and len({*path.names}) == 1
+    return is_plain and path.is_inside
+
+
+def _may_start(context: "CallContext", has_entered: bool) -> bool:  # noqa: FBT001
+    """Tell whether git could start a program that a repository here names."""
+    if has_entered:
+        return True
+    from nanocoder_kit_git import reason_not_plain  # most commands need none
+
+    return bool(reason_not_plain(os.path.realpath(context.folder)))
+
+
+def protected_word(context: "CallContext") -> tuple[str, str]:
+    """Return the first word that names something protected, and why; "" where none does."""
+    for command in context.script.commands:
+        targets = [each.target for each in command.redirects if each.target]
+        for word in (*command.words[1:], *targets):
+            for part in dict.fromkeys((word.text, word.text.rpartition("=")[2])):
+                why = paths.protection_of_word(part, context.operand(part)) if part else ""
+                if why:
+                    return part, why
+    return "", ""

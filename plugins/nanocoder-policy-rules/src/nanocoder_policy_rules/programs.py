@@ -1,0 +1,141 @@
+"""The one table of programs that the rules know: what starts others, what only reads, what lasts.
+
+It makes questions fewer or more precise. What a program can do is held by the sandbox; without one,
+only `READING` runs unasked.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+SHELLS: Final = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash"))
+WRAPPERS: Final = frozenset(
+    (
+        *("builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice"),
+        *("nice", "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "su", "taskset"),
+        *("time", "timeout", "unshare", "watch", "xargs"),
+    )
+)
+"""Programs that start the program which their arguments name."""
+TRANSPARENT: Final = {"time": 0, "timeout": 1, "nice": 0, "nohup": 0, "stdbuf": 0, "command": 0}
+"""Those of them that change nothing of it, and how many arguments stand before it."""
+UNRULED: Final = frozenset(("eval", "source", ".", "trap", "alias", "nanocoder"))
+"""What changes the meaning of later commands, so that no rule for it can be narrow."""
+STARTING: Final = {
+    "git": (
+        *("-c", "-u", "-O", "-x", "--exec", "--upload-pack", "--receive-pack", "--config"),
+        *("--config-env", "--exec-path", "--open-files-in-pager", "--ext-diff", "--template"),
+    ),
+    **dict.fromkeys(
+        ("gcc", "cc", "g++", "c++", "clang", "clang++"),
+        ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
+    ),
+    "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"),
+    "rg": ("--pre", "--hostname-bin"),
+    "sort": ("--compress-program", "-o", "--output"),
+    "tar": ("-I", "-F", "-P", "--to-command", "--use-compress-program", "--checkpoint-action"),
+    "make": ("-E", "--eval", "--file", "-f"),
+    "go": ("-exec", "-toolexec", "-vettool"),
+    "npm": ("--script-shell", "--node-options"),
+    "cargo": ("--config",),
+    "split": ("--filter",),
+}
+"""Options with which a program starts another one, or writes elsewhere: a rule has to name them."""
+
+
+class Reading(NamedTuple):
+    """The options with which a program only reads: short *flags*, those *valued*, and *long* ones.
+
+    *operands* are "paths", "text", "pattern" and then paths, at most "one" path, or "none".
+    With *number*, `-20` is an option, too.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    long: tuple[str, ...] = ()
+    operands: str = "paths"
+    number: bool = False
+
+
+READING: Final = {
+    "basename": Reading("az", "s", operands="text"),
+    "cat": Reading("AbEnsTtv", long=("--number",)),
+    "cut": Reading("sz", "bcdf", ("--complement", "--output-delimiter=")),
+    "date": Reading("uRI", operands="format"),
+    "dirname": Reading("z", operands="text"),
+    "echo": Reading("neE", operands="text"),
+    "file": Reading("bi", long=("--mime-type", "--brief")),
+    "grep": Reading(
+        "ivclLwxEFGPohHsqnaZ",
+        "ABCme",
+        ("--color", "--count", "--ignore-case", "--line-number"),
+        operands="pattern",
+        number=True,
+    ),
+    "head": Reading("qvz", "nc", ("--lines=", "--bytes="), number=True),
+    "ls": Reading(
+        "1aAbBcCdfFghiklmnNopqQrsStuUvxX", long=("--all", "--color", "--group-directories-first")
+    ),
+    "nl": Reading("p", "bdfhinsvw"),
+    "pwd": Reading("LP", operands="none"),
+    "sort": Reading("bdfghinrsuVz", "kt", ("--numeric-sort", "--reverse", "--unique")),
+    "stat": Reading("t", "c", ("--format=", "--printf=")),
+    "tail": Reading("qvz", "nc", ("--lines=", "--bytes="), number=True),
+    "test": Reading("efdrwxsLhzn", operands="test"),
+    "tr": Reading("cCdst", operands="text"),
+    "true": Reading(operands="none"),
+    "uniq": Reading("cdiuz", "fsw", operands="one"),
+    "wc": Reading("clLmw", long=("--lines", "--words", "--bytes", "--chars")),
+    "which": Reading("a", operands="text"),
+}
+"""What runs unasked without a sandbox, on plain words."""
+
+LASTING: Final[Mapping[tuple[str, ...], str]] = {
+    ("git", "push"): "pushes to another repository",
+    ("git", "send-pack"): "pushes to another repository",
+    ("gh", "pr", "create"): "opens a pull request",
+    ("gh", "pr", "merge"): "merges a pull request",
+    ("gh", "pr", "comment"): "writes to a pull request",
+    ("gh", "pr", "review"): "reviews a pull request",
+    ("gh", "pr", "close"): "closes a pull request",
+    ("gh", "issue", "create"): "opens an issue",
+    ("gh", "issue", "comment"): "writes to an issue",
+    ("gh", "release", "create"): "publishes a release",
+    ("gh", "repo", "delete"): "deletes a repository",
+    ("glab", "mr", "create"): "opens a merge request",
+    ("glab", "mr", "merge"): "merges a merge request",
+}
+"""What others see at once, by the words of the command: it needs a person in every mode."""
+FORGETTING: Final[Mapping[tuple[str, ...], str]] = {
+    ("git", "branch", "-d"): "deletes a branch",
+    ("git", "branch", "-D"): "deletes a branch",
+    ("git", "tag", "-d"): "deletes a tag",
+    ("git", "update-ref", "-d"): "deletes a branch or a tag",
+    ("git", "stash", "drop"): "drops stashed changes",
+    ("git", "stash", "clear"): "drops all stashed changes",
+    ("git", "reflog", "expire"): "forgets how branches moved",
+    ("git", "clean", "-f*"): "deletes files that git does not keep",
+}
+"""What no undo of ours brings back: it needs a person wherever the workspace can be written."""
+
+POWER: Final = frozenset(("shutdown", "reboot", "halt", "poweroff"))
+FORMATTING: Final = frozenset(
+    ("mkfs", "mkswap", "mke2fs", "wipefs", "blkdiscard", "sfdisk", "sgdisk", "shred", "tee", "dd")
+)
+"""Programs that overwrite a disk which they are given."""
+REMOVERS: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R"}
+"""Programs that go through whole directories, with the options that make them do so."""
+
+NOT_GRANTED: Final = frozenset(
+    (
+        *SHELLS,
+        *WRAPPERS,
+        *UNRULED,
+        *REMOVERS,
+        *FORMATTING,
+        *("cd", "pushd", "mv", "cp", "ln", "truncate", "kill", "pkill", "killall"),
+        *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
+        *("npx", "uvx", "pipx", "ssh", "scp", "rsync", "docker", "podman", "kubectl"),
+        *("curl", "wget", "pip", "pip3", "apt", "apt-get", "gh", "glab"),
+    )
+)
+"""What a person should see each time: it removes, runs code that is named, or reaches others."""

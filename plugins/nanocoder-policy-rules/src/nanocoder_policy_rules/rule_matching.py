@@ -1,0 +1,145 @@
+"""Whether a rule matches a call: rules that forbid match in doubt, rules that allow do not."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve
+from nanocoder import named_paths
+
+from nanocoder_policy_rules import rules
+from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.shell_text import Word, starts
+
+if TYPE_CHECKING:
+    from nanocoder_policy_rules.call_context import CallContext
+
+
+class Match(IntEnum):
+    """How certainly a rule is about a call."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+def forbids(rule: Rule, context: "CallContext") -> Match:
+    """Return how certainly a rule that forbids is about the arguments of a call."""
+    if rule.arguments:
+        return min(_forbids_named(rule, name, context) for name in rule.arguments)
+    if not rule.pattern:
+        return Match.YES
+    match = _forbids_commands(rule, context) if context.started else Match.NO
+    # A rule for commands says nothing about the other arguments of a tool that runs one, too.
+    if match is Match.YES or context.command or not rule.names(context.call.name):
+        return match
+    return max(match, Match.YES if _names_argument(rule, context) else Match.NO)
+
+
+def allows(rule: Rule, context: "CallContext") -> bool:
+    """Tell whether a rule that allows covers all arguments of a call; doubt counts as no."""
+    if rule.arguments:
+        arguments = context.call.arguments
+        others = {key: value for key, value in arguments.items() if key not in rule.arguments}
+        # A path that the rule leaves out may lead anywhere.
+        named = all(_allows_named(rule, name, context) for name in rule.arguments)
+        return named and not named_paths(others)
+    if context.paths:
+        names = (name for path in context.paths for name in path.names)
+        return all(rules.names_path(rule, (name,)) for name in names)
+    return rules.names_argument(rule, context.call.arguments, any_of=False)
+
+
+def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
+    """Return how certainly *words* begin with *pattern*, as a rule that forbids reads it.
+
+    Options may stand between the words, with a value each, and in any order; a program is compared
+    without its directory and in any case.
+    """
+    if not pattern or not words:
+        return Match.NO
+    program = pattern[0].rpartition("/")[2].casefold()
+    if words[0].is_computed:
+        return Match.MAYBE
+    if not fnmatchcase(words[0].text.rpartition("/")[2].casefold(), program):
+        return Match.NO
+    rest = words[1:]
+    options = [wanted for wanted in pattern[1:] if wanted.startswith("-")]
+    found = [_match_option(option, rest) for option in options]
+    operands = [wanted for wanted in pattern[1:] if not wanted.startswith("-")]
+    return min([*found, _match_operands(operands, rest)])
+
+
+def _match_option(option: str, words: Sequence[Word]) -> Match:
+    letters = {
+        letter
+        for word in words
+        if word.text[:1] == "-" != word.text[1:2]
+        for letter in word.text[1:]
+    }
+    is_short = option[1:2] != "-" and option[1:].isalnum()
+    if (is_short and letters >= {*option[1:]}) or any(
+        fnmatchcase(word.text, option) or word.text.startswith(f"{option}=") for word in words
+    ):
+        return Match.YES
+    return Match.MAYBE if any(word.is_computed for word in words) else Match.NO
+
+
+def _match_operands(wanted: Sequence[str], words: Sequence[Word]) -> Match:
+    best, at, after_option = Match.YES, 0, False
+    for word in words:
+        if at == len(wanted):
+            return best
+        if not word.is_literal:
+            best, at, after_option = Match.MAYBE, at + 1, False
+        elif fnmatchcase(word.text, wanted[at]):
+            at, after_option = at + 1, False
+        elif word.text.startswith("-"):
+            after_option = True
+        elif not after_option:
+            return Match.NO
+        else:
+            after_option = False
+    return best if at == len(wanted) else Match.NO
+
+
+def _forbids_commands(rule: Rule, context: "CallContext") -> Match:
+    script = context.script
+    if script.problem:
+        return Match.MAYBE
+    matches = (
+        match_words(rule.words, words) for command in script.commands for words in starts(command)
+    )
+    return max(matches, default=Match.NO)
+
+
+def _names_argument(rule: Rule, context: "CallContext") -> bool:
+    if context.paths:
+        is_named = any(rules.names_path(rule, path.names) for path in context.paths)
+        locations = [path.places for path in context.paths]
+        return is_named or (rule.is_absolute and rules.names_place(rule, locations))
+    return rules.names_argument(rule, context.call.arguments, any_of=True)
+
+
+def _forbids_named(rule: Rule, name: str, context: "CallContext") -> Match:
+    if name not in context.call.arguments:
+        return Match.NO
+    return forbids(_for_argument(rule, name), context.with_only(name))
+
+
+def _allows_named(rule: Rule, name: str, context: "CallContext") -> bool:
+    if name not in context.call.arguments:
+        return False
+    alone = context.with_only(name)
+    if alone.paths or name == rules.ADDRESS:
+        return allows(_for_argument(rule, name), alone)
+    return fnmatchcase(str(alone.call.arguments[name]), rule.arguments[name])
+
+
+_ANYTHING: Final = frozenset(("*", "**"))
+
+
+def _for_argument(rule: Rule, name: str) -> Rule:
+    pattern = rule.arguments[name]
+    return evolve(rule, arguments={}, pattern="" if pattern in _ANYTHING else pattern)

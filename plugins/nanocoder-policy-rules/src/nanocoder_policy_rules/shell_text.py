@@ -1,0 +1,375 @@
+"""The one reader of shell text: a script of bash as its commands, words and redirections.
+
+tree-sitter parses; this turns the tree into values. Commands inside of substitutions, loops,
+functions and quoted scripts (`bash -c '...'`) are commands like the others.
+"""
+
+import re
+import time
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from nanocoder_policy_rules import programs
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+MAX_CHARS: Final = 131_072
+LIMIT_S: Final = 0.25
+MAX_DEPTH: Final = 3
+"""How deep scripts in quotes are followed."""
+MAX_CACHED: Final = 256
+SHOWN_CHARS: Final = 60
+_BLANKS: Final = "\n\t"
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
+_CHUNK_BYTES: Final = 65_536
+_WILDCARDS: Final = frozenset("*?[")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+# In double quotes a backslash is itself before any other character.
+_ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
+
+
+class Expansion(NamedTuple):
+    """A part of a word that the shell computes: `${name operator default}`, or "" for others."""
+
+    name: str = ""
+    operator: str = ""
+    default: str = ""
+
+
+class Word(NamedTuple):
+    """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
+
+    text: str
+    parts: tuple[str | Expansion, ...]
+    has_glob: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        """Tell whether the shell passes the word on as *text*."""
+        return not self.has_glob and all(isinstance(part, str) for part in self.parts)
+
+    @property
+    def is_computed(self) -> bool:
+        """Tell whether a part of the word is known only when the command runs."""
+        return any(not isinstance(part, str) for part in self.parts)
+
+
+class Redirect(NamedTuple):
+    """A redirection: *operator* as `>` or `2>`, *target* None for the content of a heredoc."""
+
+    operator: str
+    target: Word | None
+
+    @property
+    def is_harmless(self) -> bool:
+        """Tell whether it discards output, or joins standard error to it."""
+        text = self.target.text if self.target else ""
+        if self.operator.endswith(">&"):
+            return text.isdigit()
+        return self.operator in {">", "1>", "2>", "&>", ">>"} and text == "/dev/null"
+
+
+class Command(NamedTuple):
+    """One simple command; *join* is the operator before it, *text* its source."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    join: str = ""
+    text: str = ""
+
+    @property
+    def program(self) -> str:
+        """The name of the program without its directory; "" where it is computed, or missing."""
+        return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+
+class Script(NamedTuple):
+    """What a text of the shell holds.
+
+    *commands* are all, in the order of the text, *features* the types of its syntax nodes.
+    *problem* says why the text is not understood as a whole; "" when it is.
+    """
+
+    commands: tuple[Command, ...] = ()
+    features: frozenset[str] = frozenset()
+    problem: str = ""
+
+    @property
+    def has_computed_program(self) -> bool:
+        """Tell whether the name of a program is known only when the script runs."""
+        return any(command.words and command.words[0].is_computed for command in self.commands)
+
+
+@lru_cache(MAX_CACHED)
+def parse(text: str, depth: int = 0) -> Script:
+    """Return the commands of *text*, those in scripts that it quotes included."""
+    if hidden := hidden_character(text):
+        return Script(problem=f"it has a character that cannot be seen ({hidden})")
+    if len(text) > MAX_CHARS:
+        return Script(problem=f"it has more than {MAX_CHARS:,} characters")
+    root = _parsed(text)
+    if root is None:
+        return Script(problem="it is too complex to parse")
+    features, commands, problem = set[str](), list[Command](), ""
+    for node, join in _nodes(root):
+        features.add(node.type)
+        if node.type == "ERROR" or node.is_missing:
+            problem = problem or "a part of it is not understood as bash"
+        elif node.type in _COMMANDS or _is_bare_assignment(node):
+            commands.append(_command(node, join))
+    if depth < MAX_DEPTH:
+        inner = [parse(code, depth + 1) for each in commands for code in _quoted_scripts(each)]
+        problem = problem or next((script.problem for script in inner if script.problem), "")
+        commands += [command for script in inner for command in script.commands]
+    return Script(tuple(commands), frozenset(features), problem)
+
+
+def hidden_character(text: str) -> str:
+    """Return the first character that cannot be seen, as its number; "" without one."""
+    if text.isascii() and text.isprintable():
+        return ""
+    hidden = (
+        character
+        for character in text
+        if character not in _BLANKS and unicodedata.category(character) in _HIDDEN
+    )
+    return next((f"U+{ord(character):04X}" for character in hidden), "")
+
+
+def clip_line(text: str) -> str:
+    """Return *text* as one short line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
+
+
+def starts(command: Command) -> Iterator[Sequence[Word]]:
+    """Yield the words of a command, and of those that it starts: behind `sudo`, `env`, `xargs`."""
+    yield command.words
+    if command.program in programs.WRAPPERS:
+        for at in range(1, len(command.words)):
+            if not command.words[at].text.startswith("-"):
+                yield command.words[at:]
+
+
+def unwrapped(command: Command) -> Command:
+    """Return what a command runs behind wrappers that change nothing of it, as `timeout 60`."""
+    words = command.words
+    while words and (takes := programs.TRANSPARENT.get(words[0].text)) is not None:
+        rest = words[1:]
+        while rest and rest[0].text.startswith("-"):
+            rest = rest[1:]
+        words = rest[takes:]
+    return command._replace(words=words)
+
+
+_COMMANDS: Final = frozenset(
+    ("command", "declaration_command", "unset_command", "test_command", "variable_assignments")
+)
+_REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
+_JOINS: Final = frozenset(("&&", "||", ";", "|", "|&", "&", "\n", ";;"))
+_KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
+
+
+def _parsed(text: str) -> "Node | None":
+    from tree_sitter import Parser
+
+    source = text.encode(errors="replace")
+    until = time.monotonic() + LIMIT_S
+
+    def read(offset: int, _point: object) -> bytes:
+        return source[offset : offset + _CHUNK_BYTES]
+
+    def is_late(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001 - the parser's own form
+        return time.monotonic() > until
+
+    try:
+        # A parser is for one thread at a time, and cheap.
+        return Parser(_language()).parse(read, progress_callback=is_late).root_node
+    except ValueError:
+        return None
+
+
+@cache
+def _language() -> "Language":
+    import tree_sitter_bash
+    from tree_sitter import Language
+
+    return Language(tree_sitter_bash.language())
+
+
+def _nodes(root: "Node") -> "Iterator[tuple[Node, str]]":
+    """Yield all nodes in the order of the text, each with the operator before it."""
+    waiting = [(root, "")]
+    while waiting:
+        node, join = waiting.pop()
+        yield node, join
+        children, operator = [], join
+        for child in node.children:
+            children.append((child, operator))
+            operator = child.type if child.type in _JOINS else operator
+        waiting += reversed(children)
+
+
+def _command(node: "Node", join: str) -> Command:
+    words, assignments, redirects = list[Word](), list[tuple[str, Word]](), list[Redirect]()
+    for child in (node,) if node.type == "variable_assignment" else node.children:
+        if child.type == "variable_assignment":
+            assignments.append(_assignment(child))
+        elif child.type in _REDIRECTS:
+            redirects.append(_redirect(child))
+        elif child.is_named or child.type in _KEYWORDS or node.type in _BUILTINS:
+            words += _words_of(child)
+    parent = node.parent
+    if parent is not None and parent.type == "redirected_statement":
+        redirects += [_redirect(each) for each in parent.children if each.type in _REDIRECTS]
+    return Command(tuple(words), tuple(assignments), tuple(redirects), join, _text(node))
+
+
+def _is_bare_assignment(node: "Node") -> bool:
+    """Tell whether a node is `NAME=value` that no command follows."""
+    parent = node.parent
+    return node.type == "variable_assignment" and not (parent is None or parent.type in _COMMANDS)
+
+
+_BUILTINS: Final = frozenset(("declaration_command", "unset_command"))
+
+
+def _words_of(node: "Node") -> list[Word]:
+    """Return the words of an argument; a test such as `-f x` has several."""
+    if node.type.endswith("_expression") and node.type != "brace_expression":
+        return [word for child in node.children for word in _words_of(child)]
+    return [_word(node)]
+
+
+def _assignment(node: "Node") -> tuple[str, Word]:
+    name, *rest = node.children
+    values = [child for child in rest if child.is_named]
+    return _text(name), _word(values[0]) if values else Word("", ("",))
+
+
+def _redirect(node: "Node") -> Redirect:
+    operator = "".join(
+        _text(child) for child in node.children if not child.is_named or "descriptor" in child.type
+    )
+    targets = [child for child in node.children if child.is_named and "desc" not in child.type]
+    is_file = node.type == "file_redirect" and targets
+    return Redirect(operator, _word(targets[-1]) if is_file else None)
+
+
+def _word(node: "Node") -> Word:
+    text, parts, has_glob = "", list[str | Expansion](), False
+    for source, is_quoted in _parts(node):
+        part = source
+        if isinstance(source, str) and not is_quoted:
+            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", source))
+            part = _ESCAPED.sub(r"\1", source.replace("\\\n", ""))
+        parts.append(part)
+        text += part if isinstance(part, str) else _source_of(part)
+    whole = _text(node)
+    # `{a,b}` becomes several words, and `~` a home; neither is the text that stands there.
+    if whole.startswith("~") or (not is_in_quotes(node) and _has_braces(whole)):
+        parts.append(Expansion())
+    return Word(text, tuple(parts), has_glob)
+
+
+def is_in_quotes(node: "Node") -> bool:
+    """Tell whether a whole word is in quotes."""
+    return node.type in {"raw_string", "string"}
+
+
+def _has_braces(text: str) -> bool:
+    return "{" in text and ("," in text or ".." in text) and "${" not in text
+
+
+def _source_of(expansion: Expansion) -> str:
+    if not expansion.name:
+        return "$(…)"
+    return f"${{{expansion.name}{expansion.operator}{expansion.default}}}"
+
+
+def _parts(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
+    """Yield the literal and the computed parts of a word, and whether each is in quotes."""
+    match node.type:
+        case "command_name" | "concatenation":
+            for child in node.children:
+                yield from _parts(child)
+        case "raw_string":
+            yield _text(node)[1:-1], True
+        case "string":
+            yield from _parts_in_quotes(node)
+        case "simple_expansion":
+            yield Expansion(_text(node)[1:]), False
+        case "expansion":
+            yield _expansion(node), False
+        case "command_substitution" if (document := _quoted_document(node)) is not None:
+            yield document, True
+        case "command_substitution" | "process_substitution" | "arithmetic_expansion":
+            yield Expansion(), False
+        case "ansi_c_string" | "translated_string" | "brace_expression":
+            yield Expansion(), True
+        case _:
+            yield _text(node), False
+
+
+def _parts_in_quotes(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
+    source, at = node.text or b"", 1
+    for child in node.children[1:-1]:
+        start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+        if start > at:  # blanks that the grammar leaves out
+            yield source[at:start].decode(errors="replace"), True
+        at = end
+        if child.type == "string_content":
+            yield _ESCAPED_IN_QUOTES.sub(_unescaped, _text(child)), True
+        else:
+            yield from ((part, True) for part, _ in _parts(child))
+
+
+def _quoted_document(node: "Node") -> str | None:
+    """Return the text of `$(cat <<'END' …)`, which is known; None for any other substitution."""
+    inner = [child for child in node.children if child.is_named]
+    if len(inner) != 1 or inner[0].type != "redirected_statement":
+        return None
+    command, *redirects = inner[0].children
+    if _text(command) != "cat" or len(redirects) != 1 or redirects[0].type != "heredoc_redirect":
+        return None
+    by_type = {child.type: _text(child) for child in redirects[0].children}
+    is_quoted = by_type.get("heredoc_start", "")[:1] in {"'", '"', "\\"}
+    return by_type.get("heredoc_body", "").rstrip("\n") if is_quoted else None
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "" if match[1] == "\n" else match[1]
+
+
+def _expansion(node: "Node") -> Expansion:
+    names = [_text(child) for child in node.children if child.type == "variable_name"]
+    if not names:
+        return Expansion()
+    inner = _text(node)[2:-1].removeprefix(names[0])
+    operator = re.match(r":?[-=?+]|", inner)
+    length = operator.end() if operator else 0
+    return Expansion(names[0], inner[:length], inner[length:])
+
+
+def _quoted_scripts(command: Command) -> Iterator[str]:
+    """Yield the literal scripts that a command gives to a shell."""
+    for words in starts(command):
+        name = words[0].text.rpartition("/")[2] if words else ""
+        if name == "eval":
+            yield " ".join(word.text for word in words[1:] if not word.is_computed)
+        elif name in programs.SHELLS:
+            options = (at for at, word in enumerate(words) if _takes_script(word.text))
+            at = next(options, len(words)) + 1
+            yield from (word.text for word in words[at : at + 1] if not word.is_computed)
+
+
+def _takes_script(option: str) -> bool:
+    return option[:1] == "-" != option[1:2] and option.endswith("c")
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode(errors="replace")
