@@ -13,10 +13,10 @@ DONE = {"text": "All done."}
 
 @pytest.fixture
 def asking(run, tmp_path):
-    """Start a run where no plugin denies a command because of its characters."""
+    """Start a run in which commands ask, because no sandbox holds them."""
     config = tmp_path / "config/nanocoder/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text('[plugins]\ndisable = ["policy-shell"]\n')
+    config.write_text('sandbox = "none"\n')
     return run
 
 

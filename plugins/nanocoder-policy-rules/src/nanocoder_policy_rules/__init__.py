@@ -1,8 +1,10 @@
 """Modes and rules: which calls a tool may make, which need a person, which never run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
 from nanocoder import (
     Effect,
     Event,
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
     from nanocoder import Command, Host
 
     from nanocoder_policy_rules.offered import Offered
+    from nanocoder_policy_rules.redaction import RedactedMessages
 
 OFFERED = "offered"
 """The resource that holds the tools which a session's model is offered."""
+MESSAGES = "messages"
+"""The resource that holds the messages of a session as the model may read them."""
 
 # Every start imports this module, and many prompts are answered without a call: what judges is
 # imported at the first one. Should that fail, the call is denied.
@@ -44,10 +49,13 @@ def nanocoder_settings() -> type:
 def nanocoder_readable(
     tools: "Mapping[str, Tool[..., object]]", session: SessionInfo, settings: Settings | None
 ) -> PathFilter:
-    """Keep secrets, and what a rule keeps from one tool that reads, from all of them."""
-    from nanocoder_policy_rules.readable import ReadingRules
+    """Keep secrets, ignored files, and what a rule keeps from one reader, from all of them."""
+    from nanocoder_policy_rules.ignored import read_ignored
+    from nanocoder_policy_rules.readable import JoinedFilters, ReadingRules
 
-    return ReadingRules(session, settings or Settings(), tools)
+    settings = settings or _defaults()
+    rules, ignored = ReadingRules(session, settings, tools), read_ignored(session, settings)
+    return rules if ignored is None else JoinedFilters((rules, ignored))
 
 
 @hookimpl
@@ -58,32 +66,66 @@ def nanocoder_before_execute(
     from nanocoder_policy_rules.call_context import CallContext
     from nanocoder_policy_rules.judge import judge
 
-    return judge(CallContext(call, tool, session, settings or Settings()))
+    settings = settings or _defaults()
+    if settings.refuse_placeholders:
+        from nanocoder_policy_rules.redaction import deny_placeholder
+
+        if denial := deny_placeholder(call, tool):
+            return denial
+    return judge(CallContext(call, tool, session, settings))
 
 
 @hookimpl
 def nanocoder_after_execute(
-    result: ToolResult, call: ToolCall, tool: "Tool[..., object]", session: SessionInfo
+    result: ToolResult,
+    call: ToolCall,
+    tool: "Tool[..., object]",
+    session: SessionInfo,
+    settings: Settings | None,
 ) -> ToolResult | None:
-    """Say what can be asked for, where a command failed because of its sandbox."""
+    """Put placeholders in the place of secrets, and say what a sandbox has refused."""
+    redacted, settings = None, settings or _defaults()
+    if settings.redact_results:
+        from nanocoder_policy_rules.redaction import redacted_result
+
+        redacted = redacted_result(result, settings.redactor)
+    latest = redacted or result
     is_noted = result.is_error or "undone" in result.metadata
     if not is_noted or call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
-        return None
+        return redacted
     from nanocoder_policy_rules.sandbox_hints import with_hint
 
-    return with_hint(result, call, session)
+    return with_hint(latest, call, session) or redacted
+
+
+@cache
+def _defaults() -> Settings:
+    """Return the settings of a configuration without our table: the redactor is made once."""
+    return Settings()
 
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep the tools that each session offers its model."""
+    """Keep the tools that each session offers its model, and its messages without secrets.
+
+    The command line takes "redactor" for all that it writes to standard error.
+    """
 
     def open_offered(_session: SessionInfo, _settings: Settings | None) -> "Offered":
         from nanocoder_policy_rules.offered import Offered
 
         return Offered()
 
-    return [Resource(OFFERED, open_offered)]
+    def open_messages(_session: SessionInfo, settings: Settings | None) -> "RedactedMessages":
+        from nanocoder_policy_rules.redaction import RedactedMessages
+
+        return RedactedMessages((settings or _defaults()).redactor)
+
+    return [
+        Resource(OFFERED, open_offered),
+        Resource(MESSAGES, open_messages),
+        Resource("redactor", lambda _session, settings: (settings or _defaults()).redactor),
+    ]
 
 
 @hookimpl
@@ -91,12 +133,18 @@ def nanocoder_before_request(
     request: Request,
     session: SessionInfo,
     settings: Settings | None,
-    resource: "Callable[[str], Offered]",
+    resource: "Callable[[str], Any]",
 ) -> Request | None:
-    """Leave out the tools that a rule denies whatever their arguments are."""
-    if settings is None or not (settings.deny or settings.rules):
-        return None
-    return resource(OFFERED).reduce(request, session, settings)
+    """Leave out secrets, and the tools that a rule denies whatever their arguments are."""
+    settings, before = settings or _defaults(), request
+    if settings.redact_results:
+        messages = resource(MESSAGES).redacted(request.messages)
+        system = settings.redactor.redact(request.system)
+        if messages is not request.messages or system != request.system:
+            request = evolve(request, messages=messages, system=system)
+    if settings.deny or settings.rules:
+        request = resource(OFFERED).reduce(request, session, settings)
+    return None if request is before else request
 
 
 @hookimpl(events=["call.approved"])

@@ -115,6 +115,25 @@ class ReadingRules(PathFilter):
         return self._roots if guard.is_absolute else ("",)
 
 
+class JoinedFilters(PathFilter):
+    """Several filters as one: each may refuse."""
+
+    def __init__(self, filters: Sequence[PathFilter]) -> None:
+        self._filters = filters
+
+    def refuses(self, path: str) -> str:
+        """Return the first refusal."""
+        return next(filter(None, (each.refuses(path) for each in self._filters)), "")
+
+    def asks(self, path: str) -> str:
+        """Return the first question."""
+        return next(filter(None, (each.asks(path) for each in self._filters)), "")
+
+    def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
+        """Return the names that one of the filters suspects."""
+        return {name for each in self._filters for name in each.suspects(folder, names)}
+
+
 def _reads_paths(tool: Tool[..., Any]) -> bool:
     names = tool.parameters.get("properties", {})
     takes_path = bool(named_paths(dict.fromkeys(names, ".")))

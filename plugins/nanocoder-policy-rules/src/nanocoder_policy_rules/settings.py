@@ -5,12 +5,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from attrs import Attribute, field, frozen
+from nanocoder_kit_redact import Redactor
 
 from nanocoder_policy_rules.rule_tables import RuleTable
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.rulebook import RuleBook
 
+_ONLY_USER: Final = {"user_only": True}
 SECRETS: Final = (
     *(".env", ".env.*", ".envrc.local", "*.pem", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".npmrc", ".pypirc"),
@@ -76,7 +78,10 @@ class UncheckedSettings:
     *ask_in_steps*: whether the rules of *ask* are heard about the steps of a composed call that a
     person has agreed to as a whole. *only_managed_allow*: whether only what an administrator
     allows counts. *sandboxed*: "allow" lets commands run unasked as long as a sandbox holds them;
-    "ask" asks about them as without a sandbox.
+    "ask" asks about them as without a sandbox. *ignore*: patterns that count as if they were in a
+    `.nanocoderignore` of every workspace, and *not_ignored* those of files that may be read all the
+    same. *redact_results*: whether the model reads placeholders in the place of secrets.
+    *refuse_placeholders*: whether a call that would write or run a placeholder is denied.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
@@ -90,12 +95,17 @@ class UncheckedSettings:
         metadata=TABLES,
     )
     only_managed_allow: bool = field(default=False, metadata={"tighten": "true"})
-    replace_secrets: bool = field(default=False, metadata={"user_only": True})
+    replace_secrets: bool = field(default=False, metadata=_ONLY_USER)
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
     not_secrets: tuple[str, ...] = NOT_SECRETS
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
-    sandboxed: Literal["ask", "allow"] = field(default="allow", metadata={"user_only": True})
+    ignore: tuple[str, ...] = field(default=(), metadata={"tighten": "union"})
+    not_ignored: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    redact_results: bool = field(default=True, metadata=_ONLY_USER)
+    refuse_placeholders: bool = field(default=True, metadata=_ONLY_USER)
+    redactor: Redactor = field(factory=Redactor, init=False)
+    sandboxed: Literal["ask", "allow"] = field(default="allow", metadata=_ONLY_USER)
 
     @cached_property
     def all_secrets(self) -> tuple[str, ...]:

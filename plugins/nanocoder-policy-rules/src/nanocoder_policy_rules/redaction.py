@@ -1,15 +1,54 @@
-"""The messages of a session as the model may read them."""
+"""Secrets stay from the model: it reads placeholders in their place, and cannot write these."""
 
 from collections.abc import Sequence
 from operator import is_, is_not
 from typing import Final
 
 from attrs import evolve
-from nanocoder import Message, ToolResult
-from nanocoder_kit_redact import Redactor
+from nanocoder import (
+    Decision,
+    Effect,
+    Message,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Verdict,
+    for_model,
+)
+from nanocoder_kit_redact import Redactor, placeholders_in, redact_value
 
 SPOKEN_TO_THE_MODEL: Final = frozenset({"user", "tool"})
 """Roles whose text comes from elsewhere; what the model says itself it knows already."""
+
+
+_CHANGES: Final = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
+
+
+def deny_placeholder(call: ToolCall, tool: "Tool[..., object]") -> Verdict | None:
+    """Deny a call that would put a placeholder where a secret was."""
+    if not tool.effects & _CHANGES or not (found := placeholders_in(call.arguments)):
+        return None
+    return Verdict(
+        Decision.DENY,
+        f"{found[0]} stands for a value that was hidden from you, and would replace it."
+        " Leave the line with it out of the edit, or ask the user to change it",
+        rule=f"placeholder {found[0]}",
+        source="plugins.policy-rules.refuse_placeholders",
+    )
+
+
+def redacted_result(result: ToolResult, redactor: Redactor) -> ToolResult | None:
+    """Return a result with placeholders for secrets in its text and data; None without any."""
+    # Cleaned first: an escape before a token would hide it from the redactor.
+    output = redactor.redact(for_model(result.output))
+    title = redactor.redact(result.title)
+    data = redact_value(result.data, redactor)
+    metadata = redact_value(result.metadata, redactor)
+    if (output, title) == (result.output, result.title) and data is result.data:
+        return None if metadata is result.metadata else evolve(result, metadata=metadata)
+    # The core drops the data of a text that changed, unless it is new: this has no secret.
+    data = dict(data) if data is result.data and isinstance(data, dict) else data
+    return evolve(result, output=output, title=title, data=data, metadata=metadata)
 
 
 class RedactedMessages:

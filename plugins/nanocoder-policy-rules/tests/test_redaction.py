@@ -6,7 +6,7 @@ import pytest
 from command_line import plugin_in
 from nanocoder import Message, ToolResult
 from nanocoder_kit_redact import Redactor
-from nanocoder_policy_secrets.conversation import RedactedMessages
+from nanocoder_policy_rules.redaction import RedactedMessages
 from nanocoder_testing.server import ScriptedServer, events
 
 TOKEN = "ghp_" + "c" * 36
@@ -129,7 +129,7 @@ def test_a_secret_stays_hidden_when_a_compaction_replaces_messages_before_it():
 
 def test_a_person_can_switch_it_off_and_a_project_cannot(nanocoder):
     (nanocoder.cwd / "s.txt").write_text(f"k={TOKEN}\n")
-    table = "[plugins.policy-secrets]\nresults = false\n"
+    table = "[plugins.policy-rules]\nredact_results = false\n"
     (nanocoder.cwd / ".nanocoder").mkdir()
     (nanocoder.cwd / ".nanocoder/config.toml").write_text(table)
     assert nanocoder("config", "trust", "--yes").returncode in {0, 2}
@@ -201,5 +201,5 @@ def test_what_no_lock_names_is_not_run_to_redact_an_error(nanocoder, wrong_confi
     (folder / "config.toml").write_text(text)
     assert PLACEHOLDER in nanocoder("tools").stderr
     lock = folder / "plugins.lock"
-    lock.write_text(lock.read_text().replace("nanocoder-policy-secrets", "nanocoder-another"))
+    lock.write_text(lock.read_text().replace("nanocoder-policy-rules", "nanocoder-another"))
     assert TOKEN in nanocoder("tools").stderr

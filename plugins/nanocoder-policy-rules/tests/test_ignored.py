@@ -5,9 +5,10 @@ import os
 import subprocess
 from pathlib import Path
 
-import nanocoder_policy_ignore as plugin
 import pytest
 from nanocoder import SessionInfo, Workspace, WorkspaceError
+from nanocoder_policy_rules import Settings
+from nanocoder_policy_rules.ignored import read_ignored
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -20,7 +21,7 @@ def read(tmp_path):
 
     def refusal(path, settings=None, cwd=root, **info):
         session = SessionInfo("s", cwd, **info)
-        policy = plugin.nanocoder_readable(session, settings)
+        policy = read_ignored(session, settings or Settings())
         if policy is None:
             return ""
         folders = path.split("/")
@@ -83,10 +84,10 @@ def test_files_above_the_workspace_count_up_to_the_root_of_the_repository(read):
 @pytest.mark.contract("H7")
 def test_the_users_own_settings_add_and_allow(read):
     write(read.root, ".nanocoderignore", "*.csv\n")
-    settings = plugin.Settings(patterns=("*.bak",), allow=("small.csv",))
-    assert "plugins.policy-ignore.patterns" in read("a.bak", settings)
+    settings = Settings(ignore=("*.bak",), not_ignored=("small.csv",))
+    assert "plugins.policy-rules.ignore" in read("a.bak", settings)
     assert not read("x/small.csv", settings)
-    assert "plugins.policy-ignore.allow" in read("a.csv", settings)
+    assert "plugins.policy-rules.not_ignored" in read("a.csv", settings)
 
 
 def test_the_rules_of_the_original_place_hold_in_an_agents_copy(read, tmp_path):
@@ -98,7 +99,7 @@ def test_the_rules_of_the_original_place_hold_in_an_agents_copy(read, tmp_path):
 
 
 def test_without_a_file_nothing_is_refused(read):
-    assert plugin.nanocoder_readable(SessionInfo("s", read.root), None) is None
+    assert read_ignored(SessionInfo("s", read.root), Settings()) is None
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "long", "many"])
@@ -123,8 +124,8 @@ def test_listings_leave_the_files_out_and_reading_says_why(read):
     session = SessionInfo("s", read.root)
     from nanocoder import Readable
 
-    policy = plugin.nanocoder_readable(session, None)
-    with Workspace(read.root, readable=Readable([("policy-ignore", policy)])) as workspace:
+    policy = read_ignored(session, Settings())
+    with Workspace(read.root, readable=Readable([("policy-rules", policy)])) as workspace:
         assert [entry.path for entry in workspace.scan()] == [".nanocoderignore", "a.txt", "x"]
         assert workspace.scan("x") == []
         with pytest.raises(WorkspaceError, match="leaves this out") as refused:
@@ -164,7 +165,7 @@ def test_every_tool_leaves_them_out_and_says_so(nanocoder):
 def test_a_project_may_add_patterns_and_not_allow(nanocoder):
     folder = nanocoder.cwd / ".nanocoder"
     folder.mkdir()
-    text = '[plugins.policy-ignore]\npatterns = ["*.bak"]\nallow = ["*"]\n'
+    text = '[plugins.policy-rules]\nignore = ["*.bak"]\nnot_ignored = ["*"]\n'
     (folder / "config.toml").write_text(text)
     write(nanocoder.cwd, ".nanocoderignore", "*.csv\n")
     for name in ("a.csv", "a.bak"):

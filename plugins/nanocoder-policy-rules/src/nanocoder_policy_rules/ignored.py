@@ -10,13 +10,15 @@ from nanocoder import PathFilter, SessionInfo, unescape_path
 from nanocoder_files import open_private
 from nanocoder_kit_glob.ignore_file import Rules, read_rules
 
-from nanocoder_policy_ignore.settings import Settings
+from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 NAME: Final = ".nanocoderignore"
 MAX_BYTES: Final = 1_000_000
 MAX_FOLDERS: Final = 40
-REASON: Final = "{} leaves this out, unless `plugins.policy-ignore.allow` of the user allows it"
-SETTING: Final = "plugins.policy-ignore.patterns"
+REASON: Final = (
+    "{} leaves this out, unless `plugins.policy-rules.not_ignored` of the user allows it"
+)
+SETTING: Final = "plugins.policy-rules.ignore"
 
 
 @frozen
@@ -80,7 +82,7 @@ def read_ignored(session: SessionInfo, settings: Settings) -> Ignored | None:
 
     Raises: ValueError for a file that cannot be read as a whole: then nothing may be read.
     """
-    own = _rules("\n".join(settings.patterns).encode(), SETTING)
+    own = _rules("\n".join(settings.ignore).encode(), SETTING)
     first = (IgnoreFile(SETTING, b"", own),) if own else ()
     # The rules for the original places also hold for the copy that a sub-agent works in.
     chains = [
@@ -88,7 +90,7 @@ def read_ignored(session: SessionInfo, settings: Settings) -> Ignored | None:
         for place in (*session.origins[::-1], session.cwd)
         if (chain := (*first, *_files(place)))
     ]
-    allowed = _rules("\n".join(settings.allow).encode(), "plugins.policy-ignore.allow")
+    allowed = _rules("\n".join(settings.not_ignored).encode(), "plugins.policy-rules.not_ignored")
     return Ignored(session.cwd, chains, allowed) if chains else None
 
 
