@@ -17,6 +17,8 @@ from nanocoder_kit_sessions.records import Record, read
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60
+KEPT = ("PATH", "TMPDIR", "NANOCODER_SANDBOX")
+"""Variables that a test may have set for the command, too."""
 
 Done = subprocess.CompletedProcess[str]
 
@@ -33,7 +35,7 @@ class CommandLine:
     @property
     def environment(self) -> dict[str, str]:
         """Return what a user's shell would hand over: no key, no model."""
-        kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8"}
 
     def __call__(self, *words: str, command: str = COMMAND, **options: Any) -> Done:

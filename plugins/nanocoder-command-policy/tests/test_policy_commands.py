@@ -9,10 +9,17 @@ from nanocoder_command_policy.typical_calls import typical_calls
 
 pytestmark = pytest.mark.timeout(120)
 
-RULES = """[plugins.policy-rules]
+RULES = """sandbox = "none"
+[plugins.policy-rules]
 deny = ["bash(git push *)", "bash(git push origin *)", "frobnicate(x)"]
 allow = ["bash(pytest *)", "bash(git push *)"]
 """
+
+
+@pytest.fixture(autouse=True)
+def _no_sandbox(monkeypatch):
+    """Have commands asked about: in a sandbox they run unasked."""
+    monkeypatch.setenv("NANOCODER_SANDBOX", "none")
 
 
 @pytest.fixture
@@ -204,15 +211,16 @@ def test_coverage_counts_rules_that_are_tables(nanocoder, configure, asked):
 @pytest.mark.contract("W3")
 @pytest.mark.contract("NT-63")
 def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_change(
-    nanocoder, configure, asked
+    nanocoder, configure, asked, monkeypatch
 ):
+    monkeypatch.delenv("NANOCODER_SANDBOX")
     central = nanocoder.cwd / "central.toml"
     central.write_text(RULES)
     configure(RULES)
     same = nanocoder("policy", "diff", str(central))
     assert (same.returncode, same.stderr) == (0, "")
     assert same.stdout.startswith("0 settings differ")
-    configure('mode = "auto"\n[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n')
+    configure('sandbox = "none"\nmode = "auto"\n[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n')
     done = nanocoder("policy", "diff", str(central), "--output", "json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
@@ -228,6 +236,7 @@ def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_chan
 
 
 OLD = """\
+sandbox = "none"
 [plugins.policy-rules]
 deny = ["bash(git push *)", "bash(npm publish *)"]
 allow = ["bash(pytest *)"]
@@ -239,7 +248,8 @@ REORDERED = OLD.replace(
 
 
 @pytest.mark.contract("W3")
-def test_what_became_looser_is_shown_before_what_became_stricter(nanocoder):
+def test_what_became_looser_is_shown_before_what_became_stricter(nanocoder, monkeypatch):
+    monkeypatch.delenv("NANOCODER_SANDBOX")
     for name, text in (("old", OLD), ("new", NEW), ("empty", "")):
         (nanocoder.cwd / f"{name}.toml").write_text(text)
     text = nanocoder("policy", "diff", "old.toml", "new.toml").stdout

@@ -74,7 +74,7 @@ def _verdicts(host: Host, config: Config, calls: list[Any]) -> list[Ruled]:
 
 def _outcome(ruled: Ruled) -> tuple[object, ...]:
     verdict = ruled.verdict
-    return ruled.decision, verdict.sandbox, max(1, verdict.persons), dict(ruled.call.arguments)
+    return ruled.decision, verdict.access, max(1, verdict.persons), dict(ruled.call.arguments)
 
 
 def _print(

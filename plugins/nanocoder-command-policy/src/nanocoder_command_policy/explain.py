@@ -4,8 +4,13 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from nanocoder import Host, Verdict, __version__, explained
+from nanocoder import Access, Host, Verdict, __version__, explained
 
+ACCESS = {
+    Access.READ: "runs in the sandbox, with the workspace read-only",
+    Access.WRITE: "runs in the sandbox, with the workspace writable",
+    Access.OUTSIDE: "runs outside the sandbox",
+}
 SHOWN = ("decision", "reason", "rule", "source", "plugin")
 
 
@@ -20,8 +25,8 @@ def run(arguments: Namespace, host: Host) -> int:
     host.print_line(f"{verdict.decision}: {verdict.reason}")
     if rewritten_by:
         host.print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
-    if verdict.sandbox:
-        host.print_line("only in a sandbox")
+    if verdict.access is not None:
+        host.print_line(ACCESS[verdict.access])
     if verdict.persons > 1:
         host.print_line(f"by {verdict.persons} different people")
     _print_votes(host, verdict, rows)
@@ -46,5 +51,5 @@ def _row(host: Host, verdict: Verdict) -> dict[str, Any]:
     if where is not None:
         place = {"source": str(where), "layer": where.layer}
     facts = {name: str(getattr(verdict, name)) for name in SHOWN}
-    duties = {"sandbox": verdict.sandbox, "persons": verdict.persons}
+    duties = {"sandbox": verdict.sandbox, "access": verdict.access, "persons": verdict.persons}
     return {**facts, **duties, "version": entry.version if entry else __version__, **place}
