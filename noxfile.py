@@ -89,12 +89,10 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def contract(session: nox.Session) -> None:
     """Run the gates and the hostile cases; print the rows of the contract that no test meets."""
-    import findings  # these two read every test file, which other sessions need not wait for
-    import rows
+    import rows  # it reads every test file, which other sessions need not wait for
 
     pytest(session, *PARALLEL, "tests/contract", "tests/hostile", "tests/mutation")
     session.log("rows of the contract without a test\n%s", rows.report())
-    session.log("findings without a test: %s", " ".join(findings.unheld()) or "none")
 
 
 @nox.session
@@ -267,7 +265,6 @@ def replace(path: Path, pattern: str, text: str) -> None:
 @nox.session
 def reference(_: nox.Session) -> None:
     """Write the reference of the hooks, and the generated sections of other pages."""
-    import findings
     import messages
     import pages
     import references
@@ -275,7 +272,7 @@ def reference(_: nox.Session) -> None:
 
     messages.PAGE.write_text(messages.page(), encoding="utf-8")
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
-    for section in [*references.sections(), *findings.sections(), *retries.sections()]:
+    for section in [*references.sections(), *retries.sections()]:
         section.page.write_text(section.placed(), encoding="utf-8")
 
 
