@@ -37,6 +37,19 @@ ACCEPTED = {
     "error": {"error", "deny"},
 }
 RAN_AND_FAILED = {"exit_nonzero"}
+USER = "65534:65534"
+# A user without rights cannot enter root's home, where the interpreter may be: it gets one that
+# holds the interpreter and this repository alone.
+_SHOWN = " ".join({sys.base_prefix, sys.prefix, str(ROOT)})
+_SCRIPT = f"""
+d=$(mktemp -d); mount --rbind /root $d; mount -t tmpfs -o mode=755 tmpfs /root
+for p in {_SHOWN}; do
+  case "$p" in /root/*) mkdir -p "$p"; mount --rbind "$d${{p#/root}}" "$p";; esac
+done
+umount -l $d; rmdir $d
+exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+"""
+AS_USER = ("unshare", "--mount", "sh", "-euc", _SCRIPT, "sh")
 LOOPBACK = "HTTP on 127.0.0.1:{PORT}"
 SECRETS = ("CANARY-ssrf", "SECRET-7f3a", "sk-canary-31f0")
 REPEATED = re.compile(r"\{REP:(.):(\d+)\}", re.DOTALL)
@@ -63,6 +76,30 @@ def runs_here(case: dict[str, Any]) -> bool:
         needs -= {"server"}
     action = set(case["action"]) - {"tool", "args", "each_path", "each_args", "sequence"}
     return not needs and not action
+
+
+def is_shell(case: dict[str, Any]) -> bool:
+    """Tell whether a case is about a command."""
+    return case["area"] == "shell-permission"
+
+
+def accepted_outcomes(case: dict[str, Any], sandbox: str) -> set[str]:
+    """Return what may become of the calls of a case.
+
+    A command that should ask may run where a sandbox holds it, as long as nothing comes of it;
+    without one, a command that could run unasked may ask.
+    """
+    verdict = case["expected"]["verdict"]
+    if not is_shell(case) or verdict == "deny":
+        return ACCEPTED[verdict]
+    more = {"ok"} if sandbox != "none" and verdict == "ask" else {"ask"}
+    return ACCEPTED[verdict] | more
+
+
+@functools.cache
+def price() -> frozenset[str]:
+    """Return the IDs of the cases that get through without a sandbox, as the page lists them."""
+    return frozenset(CASE_ID.findall((FOLDER / "README.md").read_text().partition("## Price")[2]))
 
 
 def is_for_the_screen(case: dict[str, Any]) -> bool:
@@ -100,11 +137,16 @@ def calls(case: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @define
 class Place:
-    """The directories of one case, and what its texts call them."""
+    """The directories of one case, and what its texts call them.
+
+    *sandbox* is the setting of that name; with *is_user* a user without rights runs everything.
+    """
 
     root: Path
     rules: dict[str, list[str]]
     env: dict[str, str] = field(factory=dict)
+    sandbox: str = "auto"
+    is_user: bool = False
 
     def __attrs_post_init__(self) -> None:
         for name in ("ws", "out", "home", "tmp"):
@@ -124,6 +166,9 @@ class Place:
 
     def run(self, command: list[str], **env: str) -> "subprocess.CompletedProcess[str]":
         """Run a command in the workspace."""
+        if self.is_user:
+            subprocess.run(["chown", "-R", USER, str(self.root)], check=True)
+            command = [*AS_USER, *command]
         return subprocess.run(
             command,
             cwd=self.root / "ws",
@@ -156,7 +201,8 @@ class Place:
         config = self.root / "home/.config/nanocoder/config.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
         lines = [f"{name} = {json.dumps(rules)}" for name, rules in self.rules.items()]
-        config.write_text("\n".join(["[plugins.policy-rules]", *lines, ""]))
+        head = [f'sandbox = "{self.sandbox}"', "[plugins.policy-rules]"]
+        config.write_text("\n".join([*head, *lines, ""]))
 
     def outside(self) -> dict[str, bytes]:
         """Return what the directory outside of the workspace holds."""
