@@ -26,7 +26,6 @@ FILES = {
         'print("1 test passed")\n'
     ),
 }
-CONFIG = '[plugins.policy-rules]\nallow = ["bash(python3 test_slug.py)"]\n'
 TURNS = [
     {"calls": [{"name": "read_file", "arguments": {"path": "slug.py"}}]},
     {
@@ -81,9 +80,6 @@ def record() -> str:
         for name, content in FILES.items():
             (project / name).write_text(content, encoding="utf-8")
         (project / "demo.json").write_text(json.dumps({"turns": TURNS}), encoding="utf-8")
-        config = Path(folder, ".config/nanocoder/config.toml")
-        config.parent.mkdir(parents=True)
-        config.write_text(CONFIG, encoding="utf-8")
         socket = f"nanocoder-{Path(folder).name}"
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         environment = f"env -i HOME={folder} PATH={path} TERM=$TERM LANG=C.UTF-8"
