@@ -8,8 +8,8 @@ from nanocoder_kit_sandbox.hidden import (
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
 from nanocoder_kit_sandbox.mounts import Mount, MountAccess
-from nanocoder_kit_sandbox.place import unavailable
 from nanocoder_kit_sandbox.probe import problem_of
+from nanocoder_kit_sandbox.sandbox_files import unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed
 

@@ -16,8 +16,10 @@ from nanocoder import ToolError
 from nanocoder_files import protection_of
 from nanocoder_kit_git import reason_not_harmless
 
+from nanocoder_kit_sandbox.leases import ROOT
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
+EXPECTED: Final = "expected"
 MARK: Final = "from-sandbox-"
 MOVES_S: Final = 20.0
 """How long names are moved away that a program inside goes on making."""
@@ -38,8 +40,9 @@ class Arrivals:
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
+        self.installed: frozenset[str] = frozenset()
+        """What programs inside have installed, and may change: environments and their programs."""
         self._expected: dict[str, _Kind | None] = {}
-        self._held: set[str] = set()
         self.is_expecting = False
         self._until_s = math.inf
 
@@ -51,17 +54,16 @@ class Arrivals:
         """
         arrivals = cls(root)
         try:
-            expected, empty = noted
-            kinds = {name: kind and _Kind(*kind) for name, kind in expected.items()}
-            arrivals._expected, arrivals._held = kinds, set(empty)
-        except (TypeError, ValueError, AttributeError):
+            for name, kind in noted[EXPECTED].items():
+                arrivals._expected[name] = kind and _Kind(*kind)
+        except (KeyError, TypeError, AttributeError):
             return None
         arrivals._until_s = until_s
         return arrivals
 
     def noted(self) -> object:
         """Return what is expected as plain data, for `of_killed`."""
-        return [self._expected, sorted(self._held)]
+        return {ROOT: self._root, EXPECTED: self._expected}
 
     def expect(self, names: Surveyed) -> None:
         """Take the names that exist now for the person's own, if nothing could make them inside.
@@ -69,9 +71,7 @@ class Arrivals:
         What runs inside already could: then only what was expected before is the person's own.
         """
         if not self.is_expecting:
-            self._expected = {name: self._kind(name) for name in names.protected}
-            self._held = set()
-        self._held |= set(names.missing)
+            self._expected = {name: self._kind(name) for name in _all(names)}
         self.is_expecting = True
 
     def move_away(self, look: Callable[[], Surveyed]) -> list[str]:
@@ -83,7 +83,10 @@ class Arrivals:
         until = time.monotonic() + MOVES_S
         while True:
             names = look()
-            new = [name for name in names.protected if self._is_new(name)]
+            new = [name for name in _all(names) if self._is_new(name)]
+            installed = {name for name in new if name in names.programs and not self._is_run(name)}
+            self.installed |= installed
+            new = [name for name in new if name not in installed]
             if not new:
                 return lines
             for name in new:
@@ -93,8 +96,6 @@ class Arrivals:
                 lines += [line] if line else []
 
     def _is_new(self, name: str) -> bool:
-        if name in self._held:  # made by us, or outside
-            return False
         if self._until_s < math.inf and not self._is_older(name):
             return False
         if name in self._expected:
@@ -109,14 +110,24 @@ class Arrivals:
         try:
             if os.lstat(top).st_ctime <= self._until_s:
                 return True
-            for _, folders, files, handle in os.fwalk(top):
+            for _, folders, files, descriptor in os.fwalk(top):
                 for each in (*folders, *files):
-                    facts = os.stat(each, dir_fd=handle, follow_symlinks=False)
+                    facts = os.stat(each, dir_fd=descriptor, follow_symlinks=False)
                     if facts.st_ctime <= self._until_s:
                         return True
         except OSError:
             return True
         return False
+
+    def _is_run(self, name: str) -> bool:
+        """Tell whether a shell outside finds programs at *name*, by PATH."""
+        inside = f"{self._root}/{name}/"
+        entries = filter(None, os.environ.get("PATH", "").split(":"))
+        return any(
+            f"{os.path.normpath(os.path.join(self._root, entry))}/".startswith(inside)
+            or (not entry.startswith("/") and inside.endswith(f"/{os.path.normpath(entry)}/"))
+            for entry in entries
+        )
 
     def _kind(self, name: str) -> _Kind | None:
         path = f"{self._root}/{name}"
@@ -145,20 +156,20 @@ class Arrivals:
         folder, _, last = name.rpartition("/")
         fresh = MARK + last[:_NAME_CHARS].replace(".", "_")
         try:
-            handle = self._open(folder)
+            descriptor = self._open(folder)
         except OSError:  # gone, or no folder any more
             return ""
         try:
-            if fresh in os.listdir(handle):
+            if fresh in os.listdir(descriptor):
                 fresh += f"-{token_hex(8)}"  # which a program cannot have taken before
-            _rename(last, fresh, handle)
+            _rename(last, fresh, descriptor)
         except FileNotFoundError:
             return ""
         except OSError as error:
             self._expected[name] = None  # it is said once
             return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
         finally:
-            os.close(handle)
+            os.close(descriptor)
         beside = f"{folder}/{fresh}" if folder else fresh
         if reason:
             self._expected[beside] = _Kind(stat.S_IFDIR)
@@ -166,26 +177,30 @@ class Arrivals:
 
     def _open(self, folder: str) -> int:
         """Open a folder without following a link, which could lead out; raises OSError."""
-        handle = os.open(self._root, _FOLDER)
+        descriptor = os.open(self._root, _FOLDER)
         for part in filter(None, folder.split("/")):
-            outer = handle
+            outer = descriptor
             try:
-                handle = os.open(part, _FOLDER, dir_fd=outer)
+                descriptor = os.open(part, _FOLDER, dir_fd=outer)
             finally:
                 os.close(outer)
-        return handle
+        return descriptor
+
+
+def _all(names: Surveyed) -> tuple[str, ...]:
+    return (*names.protected, GIT) if names.git else names.protected
 
 
 def _allow_listing(name: str, folder: int) -> bool:
     """Give us, its owner, every right on a folder; tell whether that was missing."""
-    handle = os.open(name, _UNREAD, dir_fd=folder)
+    descriptor = os.open(name, _UNREAD, dir_fd=folder)
     try:
-        mode = stat.S_IMODE(os.fstat(handle).st_mode)
-        # Such a handle can be changed by its name in /proc only.
-        os.chmod(f"/proc/self/fd/{handle}", mode | stat.S_IRWXU)
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        # Such a descriptor's file can be changed by its name in /proc only.
+        os.chmod(f"/proc/self/fd/{descriptor}", mode | stat.S_IRWXU)
         return mode & stat.S_IRWXU != stat.S_IRWXU
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def _rename(name: str, fresh: str, folder: int) -> None:

@@ -1,7 +1,7 @@
 """The options of every command line of bubblewrap, and a trial of them."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,12 +25,12 @@ OF_INIT: Final = ("1/mem", "1/task/1/mem")
 OF_ROOT: Final = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr")
 LOCK: Final = "/run/nanocoder.lock"
 FILTER: Final = "9"
-OPEN_FILTER: Final = f'exec {FILTER}<"$0" && exec "$@"'
+# nsenter and bubblewrap find the working directory by PWD in another mount namespace.
+OPEN_FILTER: Final = f'exec {FILTER}<"$0" && export PWD && exec "$@"'
 OPTIONS: Final = {
     MountAccess.WRITE: ("--bind",),
     MountAccess.READ: ("--ro-bind",),
     MountAccess.NOTHING: ("--perms", "0000", "--tmpfs"),
-    MountAccess.HELD: ("--perms", "0555", "--tmpfs"),
 }
 _TRY_S: Final = 10.0
 
@@ -59,16 +59,20 @@ def system() -> tuple[str, ...]:
     return ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *proc, "--tmpfs", "/run")
 
 
-def filtered(file: Path) -> list[str]:
+def filtered(file: Path, enter: Sequence[str] = ()) -> list[str]:
     """Return the beginning of a command line: a shell that opens the filter of calls for it.
 
-    The filter is written to *file*, which has to stay as long as commands start.
+    The filter is written to *file*, which has to stay as long as commands start. *enter* are the
+    words that start bubblewrap in namespaces that are there already.
     """
+    # The user of those namespaces is 0, which a program must not take for its own.
+    own = ("--uid", str(os.getuid()), "--gid", str(os.getgid())) if enter else ()
     if not file.exists():
         file.write_bytes(filter_program())
     if not file.stat().st_size:  # a processor that the filter does not know
-        return [*base()]
-    return [SHELL, "-c", OPEN_FILTER, str(file), *base(), "--seccomp", FILTER]
+        file = Path(os.devnull)
+    seccomp = ("--seccomp", FILTER) if file.stat().st_size else ()
+    return [SHELL, "-c", OPEN_FILTER, str(file), *enter, *base(), *own, *seccomp]
 
 
 def mount_options(mounts: Iterable[Mount]) -> Iterator[str]:

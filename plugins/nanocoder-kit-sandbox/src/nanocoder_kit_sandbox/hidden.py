@@ -30,7 +30,7 @@ IN_HOME: Final = (
 
 
 EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
-"""What sandboxes show nothing of, or a place of their own instead."""
+"""What sandboxes show nothing of, or a folder of their own instead."""
 OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
 MARK: Final = "pyvenv.cfg"
 
@@ -38,7 +38,7 @@ MARK: Final = "pyvenv.cfg"
 def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     """Return the existing paths, resolved, that programs inside cannot read; none holds another.
 
-    A place that holds the workspace stays visible: the workspace is in it.
+    A folder that holds the workspace stays visible: the workspace is in it.
     """
     home = Path.home()
     listed = [home / name for name in IN_HOME]
@@ -50,10 +50,11 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     return list(_outermost(path for path in real if not _holds(path, str(session.cwd))))
 
 
-def listening_sockets(besides: Sequence[str] = ()) -> list[str]:
+def listening_sockets(besides: Sequence[str] = (), shown: Sequence[str] = ()) -> list[str]:
     """Return the sockets of the file system that programs of this machine listen on now.
 
-    Those below *besides*, and where a sandbox has places of its own, are left out.
+    Those below *besides* are left out, and those where a sandbox has folders of its own, unless
+    they are below *shown*. A program inside with a network of its own is not of this machine.
     """
     try:
         lines = Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()[1:]
@@ -61,11 +62,12 @@ def listening_sockets(besides: Sequence[str] = ()) -> list[str]:
         return []
     named = {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
     paths = {os.path.realpath(name) for name in named if name.startswith("/")}
-    own = (*OWN_PLACES, *besides)
     return sorted(
         path
         for path in paths
-        if os.path.exists(path) and not any(_holds(place, path) for place in own)
+        if os.path.exists(path)
+        and not _is_in(path, besides)
+        and (_is_in(path, shown) or not _is_in(path, OWN_PLACES))
     )
 
 
@@ -81,7 +83,7 @@ def environments_on_path(besides: Iterable[str]) -> list[str]:
         {
             folder
             for folder in _folders(os.environ.get("PATH", ""))
-            if folder.startswith(tuple(f"{place}/" for place in EMPTY_PLACES))
+            if folder.startswith(tuple(f"{folder}/" for folder in EMPTY_PLACES))
             and not any(_overlap(folder, path) for path in apart)
         }
     )
@@ -108,6 +110,10 @@ def _is_ours(path: str) -> bool:
 
 def _overlap(path: str, other: str) -> bool:
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
+def _is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(_holds(folder, path) for folder in folders)
 
 
 def _outermost(paths: Iterator[str]) -> Iterator[str]:

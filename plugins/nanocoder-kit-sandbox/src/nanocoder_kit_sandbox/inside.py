@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder import SessionInfo, ToolError
+from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.leases import Lease
-from nanocoder_kit_sandbox.mounts import Mount, hold_name, read_only, unreadable, writable
-from nanocoder_kit_sandbox.place import Place, unavailable
+from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
+from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
 
@@ -32,48 +32,39 @@ class Inside:
         self._session = session
         self._root = str(session.cwd)
         self._writable = frozenset(settings.writable)
-        self.place = Place(session, self._note_end, self._note_meanwhile)
+        self.files = SandboxFiles(session, self._note_end, self._note_meanwhile)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
         self._repository: InnerRepository | None = None
         self._lines: list[str] = []
         self._guard = threading.Lock()
-        for lease in self.place.killed():
+        for lease in self.files.killed():
             self._lines += self._of_killed(lease)
 
-    def mounts(self) -> list[Mount]:
+    def mounts(self, access: Access = Access.WRITE) -> list[Mount]:
         """Return what is seen where, the outer paths first, for a program that starts now.
 
         Raises: ToolError (sandbox_unavailable).
         """
-        names = self._expected(holds=True)
+        if access is Access.READ:
+            with self._guard:
+                return self._read_only()
+        names = self.names()
         with self._guard:
-            return self._mounts(names)
-
-    def foresee(self) -> list[Mount]:
-        """Return what `mounts` would now, while no program starts; raises ToolError."""
-        latest = self._note_changes()
-        with self._guard:
-            names = self.place.without_held(latest or self._look())
-            return self._mounts(self._survey.with_targets(names, self._writable))
+            return [*self._protected(names), *self._git(names), *self._secret(names)]
 
     def names(self) -> Surveyed:
-        """Return what is protected and secret, for a program that starts now, and hold no name.
+        """Return what is protected and secret, for a program that starts now and may write.
 
         Raises: ToolError (sandbox_unavailable).
         """
-        return self._expected(holds=False)
-
-    def _expected(self, *, holds: bool) -> Surveyed:
-        """Look at the workspace, after what was left in it, and expect what a program makes."""
         latest = self._note_changes()
         with self._guard:
             names = latest or self._look()
             self._survey.refuse_links(names)
-            names = self.place.without_held(names)
             self._arrivals.expect(names)
-            self.place.lease.note(self._arrivals.noted())
-            self.place.hold(names.missing if holds else ())
+            self.files.lease.note(self._arrivals.noted())
+            self.files.expect_start()
             return self._survey.with_targets(names, self._writable)
 
     def changes(self) -> list[str]:
@@ -92,9 +83,13 @@ class Inside:
 
     def close(self) -> None:
         """Remove what the sandbox left in the workspace, and the session's own files."""
-        self.place.close()
+        self.files.close()
         if self._repository is not None:
             self._repository.close()
+
+    def hidden(self, path: str) -> Mount:
+        """Return the mount by which *path* cannot be read."""
+        return unreadable(path) if os.path.isdir(path) else read_only(self.files.nothing, path)
 
     def _of_killed(self, lease: Lease) -> list[str]:
         """Move away what a command of a killed session has made, and has not cleared."""
@@ -102,7 +97,8 @@ class Inside:
         return arrivals.move_away(self._look) if arrivals else []
 
     def _look(self) -> Surveyed:
-        return self._survey.look(self._session.readable.now(), self._writable)
+        writable_names = self._writable | self._arrivals.installed
+        return self._survey.look(self._session.readable.now(), writable_names)
 
     def _note_changes(self) -> Surveyed | None:
         """Undo what programs inside left; return what is there now, where that was looked for."""
@@ -116,11 +112,11 @@ class Inside:
             if self._repository is not None:
                 self._lines += self._repository.bring_back()
             if self._arrivals.is_expecting:
-                is_idle = self.place.is_idle
+                is_idle = self.files.is_idle
                 self._lines += self._arrivals.move_away(look)
                 self._arrivals.is_expecting = not is_idle
                 if is_idle:
-                    self.place.lease.note(None)
+                    self.files.lease.note(None)
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]
@@ -139,25 +135,29 @@ class Inside:
             with self._guard:
                 self._lines.append(str(error))
 
-    def _mounts(self, names: Surveyed) -> list[Mount]:
-        return [*self._protected(names), *self._git(names), *self._secret(names)]
+    def _read_only(self) -> list[Mount]:
+        names = self._look()
+        paths = (f"{self._root}/{path}" for path in names.protected)
+        return [
+            *(read_only(path) for path in paths if not os.path.islink(path)),
+            *self._secret(names),
+        ]
 
     def _protected(self, names: Surveyed) -> list[Mount]:
-        """Keep what exists as it is, and where it is, and hold the names of what does not."""
+        """Keep what exists as it is, and at its path."""
         below = [f"{self._root}/{path}" for path in (*names.protected, *names.targets)]
         # A folder above could be moved away, and another one put in its place.
-        above = ancestors((*names.protected, *names.targets, *names.missing))
+        above = ancestors((*names.protected, *names.targets))
         return [
             *(writable(f"{self._root}/{folder}") for folder in above),
             *(read_only(path) for path in below if not os.path.islink(path)),
-            *(hold_name(f"{self._root}/{path}") for path in names.missing),
         ]
 
     def _git(self, names: Surveyed) -> list[Mount]:
         if not names.git or GIT in self._writable:
             return []
         if self._repository is None:
-            self._repository = InnerRepository(Path(self._root, GIT), self.place.git)
+            self._repository = InnerRepository(Path(self._root, GIT), self.files.git)
         try:
             return self._repository.mounts(names.protected)
         except OSError as error:
@@ -166,7 +166,3 @@ class Inside:
 
     def _secret(self, names: Surveyed) -> list[Mount]:
         return [self.hidden(os.path.realpath(f"{self._root}/{path}")) for path in names.secret]
-
-    def hidden(self, path: str) -> Mount:
-        """Return the mount by which *path* cannot be read."""
-        return unreadable(path) if os.path.isdir(path) else read_only(self.place.nothing, path)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from nanocoder import Access, SessionInfo
 
-from nanocoder_kit_sandbox import kernel, launch, starter
+from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_calls import asked_calls
@@ -28,7 +28,6 @@ from nanocoder_kit_sandbox.landlock_rules import (
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.programs import program_of
 from nanocoder_kit_sandbox.settings import Settings
-from nanocoder_kit_sandbox.starting import Starter
 from nanocoder_kit_sandbox.survey import GIT
 
 OLDEST: Final = 3
@@ -67,7 +66,7 @@ class Landlocked:
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._hidden = hidden_places(session, settings)
-        self._rules = self._inside.place.tmp.with_suffix(".rules")
+        self._rules = self._inside.files.tmp.with_suffix(".rules")
         self._rules.mkdir(mode=0o700)
         self._python = os.path.realpath(sys.executable)
         self._version = kernel.landlock_version()
@@ -75,13 +74,12 @@ class Landlocked:
         self._latest: dict[str, Any] | None = None
         self._file = self._rules
         self._starting = threading.Lock()
-        self._starter = Starter(program_of(self._python, starter), self._rules)
 
     def wrap(
         self,
         argv: Sequence[str],
         ports: Sequence[int],  # noqa: ARG002
-        access: Access,  # noqa: ARG002
+        access: Access = Access.WRITE,  # noqa: ARG002
     ) -> list[str]:
         """Return the argument vector that runs *argv* inside; raises ToolError."""
         described = self._described()
@@ -89,9 +87,7 @@ class Landlocked:
             if described != self._latest or not self._file.exists():
                 self._latest, self._file = described, self._write(described)
             file = self._file
-        return self._starter.through(
-            file.name, [*program_of(self._python, launch), str(file), "--", *argv]
-        )
+        return [*program_of(self._python, launch), str(file), "--", *argv]
 
     def _write(self, described: dict[str, Any]) -> Path:
         """Write down rules in a file that has the name of its content."""
@@ -110,12 +106,11 @@ class Landlocked:
 
     def close(self) -> None:
         """Remove the session's own files."""
-        self._starter.close()
         self._inside.close()
 
     def _described(self) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
-        settings, tmp = self._settings, str(self._inside.place.tmp)
+        settings, tmp = self._settings, str(self._inside.files.tmp)
         protected = self._protected_paths()
         outer = self._outer()
         writable = [tmp, *self._writable()]
@@ -127,7 +122,7 @@ class Landlocked:
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
             "version": self._version,
-            "lock": str(self._inside.place.lock),
+            "lock": str(self._inside.files.lock),
             "network": settings.network,
             "limits": limits_of(settings),
             "variables": self._variables(tmp),
@@ -146,7 +141,7 @@ class Landlocked:
 
     def _outer(self) -> list[Rule]:
         """Return what commands, and the processes beside them, may change at most."""
-        folders = (self._root, str(self._inside.place.tmp), *self._writable())
+        folders = (self._root, str(self._inside.files.tmp), *self._writable())
         devices = [(f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES]
         return [*((folder, kernel.CHANGE) for folder in folders), *devices]
 

@@ -15,26 +15,28 @@ from nanocoder_files import create_locked, lock_ownerless
 
 SUFFIX: Final = ".lease"
 NOTES: Final = ".notes"
-FOLDERS: Final = ("", ".git", ".rules")
+ROOT: Final = "root"
+"""The key of a note with the path of the workspace."""
+FOLDERS: Final = ("", ".git", ".rules", ".layers")
 FILES: Final = (".socket", ".filter")
 
 
 class Lease:
-    """The files of one session beside *tmp*, its own /tmp; *handle* is locked."""
+    """The files of one session beside *tmp*, its own /tmp; *descriptor* is of the locked file."""
 
-    def __init__(self, tmp: Path, handle: int) -> None:
+    def __init__(self, tmp: Path, descriptor: int) -> None:
         self.tmp = tmp
-        self._handle = handle
+        self._descriptor = descriptor
         self._noted = ""
 
     def renew(self) -> None:
         """Take note that the session lives now."""
-        os.utime(self._handle)
+        os.utime(self._descriptor)
 
     @property
     def renewed_s(self) -> float:
         """When the session certainly lived, in seconds since the epoch."""
-        times = [os.fstat(self._handle).st_mtime]
+        times = [os.fstat(self._descriptor).st_mtime]
         with contextlib.suppress(OSError):
             times.append(self._notes.stat().st_mtime)
         return max(times)
@@ -59,6 +61,12 @@ class Lease:
         except (OSError, ValueError):
             return None
 
+    def is_needed(self) -> bool:
+        """Tell whether a killed session noted something about a workspace that still exists."""
+        noted = self.noted()
+        root = noted.get(ROOT) if isinstance(noted, dict) else None
+        return isinstance(root, str) and os.path.isdir(root)
+
     def clear(self) -> None:
         """Remove the session's folders."""
         for suffix in FOLDERS:
@@ -75,7 +83,7 @@ class Lease:
 
     def release(self) -> None:
         """Give the lock back, and leave the files."""
-        os.close(self._handle)
+        os.close(self._descriptor)
 
     @property
     def _notes(self) -> Path:
@@ -84,14 +92,14 @@ class Lease:
 
 def take_lease(base: Path) -> Lease:
     """Make the folder of a new session in *base*; raises OSError."""
-    path, handle = create_locked(base, "tmp", SUFFIX)
+    path, descriptor = create_locked(base, "tmp", SUFFIX)
     tmp = path.with_suffix("")
     tmp.mkdir(mode=0o700)
-    return Lease(tmp, handle)
+    return Lease(tmp, descriptor)
 
 
 def leases_of_killed(base: Path) -> Iterator[Lease]:
     """Yield the leases in *base* of sessions that are gone; each has to be ended or released."""
     with contextlib.suppress(OSError):
-        for path, handle in lock_ownerless(base, SUFFIX):
-            yield Lease(path.with_suffix(""), handle)
+        for path, descriptor in lock_ownerless(base, SUFFIX):
+            yield Lease(path.with_suffix(""), descriptor)

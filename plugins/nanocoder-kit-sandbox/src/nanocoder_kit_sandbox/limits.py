@@ -36,7 +36,7 @@ def limit_commands(settings: Settings) -> list[str]:
 
 
 def limited(argv: list[str], settings: Settings) -> list[str]:
-    """Return the argument vector that sets the limits, which nothing can raise, and runs *argv*."""
+    """Return the argv that sets the limits, which nothing can raise, and runs *argv*."""
     commands = limit_commands(settings)
     script = " && ".join([*commands, 'exec "$@"'])
     return [SHELL, "-c", script, SHELL, *argv] if commands else argv

@@ -11,12 +11,10 @@ class MountAccess(enum.Enum):
     WRITE = "write"
     READ = "read"
     NOTHING = "nothing"
-    HELD = "held"
-    """There is an empty folder that cannot be changed, so that nothing else can be made there."""
 
 
 class Mount(NamedTuple):
-    """At *path*, programs inside see *source*; without one, something that is empty."""
+    """At *path*, programs inside see *source*; without one, an empty folder."""
 
     access: MountAccess
     path: str
@@ -33,11 +31,6 @@ def read_only(source: str | os.PathLike[str], path: str | os.PathLike[str] = "")
     return Mount(MountAccess.READ, os.fspath(path or source), os.fspath(source))
 
 
-def hold_name(path: str) -> Mount:
-    """Return the mount that keeps *path* from being made."""
-    return Mount(MountAccess.HELD, path)
-
-
 def unreadable(path: str) -> Mount:
-    """Return the mount by which nothing of the folder *path* is seen."""
+    """Return the mount that hides the content of the folder *path*."""
     return Mount(MountAccess.NOTHING, path)

@@ -7,13 +7,14 @@ that a program makes or changes there stays in the sandbox: settings, hooks, a r
 import hashlib
 import os
 import re
+import shutil
 import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from nanocoder_kit_git import Entry, problem_of_index
 
@@ -29,7 +30,7 @@ MAX_FILE_BYTES: Final = 256 << 20
 LOCK: Final = ".lock"
 """The end of the name by which git locks a file."""
 LOCK_S: Final = 2.0
-"""How long is waited for a git outside that has locked a file."""
+"""How long a file that a git outside has locked is waited for."""
 _POLL_S: Final = 0.02
 _HASH: Final = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _HASHES: Final = re.compile(rb"(?:" + _HASH + rb"\n?)*")
@@ -49,15 +50,6 @@ CHECKED: Final = {
 _ALWAYS: Final = frozenset(("HEAD", INDEX, "packed-refs"))
 """Files whose removal does not come back."""
 
-Stamp = tuple[int, int, int, int] | None
-
-
-class _Known(NamedTuple):
-    """The two files of one name as they were when both were the same."""
-
-    outside: Stamp
-    inside: Stamp
-
 
 class InnerRepository:
     """The repository at *outside* (`.git` of a workspace) as programs inside have it, in *inside*.
@@ -66,55 +58,51 @@ class InnerRepository:
     """
 
     def __init__(self, outside: Path, inside: Path) -> None:
-        self._outside = outside
-        self._inside = inside
-        self._pairs = {name: (outside / name, inside / name) for name in CHECKED}
-        self._known: dict[str, _Known] = {}
-        self._links = set(self._find_links())
-        self._config: bytes | None = None
+        self._outside, self._inside = outside, inside
+        self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
+        self._links = {path for path, _, _ in self._special_files()}
         self._protected: tuple[str, ...] = ()
         self._guard = threading.Lock()
+        inside.mkdir(exist_ok=True)
 
     def mounts(self, protected: tuple[str, ...]) -> list[Mount]:
         """Bring the copies up to date, and return what is to be seen at `.git`; raises OSError.
 
         *protected* are the paths in the workspace that cannot be changed inside.
         """
-        with self._locked():
+        with self._guard:
             self._protected = protected
-            self._exchange()
+            list(self._exchange())
             (self._outside / LOGS).mkdir(exist_ok=True)  # a new repository has none yet
+            (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             mounts = [writable(self._inside, self._outside)]
             for entry in sorted(os.scandir(self._outside), key=lambda entry: entry.name):
                 if entry.is_dir():
                     mounts += self._mounts_of(entry)
-                elif entry.is_file() and entry.name not in CHECKED and entry.name[-5:] != LOCK:
+                elif entry.name not in CHECKED and not entry.name.endswith(LOCK):
                     self._copy_in(entry.name)
-            (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             return [*mounts, read_only(self._outside / NO_ALTERNATES)]
 
     def bring_back(self) -> list[str]:
         """Take over what programs inside did with git, and return what was not taken over."""
-        with self._locked():
-            return [*self._exchange(), *self._remove_links(), *self._changed_config()]
+        with self._guard:
+            problems = [*self._exchange(), *self._remove_links()]
+            config = _read(self._inside / CONFIG)
+            if CONFIG in self._base and config != self._base[CONFIG]:
+                self._base[CONFIG] = config
+                problems.append(".git/config holds only in the sandbox as it was changed there")
+            return problems
 
     def close(self) -> None:
         """Remove what was made in the repository only to be seen inside."""
         with suppress(OSError):  # it is in use
             (self._outside / LOGS).rmdir()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._inside.mkdir(exist_ok=True)
-        with self._guard:
-            yield
-
     def _mounts_of(self, entry: "os.DirEntry[str]") -> list[Mount]:
-        point = self._inside / entry.name
-        if not stat.S_ISDIR(_mode(point)):
-            with suppress(FileNotFoundError):
-                point.unlink()
-            point.mkdir()
+        copy = self._inside / entry.name
+        if not stat.S_ISDIR(_mode(copy)):
+            copy.unlink(missing_ok=True)
+            copy.mkdir()
         if entry.name in SHARED and not entry.is_symlink():
             return [writable(self._outside / entry.name)]
         if not os.listdir(entry.path):  # a mount takes time
@@ -123,55 +111,48 @@ class InnerRepository:
 
     def _copy_in(self, name: str) -> None:
         """Copy a file that never comes back, where it changed outside."""
-        now = _stamp(self._outside / name)
-        if name in self._known and self._known[name].outside == now:
+        path = self._outside / name
+        try:
+            key = f"{name} {os.stat(path).st_ino} {os.stat(path).st_ctime_ns}"
+            if key not in self._base:
+                self._base[name] = path.read_bytes()
+                _put(self._inside / name, self._base[name])
+                self._base[key] = None
+        except OSError:  # a socket, or a link that leads nowhere
             return
-        with suppress(OSError):
-            content = (self._outside / name).read_bytes()
-            _replace(self._inside / name, content)
-            self._config = content if name == CONFIG else self._config
-        self._known[name] = _Known(now, None)
 
-    def _exchange(self) -> list[str]:
-        """Copy each file that comes back to where it is older; return what was refused."""
-        return [problem for name in CHECKED if (problem := self._exchange_file(name))]
+    def _exchange(self) -> Iterator[str]:
+        """Copy each file that comes back to the side that has the older one; yield problems."""
+        for name in CHECKED:
+            outside, inside = _read(self._outside / name), _read(self._inside / name)
+            before = self._base.get(name)
+            problem = ""
+            if inside not in {before, outside}:
+                if outside != before:
+                    problem = "changed outside, too, and stays as it is there"
+                else:
+                    problem = self._take_over(name, inside, outside)
+                outside = outside if problem else inside
+            if inside != outside:
+                _put(self._inside / name, outside)
+            self._base[name] = outside
+            if problem:
+                yield f".git/{name} {problem}"
 
-    def _exchange_file(self, name: str) -> str:
-        outside, inside = self._pairs[name]
-        before = self._known.get(name)
-        now = _Known(_stamp(outside), _stamp(inside))
-        if now == before:
+    def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:
+        """Replace a file outside by that from inside; return why that was refused, or ""."""
+        path = self._outside / name
+        if inside is None:
+            if name in _ALWAYS or os.path.lexists(self._inside / name):
+                return "is no file any more"
+            path.unlink(missing_ok=True)
             return ""
-        problem = ""
-        if before is not None and now.outside == before.outside:
-            problem = self._take_over(name, outside, inside)
-        elif before is not None and now.inside != before.inside and _differ(outside, inside):
-            problem = f"{name} changed outside, too, and stays as it is there"
-        if problem or before is None or now.outside != before.outside:
-            _mirror(outside, inside)
-            now = now._replace(inside=_stamp(inside))
-        self._known[name] = now._replace(outside=_stamp(outside))
-        return f".git/{problem}" if problem else ""
-
-    def _take_over(self, name: str, outside: Path, inside: Path) -> str:
-        """Copy a file from inside, and return why that was refused, or ""."""
-        content = _read(inside)
-        if content is None:
-            if name in _ALWAYS or os.path.lexists(inside):
-                return f"{name} is no file any more"
-            with suppress(FileNotFoundError):
-                outside.unlink()
-            return ""
-        problem = self._problem_of(name, content)
-        if problem or content == _read(outside):
-            return problem and f"{name} {problem}"
-        return _replace_locked(outside, content)
-
-    def _problem_of(self, name: str, content: bytes) -> str:
         pattern = CHECKED[name]
-        if pattern is not None:
-            return "" if pattern.fullmatch(content) else "is none that git makes"
-        return problem_of_index(content, _read(self._outside / name) or b"", self._is_there)
+        if pattern is None:
+            problem = problem_of_index(inside, outside or b"", self._is_there)
+        else:
+            problem = "" if pattern.fullmatch(inside) else "is none that git makes"
+        return problem or _replace_locked(path, inside)
 
     def _is_there(self, entry: Entry) -> bool:
         """Tell whether the person has the protected file that an index names, as it says."""
@@ -183,42 +164,23 @@ class InnerRepository:
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
         return blob.digest() == entry.blob
 
-    def _changed_config(self) -> Iterator[str]:
-        content = _read(self._inside / CONFIG)
-        if content != self._config:
-            self._config = content
-            yield ".git/config holds only in the sandbox as it was changed there"
-
-    def _find_links(self) -> Iterator[str]:
-        for folder, name, _ in self._special_files():
-            yield f"{folder}/{name}"
-
     def _remove_links(self) -> Iterator[str]:
         """Remove links in refs and logs: git outside would write to where they lead."""
-        for folder, name, handle in self._special_files():
-            path = f"{folder}/{name}"
+        for path, name, folder in self._special_files():
             if path not in self._links:
-                os.unlink(name, dir_fd=handle)
+                os.unlink(name, dir_fd=folder)
                 yield f".git{path.removeprefix(str(self._outside))} was no file and is removed"
 
     def _special_files(self) -> Iterator[tuple[str, str, int]]:
         for shared in SHARED[1:]:
             if not stat.S_ISDIR(_mode(self._outside / shared)):
                 continue
-            for folder, folders, files, handle in os.fwalk(self._outside / shared):
+            for folder, folders, files, descriptor in os.fwalk(self._outside / shared):
                 for name in (*folders, *files):
                     with suppress(FileNotFoundError):
-                        mode = os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode
+                        mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
                         if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-                            yield folder, name, handle
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        facts = os.lstat(path)
-    except OSError:
-        return None
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+                            yield f"{folder}/{name}", name, descriptor
 
 
 def _mode(path: Path) -> int:
@@ -231,51 +193,41 @@ def _mode(path: Path) -> int:
 def _read(path: Path) -> bytes | None:
     """Return the content of a file; None when it is missing, too large, or no regular file."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(handle, "rb") as file:
-        facts = os.fstat(handle)
+    with open(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
         is_fine = stat.S_ISREG(facts.st_mode) and facts.st_size <= MAX_FILE_BYTES
         return file.read() if is_fine else None
 
 
-def _differ(first: Path, second: Path) -> bool:
-    return _read(first) != _read(second)
-
-
-def _mirror(outside: Path, inside: Path) -> None:
-    content = _read(outside)
+def _put(path: Path, content: bytes | None) -> None:
+    """Make a file in our folder hold *content*, whatever is there; None removes it."""
+    if stat.S_ISDIR(_mode(path)):
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
     if content is not None:
-        _replace(inside, content)
-        return
-    with suppress(FileNotFoundError):
-        inside.unlink()
-
-
-def _replace(path: Path, content: bytes, name: str = ".nanocoder") -> None:
-    """Write a file beside *path* and put it there; raises FileExistsError where *name* is taken."""
-    beside = path.with_name(f"{path.name}{name}")
-    if name != LOCK:
-        with suppress(FileNotFoundError):
-            beside.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(beside, flags, stat.S_IMODE(_mode(path)) or 0o644), "wb") as file:
-        file.write(content)
-    beside.replace(path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(path, flags, 0o644), "wb") as file:
+            file.write(content)
 
 
 def _replace_locked(path: Path, content: bytes) -> str:
     """Replace a file as git does, under its lock; return why that was not possible, or ""."""
+    lock = path.with_name(path.name + LOCK)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     until = time.monotonic() + LOCK_S
     while True:
         try:
-            _replace(path, content, LOCK)
+            with open(os.open(lock, flags, stat.S_IMODE(_mode(path)) or 0o644), "wb") as file:
+                file.write(content)
+            lock.replace(path)
         except FileExistsError:
             if time.monotonic() > until:
-                return f"{path.name} is locked by a git outside, and stays as it is there"
+                return "is locked by a git outside, and stays as it is there"
             time.sleep(_POLL_S)
         except OSError as error:
-            return f"{path.name} cannot be written: {error.strerror or error}"
+            return f"cannot be written: {error.strerror or error}"
         else:
             return ""

@@ -35,6 +35,7 @@ class Surveyed(NamedTuple):
     *git* tells whether the root has a repository of its own, of which programs inside get a copy.
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
+    *programs* are those of *protected* that an installation makes.
     """
 
     protected: tuple[str, ...]
@@ -43,6 +44,7 @@ class Surveyed(NamedTuple):
     git: bool
     closed: frozenset[str] = frozenset()
     targets: tuple[str, ...] = ()
+    programs: frozenset[str] = frozenset()
 
 
 class _State(NamedTuple):
@@ -90,17 +92,16 @@ class Survey:
         self._repository = find_repository(self._root)
         hooks = self._hooks.within(self._root, self._repository)
         protected = list(dict.fromkeys((*protected, *hooks, *sorted(closed))))
-        protected = _outermost([path for path in protected if path not in writable])
+        protected = _outermost([path for path in protected if not self._is_let(path, writable)])
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
             protected.remove(GIT)
-        there = _of_missing(folders.get(""))
-        missing = [] if has_git else [name for name in MISSING_REPOSITORY if not self._exists(name)]
-        if there is None:
-            there = set(filter(self._exists, MISSING))
-        missing += [name for name in MISSING if name not in there]
-        missing = [name for name in missing if name not in writable]
-        return Surveyed(tuple(protected), tuple(missing), secret, has_git, closed)
+        expected = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
+        missing = [name for name in expected if name not in writable and not self._exists(name)]
+        programs = frozenset(filter(self._is_installed, protected))
+        return Surveyed(
+            tuple(protected), tuple(missing), secret, has_git, closed, programs=programs
+        )
 
     def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
         """Return *names* of the last look with what protected links lead to."""
@@ -136,6 +137,19 @@ class Survey:
             pass
         return _Folder(state, now, is_closed=True)
 
+    def _is_installed(self, path: str) -> bool:
+        """Tell whether *path* is what an installation makes, as a part of an environment."""
+        if _is_program(path):
+            return True
+        folder, _, last = path.rpartition("/")
+        return last in _VENV and self._exists(f"{folder}/pyvenv.cfg")
+
+    def _is_let(self, path: str, writable: frozenset[str]) -> bool:
+        if path in writable:
+            return True
+        is_below = not writable.isdisjoint(ancestors((path,)))
+        return is_below and self._is_installed(path)
+
     def _exists(self, name: str) -> bool:
         return os.path.lexists(f"{self._root}/{name}")
 
@@ -170,20 +184,6 @@ def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Fo
         protected=tuple(prefix + name for name in protected),
         secret=tuple(prefix + name for name in sorted(secret)),
     )
-
-
-def _of_missing(root: _Folder | None) -> set[str] | None:
-    """Return which of MISSING are in *root*; None where its names do not tell.
-
-    They are among its protected names, as are other spellings of them, by which a file system that
-    ignores case finds them.
-    """
-    if root is None or root.is_closed:
-        return None
-    there = set(root.protected).intersection(MISSING)
-    others = set(root.protected) - there
-    is_plain = all(name.isascii() and name.lower() not in MISSING for name in others)
-    return there if is_plain else None
 
 
 def _beside_modules(folder: str) -> str:

@@ -1,24 +1,10 @@
 """bwrap: what tools start sees the system read-only, and cannot leave the workspace."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from typing import Any
 
-from nanocoder import Event, Resource, Sandbox, SessionInfo, hookimpl
+from nanocoder import Resource, Sandbox, SessionInfo, hookimpl
 
-if TYPE_CHECKING:
-    from nanocoder import Readable
-
-    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
-
-# Every start imports this module; what runs bubblewrap is imported while the model first thinks.
-
-_ahead: "Final[WeakKeyDictionary[Readable, OpenedAhead]]" = WeakKeyDictionary()
-"""What opens the sandbox of each session that has asked a model.
-
-The key is what the session may read, which is its own: sessions that are not kept share one ID. As
-a resource it would need the settings, and with them the base of all sandboxes, in each run.
-"""
+# Every start imports this module; what runs bubblewrap is imported at the first command.
 
 
 @hookimpl
@@ -37,23 +23,8 @@ def nanocoder_sandboxes() -> list[Sandbox]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep a session's /tmp, and what is held in its workspace, until it ends."""
+    """Keep a session's /tmp, and its namespaces, until it ends."""
     return [Resource("bwrap", open_sandbox)]
-
-
-@hookimpl(events=["request.started", "request.finished", "session.finished"])
-def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
-    """Have a sandbox made for the next command while the model thinks."""
-    from nanocoder_sandbox_bwrap.ahead import OpenedAhead
-
-    if event.kind == "session.finished":
-        _ahead.pop(session.readable, OpenedAhead()).end()
-        return
-    ahead = _ahead.setdefault(session.readable, OpenedAhead())
-    if event.kind == "request.finished":
-        ahead.answered()
-    elif not session.changes_nothing_by:
-        ahead.begin(lambda: resource("bwrap") if session.sandbox == "bwrap" else None)
 
 
 def in_force(settings: Any) -> str:  # noqa: ARG001 - each setting works where bubblewrap does

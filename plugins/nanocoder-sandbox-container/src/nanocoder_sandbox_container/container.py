@@ -24,7 +24,6 @@ SCRIPT: Final = (
     'for name in $names; do set -- --env "$name" "$@"; done; '
     'exec "$engine" run --workdir "$PWD" "$@"'
 )
-WITHOUT_SOURCE: Final = {MountAccess.NOTHING: "000", MountAccess.HELD: "555"}
 _END_S: Final = 30.0
 _MEGABYTE: Final = 1 << 20
 
@@ -38,22 +37,24 @@ class Containers:
         self._inside = Inside(session, settings)
         self._label = f"nanocoder-session={uuid.uuid4().hex}"
 
-    def wrap(self, argv: Sequence[str], ports: Sequence[int], access: Access) -> list[str]:
-        """Return the argument vector that runs *argv* in a container; raises ToolError."""
-        mounts, place = self._inside.mounts(), self._inside.place
+    def wrap(
+        self, argv: Sequence[str], ports: Sequence[int], access: Access = Access.WRITE
+    ) -> list[str]:
+        """Return the argv that runs *argv* in a container; raises ToolError."""
+        mounts, files = self._inside.mounts(access), self._inside.files
         options = [
             *HARDENED,
             *("--label", self._label, "--user", f"{os.getuid()}:{os.getgid()}"),
             *("--network", "bridge" if self._settings.network else "none"),
             *self._limits(),
-            *("--env", "HOME=/tmp", "--volume", f"{place.tmp}:/tmp"),
+            *("--env", "HOME=/tmp", "--volume", f"{files.tmp}:/tmp"),
             *("--volume", f"{self._root}:{self._root}{':ro' if access is Access.READ else ''}"),
             *_options(mounts),
         ]
         if self._settings.network:
             options += [f"--publish=127.0.0.1:{port}:{port}" for port in ports]
         engine = find_engine(self._settings.engine)
-        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", str(place.lock), engine]
+        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", str(files.lock), engine]
         return [*start, *options, self._settings.image, *argv]
 
     def changes(self) -> list[str]:
@@ -96,8 +97,8 @@ class Containers:
 
 def _options(mounts: Iterable[Mount]) -> Iterator[str]:
     for mount in mounts:
-        if mount.access in WITHOUT_SOURCE:
-            yield from ("--tmpfs", f"{mount.path}:ro,mode={WITHOUT_SOURCE[mount.access]}")
+        if mount.access is MountAccess.NOTHING:
+            yield from ("--tmpfs", f"{mount.path}:ro,mode=000")
         else:
             end = ":ro" if mount.access is MountAccess.READ else ""
             yield from ("--volume", f"{mount.source}:{mount.path}{end}")

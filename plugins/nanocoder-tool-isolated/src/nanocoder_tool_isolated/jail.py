@@ -12,7 +12,6 @@ from nanocoder_kit_capabilities import Capabilities
 from nanocoder_kit_process import SYSTEM_PATH, environment
 from nanocoder_kit_sandbox import (
     Inside,
-    Mount,
     Settings,
     Survey,
     bridge,
@@ -29,7 +28,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     problem,
     system,
 )
-from nanocoder_kit_sandbox.mounts import hold_name, read_only
+from nanocoder_kit_sandbox.mounts import read_only
 
 SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
@@ -57,7 +56,7 @@ def jailed(
     memory_mb: int,
     undone: list[str],
 ) -> Iterator[list[str]]:
-    """Yield the argument vector that runs *argv* with *capabilities*; it holds until the end.
+    """Yield the argv that runs *argv* with *capabilities*; it holds until the end.
 
     *visible* are the folders that the program itself is in. *undone* gets a line for each change
     that is not let out of the sandbox.
@@ -71,17 +70,17 @@ def jailed(
         at_end.callback(inside.close)
         at_end.callback(lambda: undone.extend(inside.changes()))
         way_out = at_end.enter_context(_way_out(inside, capabilities))
-        filter_file = inside.place.tmp.with_suffix(".filter")
+        filter_file = inside.files.filter
         at_end.callback(filter_file.unlink, missing_ok=True)
         yield [
             *filtered(filter_file),
             *(() if "*" in capabilities.hosts else (NO_NETWORK,)),
             *system(),
             *("--tmpfs", str(Path.home())),
-            *("--bind", str(inside.place.tmp), TMP),
+            *("--bind", str(inside.files.tmp), TMP),
             *_workspace(session, inside, capabilities),
-            *mount_options(_programs(session, inside, capabilities, visible, limits)),
-            *lock_options(inside.place.lock),
+            *_programs(session, inside, capabilities, visible, limits),
+            *lock_options(inside.files.lock),
             *way_out,
             *("--chdir", str(session.cwd) if "fs.read" in capabilities else TMP),
             "--",
@@ -111,8 +110,8 @@ def _programs(
     capabilities: Capabilities,
     visible: Iterable[Path],
     limits: Settings,
-) -> list[Mount]:
-    """Return what is seen of programs, and hide credentials and sockets in all that is seen."""
+) -> Iterator[str]:
+    """Yield the options for what is seen of programs, and hide credentials and sockets in all that is seen."""
     programs = [*_interpreter(), *map(str, visible)]
     real = list(map(os.path.realpath, programs))
     empty = [str(Path.home()), *(() if "fs.read" in capabilities else (str(session.cwd),))]
@@ -124,11 +123,10 @@ def _programs(
     ]
     # A hidden folder that holds a program stays passable; the rest of it is not there.
     passable = [path for path in hidden if any(_is_below(each, [path]) for each in real)]
-    return [
-        *map(hold_name, passable),
-        *map(read_only, programs),
-        *(inside.hidden(path) for path in hidden if path not in passable),
-    ]
+    for path in passable:
+        yield from ("--perms", "0555", "--tmpfs", path)
+    yield from mount_options(map(read_only, programs))
+    yield from mount_options(inside.hidden(path) for path in hidden if path not in passable)
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:
@@ -145,13 +143,13 @@ def _way_out(inside: Inside, capabilities: Capabilities) -> AbstractContextManag
 def _proxied(inside: Inside, hosts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     from nanocoder_kit_sandbox.proxy import Proxy  # it brings the network's kit
 
-    proxy = Proxy(inside.place.socket, hosts)
+    proxy = Proxy(inside.files.socket, hosts)
     address = f"http://127.0.0.1:{PORT}"
     names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     words = [word for name in names for word in ("--setenv", name, address)]
     try:
         yield (
-            *("--ro-bind", str(inside.place.socket), SOCKET),
+            *("--ro-bind", str(inside.files.socket), SOCKET),
             *("--ro-bind", bridge.__file__, BRIDGE),
             *words,
         )
