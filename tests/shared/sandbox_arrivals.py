@@ -6,6 +6,7 @@ and import the fixtures *inside* and *repository*.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from nanocoder import ToolError
 from nanocoder_kit_sandbox import arrivals
 from nanocoder_kit_sandbox import inside as kit_inside
 from nanocoder_kit_sandbox.inside import MAX_LINES, MORE
-from nanocoder_kit_sandbox.place import START_S
+from nanocoder_kit_sandbox.sandbox_files import START_S
 from sandboxed_place import PYTHON
 
 CLOCK_S = 2.1
@@ -33,8 +34,8 @@ ARRIVALS = (
     ("echo x > .pre-commit-config.yaml", ".pre-commit-config.yaml"),
     ("echo x > .gitmodules", ".gitmodules"),
     ("echo x > .gitattributes", ".gitattributes"),
-    ("mkdir -p .venv/bin; cp evil .venv/bin/python", ".venv/bin"),
-    ("mkdir -p node_modules/.bin; cp evil node_modules/.bin/eslint", "node_modules/.bin"),
+    ("mkdir .vscode; echo x > .vscode/tasks.json", ".vscode"),
+    ("echo x > .envrc", ".envrc"),
     ("mkdir -p a/b; echo x > a/b/.envrc", "a/b/.envrc"),
     ("mkdir d; ln -s d sub-.idea; mkdir sub; ln -s ../d sub/.idea", "sub/.idea"),
     ("ln -s d .vim", ".vim"),
@@ -67,6 +68,79 @@ def test_what_the_person_made_stays(repository):
     repository.start(box.wrap(["/bin/true"], ()))
     assert box.changes() == []
     assert (repository.workspace / "sub/.vscode").is_dir()
+
+
+INSTALL = {
+    "an environment": ("mkdir -p {0}/bin {0}/lib; touch {0}/pyvenv.cfg {0}/bin/tool", ".venv"),
+    "one of another name": ("mkdir -p {0}/bin; touch {0}/pyvenv.cfg {0}/bin/tool", "env"),
+    "programs of packages": ("mkdir -p {0}/.bin; touch {0}/.bin/tool", "node_modules"),
+}
+
+
+@pytest.mark.parametrize("name", INSTALL)
+def test_what_is_installed_inside_stays_and_can_be_changed(repository, name):
+    install, folder = INSTALL[name]
+    box = repository.open()
+    repository.start(box.wrap(["/bin/sh", "-c", install.format(folder)], ()))
+    assert box.changes() == []
+    more = f"for each in {folder}/*bin {folder}/.bin; do [ -d $each ] && echo x > $each/more; done"
+    done = repository.start(box.wrap(["/bin/sh", "-c", f"{more}; true"], ()))
+    assert done.stderr == ""
+    assert box.changes() == []
+    assert [path.name for path in (repository.workspace / folder).rglob("more")] == ["more"]
+
+
+def test_what_the_person_has_installed_cannot_be_changed(repository):
+    (repository.workspace / "node_modules/.bin").mkdir(parents=True)
+    repository.run("echo x > node_modules/.bin/tool")
+    assert not (repository.workspace / "node_modules/.bin/tool").exists()
+
+
+@pytest.mark.parametrize(
+    "entry", ["{}/node_modules/.bin", "node_modules/.bin", "./node_modules/.bin"]
+)
+def test_a_folder_of_programs_that_shells_outside_search_is_moved_away(
+    repository, entry, monkeypatch
+):
+    path = f"{os.environ['PATH']}:{entry.format(repository.workspace)}"
+    monkeypatch.setenv("PATH", path)
+    box = repository.open()
+    command = "mkdir -p node_modules/.bin; cp evil node_modules/.bin/ls"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    assert "node_modules/.bin was made in the sandbox" in box.changes()[0]
+    assert not (repository.workspace / "node_modules/.bin").exists()
+
+
+def test_settings_beside_what_is_installed_are_moved_away(repository):
+    box = repository.open()
+    command = "mkdir -p .venv/lib/.vscode; touch .venv/pyvenv.cfg"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    box.changes()
+    repository.start(box.wrap(["/bin/sh", "-c", "mkdir .venv/lib/.idea"], ()))
+    box.changes()
+    assert not (repository.workspace / ".venv/lib/.vscode").exists()
+    assert not (repository.workspace / ".venv/lib/.idea").exists()
+
+
+def test_a_repository_is_made_where_there_is_none_if_it_is_harmless(repository):
+    shutil.rmtree(repository.workspace / ".git")
+    box = repository.open()
+    repository.start(box.wrap(["/bin/sh", "-c", "git init -q ."], ()))
+    assert box.changes() == []
+    assert (repository.workspace / ".git/HEAD").exists()
+    repository.start(box.wrap(["/bin/sh", "-c", "git config core.fsmonitor $PWD/evil"], ()))
+    box.changes()
+    repository.git("status")
+    assert not (repository.out / "mark").exists()
+
+
+def test_a_repository_that_starts_programs_is_moved_away(repository):
+    shutil.rmtree(repository.workspace / ".git")
+    box = repository.open()
+    command = "git init -q .; git config core.fsmonitor $PWD/evil"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    assert ".git was made in the sandbox and is now from-sandbox-_git" in box.changes()[0]
+    assert not (repository.workspace / ".git").exists()
 
 
 def test_a_plain_repository_may_be_made(repository):
@@ -109,14 +183,13 @@ IN_A_FOLDER = (
     ("echo x > sub/.envrc", "sub/.envrc"),
     ("mkdir sub/.vscode", "sub/.vscode"),
     ("git init -q sub; git -C sub config core.fsmonitor $PWD/evil", "sub/.git"),
-    ("mkdir sub/node_modules/.bin", "sub/node_modules/.bin"),
 )
 
 
 @pytest.mark.parametrize(("command", "name"), IN_A_FOLDER)
 def test_a_time_that_is_set_back_hides_no_name(repository, command, name):
     """Not in a folder that was there before, and that was read before."""
-    (repository.workspace / "sub/node_modules").mkdir(parents=True)
+    (repository.workspace / "sub").mkdir()
     time.sleep(CLOCK_S)
     box = repository.open()
     repository.start(box.wrap(["/bin/true"], ()))
@@ -278,11 +351,8 @@ from importlib import import_module
 from pathlib import Path
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
-from standby_box import ready
-is_ready, module, name, workspace, command = sys.argv[1:]
-kind = getattr(import_module(module), name)
-kind = ready(kind) if is_ready else kind
-box = kind(SessionInfo("s", Path(workspace)), Settings())
+module, name, workspace, command = sys.argv[1:]
+box = getattr(import_module(module), name)(SessionInfo("s", Path(workspace)), Settings())
 subprocess.run(box.wrap(["/bin/sh", "-c", command], ()), cwd=workspace, check=False)
 """
 OF_KILLED = "mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; mkdir armed; sleep 60"
@@ -290,11 +360,8 @@ OF_KILLED = "mkdir -p sub/.vscode; echo x > sub/.vscode/tasks.json; mkdir armed;
 
 def kill_a_session(repository, box, workspace):
     """Let a session run OF_KILLED, and kill it."""
-    kind = getattr(box, "kind", box)
-    words = ("" if kind is box else "ready", kind.__module__, kind.__qualname__, str(workspace))
-    argv = [sys.executable, "-c", SESSION, *words]
-    here = os.path.dirname(__file__)
-    environ = {**os.environ, "TMPDIR": str(repository.root / "tmp"), "PYTHONPATH": here}
+    argv = [sys.executable, "-c", SESSION, box.__module__, box.__qualname__, str(workspace)]
+    environ = {**os.environ, "TMPDIR": str(repository.root / "tmp")}
     session = subprocess.Popen([*argv, OF_KILLED], env=environ)
     await_path(workspace / "armed")
     session.send_signal(signal.SIGKILL)
@@ -342,8 +409,7 @@ def test_no_folder_stays_of_a_workspace_without_a_session(repository, box):
     other.mkdir()
     kill_a_session(repository, box, other)
     folder = only_place(repository)
-    for path in (*folder.glob("tmp-*.notes"), folder / "held"):  # its commands made nothing
-        path.unlink(missing_ok=True)
+    shutil.rmtree(other)  # no later session can be there
     until = time.monotonic() + 40
     while folder.exists():  # its command ends a moment later
         assert time.monotonic() < until

@@ -8,7 +8,6 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_attacks import inside  # noqa: F401
 from sandboxed_place import PYTHON
-from standby_box import ready
 
 pytestmark = [pytest.mark.needs("bwrap"), pytest.mark.contract("E1")]
 CALL = """
@@ -29,10 +28,10 @@ REFUSED = {
 }
 
 
-@pytest.fixture(params=[Bubblewrap, ready(Bubblewrap)])
-def box(request):
-    """Open bubblewrap around a workspace; its commands' sandboxes are new, or were ready."""
-    return request.param
+@pytest.fixture
+def box():
+    """Open bubblewrap around a workspace."""
+    return Bubblewrap
 
 
 def call(inside, source):  # noqa: F811

@@ -5,17 +5,16 @@ from nanocoder_kit_net.testing import PageServer
 from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_attacks import inside  # noqa: F401
-from standby_box import ready
 
 pytestmark = [pytest.mark.needs("bwrap"), pytest.mark.contract("E3")]
 CURL = "curl -sS -m 10 --noproxy '' "
 EVERY_LOOPBACK = ("loopback",)
 
 
-@pytest.fixture(params=[Bubblewrap, ready(Bubblewrap)])
-def box(request):
-    """Open bubblewrap around a workspace; its commands' sandboxes are new, or were ready."""
-    return request.param
+@pytest.fixture
+def box():
+    """Open bubblewrap around a workspace."""
+    return Bubblewrap
 
 
 @pytest.fixture

@@ -47,9 +47,9 @@ def unavailable(name: str, why: str) -> ToolError:
 class SandboxFiles:
     """The files of one session's sandbox, in a folder of its workspace.
 
-    *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder for what
-    programs see of a repository, *layers* one for throw-away layers. *at_end* is called when nothing
-    runs inside any more, *meanwhile* now and then before that.
+    *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder for
+    what programs see of a repository, *layers* one for throw-away layers. *at_end* is called when
+    nothing runs inside any more, *meanwhile* now and then before that.
     Raises: ToolError (sandbox_unavailable) where they cannot be made.
     """
 

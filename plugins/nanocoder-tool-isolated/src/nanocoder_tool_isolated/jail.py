@@ -111,7 +111,7 @@ def _programs(
     visible: Iterable[Path],
     limits: Settings,
 ) -> Iterator[str]:
-    """Yield the options for what is seen of programs, and hide credentials and sockets in all that is seen."""
+    """Yield the options that show programs, and hide credentials and sockets in what is seen."""
     programs = [*_interpreter(), *map(str, visible)]
     real = list(map(os.path.realpath, programs))
     empty = [str(Path.home()), *(() if "fs.read" in capabilities else (str(session.cwd),))]
