@@ -111,17 +111,6 @@ def test_a_folder_of_programs_that_shells_outside_search_is_moved_away(
     assert not (repository.workspace / "node_modules/.bin").exists()
 
 
-def test_settings_beside_what_is_installed_are_moved_away(repository):
-    box = repository.open()
-    command = "mkdir -p .venv/lib/.vscode; touch .venv/pyvenv.cfg"
-    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
-    box.changes()
-    repository.start(box.wrap(["/bin/sh", "-c", "mkdir .venv/lib/.idea"], ()))
-    box.changes()
-    assert not (repository.workspace / ".venv/lib/.vscode").exists()
-    assert not (repository.workspace / ".venv/lib/.idea").exists()
-
-
 def test_a_repository_is_made_where_there_is_none_if_it_is_harmless(repository):
     shutil.rmtree(repository.workspace / ".git")
     box = repository.open()

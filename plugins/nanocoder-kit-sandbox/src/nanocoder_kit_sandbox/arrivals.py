@@ -87,7 +87,7 @@ class Arrivals:
             installed = {name for name in new if name in names.programs and not self._is_run(name)}
             self.installed |= installed
             new = [name for name in new if name not in installed]
-            if not new and not installed:  # below what is installed there may be more
+            if not new:
                 return lines
             for name in new:
                 if time.monotonic() > until:

@@ -74,7 +74,7 @@ def dev_server(
     if action == "stop":
         return _stop(servers, id)
     if action == "check_port":
-        return _check_port(port)
+        return _check_port(servers, port)
     return _status(servers, id)
 
 
@@ -150,7 +150,7 @@ def _wait(ctx: ToolContext, server: Server, settings: Settings) -> bool:
     """Wait until *server* listens, has ended, or time is up; tell whether it listens."""
     deadline = time.monotonic() + (settings.ready_s if server.port else settings.quiet_s)
     while time.monotonic() < deadline and server.exit_code is None:
-        if server.port and is_listening(server.port):
+        if server.port and server.listens_on(server.port):
             return True
         ctx.cancelled.wait(POLL_S)
         ctx.cancelled.check()
@@ -170,6 +170,11 @@ def _start_result(servers: Servers, server: Server, *, ready: bool) -> ToolResul
     state = f"runs as {server.id}"
     if ready:
         state += f" and listens on port {server.port}"
+        if not is_listening(server.port):
+            state += (
+                " inside the sandbox: check it with bash, as in"
+                f" `curl http://127.0.0.1:{server.port}`; http_check and browsers do not reach it"
+            )
     elif server.port:
         state += f", but nothing listens on port {server.port} yet; look again with status"
     log = server.log(STATUS_LINES)
@@ -200,10 +205,10 @@ def _status(servers: Servers, identity: str) -> ToolResult:
     )
 
 
-def _check_port(port: int) -> ToolResult:
+def _check_port(servers: Servers, port: int) -> ToolResult:
     if not port:
         raise _missing_error("port", "check_port")
-    in_use = is_listening(port)
+    in_use = is_listening(port) or any(each.listens_on(port) for each in servers.all())
     return ToolResult(
         f"Something listens on port {port}." if in_use else f"Port {port} is free.",
         title=f"Port {port}",
@@ -216,7 +221,7 @@ def _headline(server: Server) -> str:
     state = "running" if code is None else f"ended with exit code {code}"
     port = ""
     if server.port:
-        listens = code is None and is_listening(server.port)
+        listens = code is None and server.listens_on(server.port)
         port = f", port {server.port} ({'listening' if listens else 'nothing listens'})"
     return f"{server.id}: {state}, {server.uptime_s:.0f} s{port}: {server.command}"
 

@@ -9,6 +9,8 @@ from nanocoder_kit_process.background import Background, BackgroundProcess
 
 MAX_SERVERS: Final = 8
 CONNECT_S: Final = 0.5
+_LISTENING: Final = "0A"
+"""The state of a socket that listens, as /proc words it."""
 
 
 class Server(BackgroundProcess):
@@ -25,6 +27,21 @@ class Server(BackgroundProcess):
     ) -> None:
         super().__init__(identity, command, argv, cwd, env)
         self.port = port
+
+    def listens_on(self, port: int) -> bool:
+        """Tell whether something listens on *port* in the server's network, as of a sandbox."""
+        return is_listening(port) or self._listens_inside(port)
+
+    def _listens_inside(self, port: int) -> bool:
+        for name in ("tcp", "tcp6"):
+            try:
+                lines = Path(f"/proc/{self.pid}/net/{name}").read_text("ascii").splitlines()[1:]
+            except OSError:  # it has ended, or this is not Linux
+                continue
+            for _, local, _, state, *_ in map(str.split, lines):
+                if state == _LISTENING and int(local.rpartition(":")[2], 16) == port:
+                    return True
+        return False
 
 
 class Servers(Background[Server]):
