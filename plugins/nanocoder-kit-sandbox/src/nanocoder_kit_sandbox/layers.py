@@ -44,20 +44,25 @@ def _changed(upper: str, lower: str) -> Iterator[str]:
     while queue:
         folder, is_old = queue.pop()
         prefix = f"{folder}/" if folder else ""
-        with suppress(OSError), os.scandir(f"{upper}/{folder}") as entries:
-            is_empty = True
-            for entry in entries:
-                is_empty = False
-                path = prefix + entry.name
-                below = f"{lower}/{path}"
-                if not entry.is_dir(follow_symlinks=False):
-                    if not is_old or not _is_same(entry, below):
-                        yield path
-                    continue
+        entries = _entries(f"{upper}/{folder}")
+        if not entries and not is_old:
+            yield prefix
+        for entry in entries:
+            path = prefix + entry.name
+            below = f"{lower}/{path}"
+            if entry.is_dir(follow_symlinks=False):
                 was_folder = is_old and not os.path.islink(below) and os.path.isdir(below)
                 queue.append((path, was_folder and not _is_opaque(entry.path)))
-            if is_empty and not is_old:
-                yield prefix
+            elif not is_old or not _is_same(entry, below):
+                yield path
+
+
+def _entries(folder: str) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:  # its mode closes it, or its path is too long
+        return []
 
 
 def _is_same(entry: "os.DirEntry[str]", below: str) -> bool:

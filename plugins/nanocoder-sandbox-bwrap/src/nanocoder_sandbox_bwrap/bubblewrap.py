@@ -56,7 +56,7 @@ OFFLINE: Final = {
     "npm_config_update_notifier": "false",
     "PIP_RETRIES": "0",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "UV_HTTP_RETRIES": "0",
+    "UV_OFFLINE": "1",
     "CARGO_NET_RETRY": "0",
 }
 """What is not in a cache fails at once, without retries that take a minute."""
