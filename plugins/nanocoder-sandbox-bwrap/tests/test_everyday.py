@@ -26,10 +26,10 @@ def box():
 def test_a_virtual_environment_is_made_and_used(inside):  # noqa: F811
     opened = inside.open()
     make = f"{SYSTEM_PYTHON} -m venv --without-pip .venv"
-    install = "echo 'name = 1' > .venv/lib/python3*/site-packages/installed.py"
+    install = "cd .venv/lib/python3*/site-packages && echo 'name = 1' > installed.py"
     use = ".venv/bin/python -c 'import installed, sys; print(sys.prefix, installed.name)'"
     for command, output in ((make, ""), (install, ""), (use, f"{inside.workspace}/.venv 1\n")):
-        done = inside.start(opened.wrap(["/bin/sh", "-c", command], ()))
+        done = inside.start(opened.wrap(["/bin/bash", "-c", command], ()))
         assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
         assert opened.changes() == []
     assert set(os.listdir(inside.workspace)) == {".env", ".git", ".venv", "private"}

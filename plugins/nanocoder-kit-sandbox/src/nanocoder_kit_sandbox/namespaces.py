@@ -135,7 +135,8 @@ class Namespaces:
     def _started(self, service: Sequence[str]) -> bool:
         if self._process is not None and self._process.poll() is None:
             return bool(self._init)
-        self._works, self._running, self._init = set(), {}, 0
+        self._stop()
+        self._running = {}
         with suppress(OSError, ValueError):
             self._start(service)
         if not self._init:
