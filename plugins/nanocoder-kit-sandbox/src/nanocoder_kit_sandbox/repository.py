@@ -41,14 +41,16 @@ CHECKED: Final = {
     "HEAD": _HEAD,
     INDEX: None,
     "packed-refs": _REFERENCES,
-    **dict.fromkeys(("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"), _HASHES),
-    **dict.fromkeys(("AUTO_MERGE", "shallow"), _HASHES),
-    **dict.fromkeys(("FETCH_HEAD", "MERGE_MODE"), _ANY),
-    **dict.fromkeys(("COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"), _ANY),
+    **dict.fromkeys(["ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"], _HASHES),
+    **dict.fromkeys(["AUTO_MERGE", "shallow"], _HASHES),
+    **dict.fromkeys(
+        ["FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"], _ANY
+    ),
 }
 """The files that come back, each with the pattern of its content; an index is read instead."""
-_ALWAYS: Final = frozenset(("HEAD", INDEX, "packed-refs"))
+_ALWAYS: Final = ("HEAD", INDEX, "packed-refs")
 """Files whose removal does not come back."""
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class InnerRepository:
@@ -60,6 +62,7 @@ class InnerRepository:
     def __init__(self, outside: Path, inside: Path) -> None:
         self._outside, self._inside = outside, inside
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
+        self._config: bytes | None = None
         self._links = {path for path, _, _ in self._special_files()}
         self._protected: tuple[str, ...] = ()
         self._guard = threading.Lock()
@@ -88,9 +91,9 @@ class InnerRepository:
         with self._guard:
             problems = [*self._exchange(), *self._remove_links()]
             config = _read(self._inside / CONFIG)
-            if CONFIG in self._base and config != self._base[CONFIG]:
-                self._base[CONFIG] = config
+            if config not in {self._base.get(CONFIG), self._config}:
                 problems.append(".git/config holds only in the sandbox as it was changed there")
+            self._config = config
             return problems
 
     def close(self) -> None:
@@ -100,7 +103,7 @@ class InnerRepository:
 
     def _mounts_of(self, entry: "os.DirEntry[str]") -> list[Mount]:
         copy = self._inside / entry.name
-        if not stat.S_ISDIR(_mode(copy)):
+        if copy.is_symlink() or not copy.is_dir():
             copy.unlink(missing_ok=True)
             copy.mkdir()
         if entry.name in SHARED and not entry.is_symlink():
@@ -111,15 +114,11 @@ class InnerRepository:
 
     def _copy_in(self, name: str) -> None:
         """Copy a file that never comes back, where it changed outside."""
-        path = self._outside / name
-        try:
-            key = f"{name} {os.stat(path).st_ino} {os.stat(path).st_ctime_ns}"
-            if key not in self._base:
-                self._base[name] = path.read_bytes()
-                _put(self._inside / name, self._base[name])
-                self._base[key] = None
-        except OSError:  # a socket, or a link that leads nowhere
-            return
+        with suppress(OSError):  # it is no file, or leads nowhere
+            content = (self._outside / name).read_bytes()
+            if content != self._base.get(name):
+                _put(self._inside / name, content)
+                self._base[name] = content
 
     def _exchange(self) -> Iterator[str]:
         """Copy each file that comes back to the side that has the older one; yield problems."""
@@ -128,10 +127,10 @@ class InnerRepository:
             before = self._base.get(name)
             problem = ""
             if inside not in {before, outside}:
-                if outside != before:
-                    problem = "changed outside, too, and stays as it is there"
-                else:
+                if outside == before:
                     problem = self._take_over(name, inside, outside)
+                else:
+                    problem = "changed outside, too, and stays as it is there"
                 outside = outside if problem else inside
             if inside != outside:
                 _put(self._inside / name, outside)
@@ -141,13 +140,12 @@ class InnerRepository:
 
     def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:
         """Replace a file outside by that from inside; return why that was refused, or ""."""
-        path = self._outside / name
+        path, pattern = self._outside / name, CHECKED[name]
+        if inside is None and name in _ALWAYS:
+            return "is no file any more"
         if inside is None:
-            if name in _ALWAYS or os.path.lexists(self._inside / name):
-                return "is no file any more"
             path.unlink(missing_ok=True)
             return ""
-        pattern = CHECKED[name]
         if pattern is None:
             problem = problem_of_index(inside, outside or b"", self._is_there)
         else:
@@ -159,10 +157,9 @@ class InnerRepository:
         if not any(f"{entry.path}/".startswith(f"{name}/") for name in self._protected):
             return False
         content = _read(self._outside.parent / entry.path)
-        if content is None:
-            return False
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-        return blob.digest() == entry.blob
+        blob = b"blob %d\0" % len(content or b"") + (content or b"")
+        digest = hashlib.sha1(blob, usedforsecurity=False).digest()
+        return content is not None and digest == entry.blob
 
     def _remove_links(self) -> Iterator[str]:
         """Remove links in refs and logs: git outside would write to where they lead."""
@@ -172,22 +169,16 @@ class InnerRepository:
                 yield f".git{path.removeprefix(str(self._outside))} was no file and is removed"
 
     def _special_files(self) -> Iterator[tuple[str, str, int]]:
+        """Yield what is neither a file nor a folder: its path, name, and folder's descriptor."""
         for shared in SHARED[1:]:
-            if not stat.S_ISDIR(_mode(self._outside / shared)):
+            if (top := self._outside / shared).is_symlink() or not top.is_dir():
                 continue
-            for folder, folders, files, descriptor in os.fwalk(self._outside / shared):
+            for folder, folders, files, descriptor in os.fwalk(top):
                 for name in (*folders, *files):
                     with suppress(FileNotFoundError):
                         mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
                         if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
                             yield f"{folder}/{name}", name, descriptor
-
-
-def _mode(path: Path) -> int:
-    try:
-        return path.lstat().st_mode
-    except OSError:
-        return 0
 
 
 def _read(path: Path) -> bytes | None:
@@ -204,24 +195,24 @@ def _read(path: Path) -> bytes | None:
 
 def _put(path: Path, content: bytes | None) -> None:
     """Make a file in our folder hold *content*, whatever is there; None removes it."""
-    if stat.S_ISDIR(_mode(path)):
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
     if content is not None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(path, flags, 0o644), "wb") as file:
+        with open(os.open(path, _NEW, 0o644), "wb") as file:
             file.write(content)
 
 
 def _replace_locked(path: Path, content: bytes) -> str:
     """Replace a file as git does, under its lock; return why that was not possible, or ""."""
     lock = path.with_name(path.name + LOCK)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     until = time.monotonic() + LOCK_S
     while True:
         try:
-            with open(os.open(lock, flags, stat.S_IMODE(_mode(path)) or 0o644), "wb") as file:
+            with open(os.open(lock, _NEW, 0o644), "wb") as file:
                 file.write(content)
+            with suppress(FileNotFoundError):
+                shutil.copymode(path, lock)
             lock.replace(path)
         except FileExistsError:
             if time.monotonic() > until:
