@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import struct
 
 TYPE_CHECKING = False
@@ -11,9 +12,14 @@ if TYPE_CHECKING:
     from typing import Final
 
 HERE: Final = -100  # AT_FDCWD
+_NO_NAMES: Final = (b"", b".", b"..")
 _MAX_PATH: Final = 4_096
 """As long as a page of memory."""
 _OF_ONESELF: Final = (b"/proc/self", b"/proc/thread-self")
+
+
+class GoOn(Exception):
+    """Let the system do the call under the rules of Landlock."""
 
 
 class Caller:
@@ -22,7 +28,7 @@ class Caller:
     def __init__(self, thread: int) -> None:
         self._thread = thread
 
-    def handle_of(self, number: int) -> int:
+    def descriptor_of(self, number: int) -> int:
         """Open what it has open as *number*, to be looked at."""
         return os.open(f"/proc/{self._thread}/fd/{number}", os.O_PATH | os.O_CLOEXEC)
 
@@ -67,3 +73,85 @@ class Caller:
         with open(f"/proc/{self._thread}/status", "rb") as file:
             lines = file.read().split(b"\n", 3)
         return int(lines[1].partition(b":")[2], 8)
+
+    def place(self, folder: int, address: int, *, follows: bool = False) -> Place:
+        """Open the folder that a call is about, and return it with the name in it.
+
+        *follows*: whether a link is what it leads to. Raises: GoOn for a path without a name.
+        """
+        path = self.text(address).rstrip(b"/")
+        outer, slash, name = path.rpartition(b"/")
+        if name in _NO_NAMES:
+            raise GoOn
+        place = Place(self.open_path(folder, outer or slash, follows=True), name)
+        return _behind_link(place) if follows and stat.S_ISLNK(place.mode) else place
+
+    def file(self, folder: int, address: int, *, follows: bool) -> int:
+        """Open what a call is about, to be looked at."""
+        path = self.text(address) if address else b""
+        if not path:
+            return self.descriptor_of(folder)
+        return self.open_path(folder, path, follows=follows)
+
+
+class Place:
+    """A folder that is open as long as this is entered, and a name in it."""
+
+    def __init__(self, folder: int, name: bytes) -> None:
+        self.descriptor, self.name = folder, name
+
+    def __enter__(self) -> Place:
+        self.folder = path_of(self.descriptor)
+        self.path = f"{self.folder}/{os.fsdecode(self.name)}"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.descriptor)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the folder is still the one at its path."""
+        return identity(self.folder) == facts_of(self.descriptor)
+
+    @property
+    def mode(self) -> int:
+        """What is there by that name: its kind, and its rights; 0 for nothing."""
+        try:
+            return os.stat(self.name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
+        except OSError:
+            return 0
+
+
+def _behind_link(place: Place) -> Place:
+    """Return the folder and the name of what a link leads to; *place* is closed."""
+    try:
+        target = os.open(place.name, os.O_PATH | os.O_CLOEXEC, dir_fd=place.descriptor)
+    except OSError:  # it leads to nothing
+        raise GoOn from None
+    finally:
+        os.close(place.descriptor)
+    try:
+        outer, _, name = os.fsencode(path_of(target)).rpartition(b"/")
+    finally:
+        os.close(target)
+    return Place(os.open(outer or b"/", os.O_PATH | os.O_CLOEXEC), name)
+
+
+def path_of(descriptor: int) -> str:
+    """Return the path of what is open."""
+    return os.readlink(f"/proc/self/fd/{descriptor}")
+
+
+def facts_of(descriptor: int) -> tuple[int, int]:
+    """Return which file is open."""
+    facts = os.fstat(descriptor)
+    return facts.st_dev, facts.st_ino
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Return which file is at *path*."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return (0, 0)
+    return facts.st_dev, facts.st_ino

@@ -5,13 +5,14 @@ The programs around a command import this module, with the standard library alon
 
 from __future__ import annotations
 
-import ctypes
+# The module `ctypes` takes five times as long to import as what it is made of.
+import _ctypes
 import os
 import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 State = tuple[int, ...]
 """Which file a path leads to: its device, its number there, and when it last changed."""
@@ -44,28 +45,60 @@ _SECCOMP: Final = {"x86_64": 317, "aarch64": 277}
 _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_3: Final = 0x2008_0522
 _MOST_CAPABILITIES: Final = 64
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
-# A rule is added for dozens of paths before each command, so its arguments are known beforehand.
-_add_rule = _libc["syscall"]
-_add_rule.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
 
 
-def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
-    """Make a call of the system; raises OSError."""
-    words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    result = int(_libc.syscall(ctypes.c_long(number), *words))
-    if result < 0:
-        error = ctypes.get_errno()
+class _Long(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "l"
+
+
+class _Short(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "H"
+
+
+class _Text(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "z"
+
+
+class _Program(_ctypes.Structure):
+    """A filter of calls: how many instructions, and where they are."""
+
+    _fields_ = (("count", _Short), ("instructions", _Text))
+
+
+class _Function(_ctypes.CFuncPtr):
+    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
+    _restype_ = _Long
+
+
+_LIBRARY: Final = _ctypes.dlopen(None, 0)
+
+
+def _function(name: str) -> Any:
+    return _Function(_ctypes.dlsym(_LIBRARY, name))
+
+
+_syscall, _prctl, _utimensat, _renameat2 = map(
+    _function, ("syscall", "prctl", "utimensat", "renameat2")
+)
+
+
+def _checked(result: int) -> int:
+    # The functions return an int or a long, of which the lower half of -1 is the same.
+    if result & 0xFFFF_FFFF == 0xFFFF_FFFF:
+        error = _ctypes.get_errno()
         raise OSError(error, os.strerror(error))
     return result
 
 
+def call(number: int, *arguments: Any) -> int:
+    """Make a call of the system; raises OSError."""
+    words = (_Long(each) if isinstance(each, int) else each for each in arguments)
+    return _checked(_syscall(_Long(number), *words))
+
+
 def control(option: int, value: int) -> None:
     """Set a property of this process; raises OSError."""
-    if _libc.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))) < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    _checked(_prctl(option, *map(_Long, (value, 0, 0, 0))))
 
 
 def landlock_version() -> int:
@@ -83,19 +116,12 @@ def handled_of(version: int) -> int:
 
 
 def ruleset(
-    rules: list[tuple[str, int]],
-    handled: int,
-    *,
-    network: bool,
-    scopes: bool,
-    version: int,
-    states: list[State | None] | None = None,
+    rules: list[tuple[str, int]], handled: int, *, network: bool, scopes: bool, version: int
 ) -> int:
-    """Return a handle of the rights of *rules*, for `restrict`; raises OSError.
+    """Return a file descriptor of the rights of *rules*, for `restrict`; raises OSError.
 
     *network*: whether TCP stays possible. *scopes*: whether signals and abstract sockets of other
-    processes are out of reach. A path that is gone is left out. *states* gets which file each path
-    leads to, None for one that is gone.
+    processes are out of reach. A path that is gone is left out.
     """
     handled &= handled_of(version)
     words = [handled]
@@ -104,30 +130,19 @@ def ruleset(
     if version >= 6:  # noqa: PLR2004
         words.append(SCOPES if scopes else 0)
     attributes = struct.pack(f"={len(words)}Q", *words)
-    handle = call(_CREATE_RULESET, attributes, len(attributes), 0)
-    try:
-        for path, rights in rules:
-            state = _add(handle, path, rights & handled)
-            if states is not None:
-                states.append(state)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
+    descriptor = call(_CREATE_RULESET, attributes, len(attributes), 0)
+    for path, rights in rules:
+        _add(descriptor, path, rights & handled)
+    return descriptor
 
 
-def _add(ruleset: int, path: str, rights: int) -> State | None:
+def _add(ruleset: int, path: str, rights: int) -> None:
     try:
         beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return None
-    try:
-        rule = struct.pack("=Qi", rights, beneath)
-        if _add_rule(_ADD_RULE, ruleset, _BENEATH, rule, 0) < 0:
-            raise OSError(ctypes.get_errno(), path)
-        return state_of(os.fstat(beneath))
-    finally:
-        os.close(beneath)
+        return
+    call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, beneath), 0)
+    os.close(beneath)
 
 
 def state_of(facts: os.stat_result) -> State:
@@ -143,15 +158,13 @@ def restrict(ruleset: int) -> None:
 
 
 def listen_to_calls(program: bytes) -> int:
-    """Put a filter of calls into force; return the handle at which others answer for it."""
-    # struct sock_fprog: the number of instructions, and where they are.
-    buffer = ctypes.create_string_buffer(program, len(program))
-    description = struct.pack("=Hxxxxxx Q", len(program) // 8, ctypes.addressof(buffer))
-    return call(_SECCOMP[os.uname().machine], 1, _NEW_LISTENER, description)
+    """Put a filter of calls into force; return the descriptor at which others answer for it."""
+    description = _Program(len(program) // 8, program)
+    return call(_SECCOMP[os.uname().machine], 1, _NEW_LISTENER, _ctypes.byref(description))
 
 
-def handle_of(process: int, number: int) -> int:
-    """Return a handle of our own for what *process*, a handle, has open; raises OSError."""
+def descriptor_of(process: int, number: int) -> int:
+    """Return a descriptor of our own for what *process*, a pidfd, has open; raises OSError."""
     return call(_GET_FD, process, number, 0)
 
 
@@ -188,13 +201,9 @@ def end_with_parent(signal: int) -> None:
 
 def set_times(path: str, times: bytes | None) -> None:
     """Set the times of *path* from two `struct timespec`, to now without them; raises OSError."""
-    if _libc.utimensat(-100, os.fsencode(path), times, 0) < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    _checked(_utimensat(-100, os.fsencode(path), times, 0))
 
 
 def rename(old: bytes, new: bytes, folders: tuple[int, int], flags: int) -> None:
     """Rename *old* in the first folder to *new* in the second; raises OSError."""
-    if _libc.renameat2(folders[0], old, folders[1], new, flags) < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    _checked(_renameat2(folders[0], old, folders[1], new, flags))

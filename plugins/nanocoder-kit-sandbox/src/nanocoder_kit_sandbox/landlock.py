@@ -1,22 +1,23 @@
 """A sandbox of Landlock: for systems without bubblewrap, or where users make no namespaces."""
 
+import errno
 import hashlib
 import marshal
 import os
+import shlex
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import Access, SessionInfo
+from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
 from nanocoder_kit_sandbox.inside import Inside
-from nanocoder_kit_sandbox.landlock_calls import asked_calls
-from nanocoder_kit_sandbox.landlock_filter import landlock_filter
+from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
 from nanocoder_kit_sandbox.landlock_rules import (
     DEVICES,
     Protected,
@@ -26,6 +27,8 @@ from nanocoder_kit_sandbox.landlock_rules import (
     rules_of_workspace,
 )
 from nanocoder_kit_sandbox.limits import limits_of
+from nanocoder_kit_sandbox.path_rules import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
+from nanocoder_kit_sandbox.place import unavailable
 from nanocoder_kit_sandbox.programs import program_of
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT
@@ -35,6 +38,21 @@ OLDEST: Final = 3
 SCOPED: Final = 6
 """The version from which on signals do not leave it."""
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
+FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+NAMED: Final = 5
+"""So many files are named that a command could not write."""
+_LIBRARIES: Final = ("nanocoder_kit_git", "nanocoder_files", "nanocoder_schema", "attrs")
+"""What `git_folder` imports when git writes an index."""
+WITHOUT_NETWORK: Final = {
+    "npm_config_fetch_retries": "0",
+    "npm_config_audit": "false",
+    "npm_config_fund": "false",
+    "npm_config_update_notifier": "false",
+    "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "CARGO_NET_RETRY": "0",
+}
+"""Without them programs wait long for what cannot be reached."""
 
 
 @cache
@@ -66,84 +84,116 @@ class Landlocked:
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._hidden = hidden_places(session, settings)
-        self._rules = self._inside.files.tmp.with_suffix(".rules")
-        self._rules.mkdir(mode=0o700)
+        self._tmp = str(self._inside.place.tmp)
+        self._rules = self._inside.place.tmp.with_suffix(".rules")
+        self._notes = self._rules / "notes"
+        self._notes_read = 0
         self._python = os.path.realpath(sys.executable)
-        self._version = kernel.landlock_version()
         self._system = SystemRules()
-        self._latest: dict[str, Any] | None = None
-        self._file = self._rules
-        self._starting = threading.Lock()
 
     def wrap(
         self,
         argv: Sequence[str],
         ports: Sequence[int],  # noqa: ARG002
-        access: Access = Access.WRITE,  # noqa: ARG002
+        access: Access = Access.WRITE,
     ) -> list[str]:
-        """Return the argument vector that runs *argv* inside; raises ToolError."""
-        described = self._described()
-        with self._starting:
-            if described != self._latest or not self._file.exists():
-                self._latest, self._file = described, self._write(described)
-            file = self._file
+        """Return the argv that runs *argv* inside.
+
+        Raises: ToolError (disk_full, sandbox_unavailable).
+        """
+        try:
+            file = self._write(self._described(is_read_only=access is Access.READ))
+        except OSError as error:
+            where = error.filename or self._tmp
+            if error.errno in FULL:
+                problem = f"no space is left for {str(where)!r}, which the sandbox needs"
+                raise ToolError(problem, error_class="disk_full") from error
+            raise unavailable("landlock", f"{where}: {error.strerror or error}") from error
         return [*program_of(self._python, launch), str(file), "--", *argv]
 
     def _write(self, described: dict[str, Any]) -> Path:
-        """Write down rules in a file that has the name of its content."""
+        """Write rules to a file that has the name of its content."""
         # Later formats depend on which values are the same object, and so would the file's name.
         rules = marshal.dumps(described, 2)
         file = self._rules / hashlib.sha256(rules).hexdigest()[:32]
         if not file.exists():
-            beside = file.with_suffix(".new")
+            self._rules.mkdir(mode=0o700, exist_ok=True)
+            self._notes.touch(mode=0o600)
+            beside = file.with_suffix(f".{os.urandom(4).hex()}")
             beside.write_bytes(rules)
             beside.replace(file)
         return file
 
     def changes(self) -> list[str]:
-        """Undo what programs inside left that others outside would act by; a line for each."""
-        return self._inside.changes()
+        """Undo what programs inside left that others outside would act by; a line for each.
+
+        A line also says what could not be written in a workspace that is read-only.
+        """
+        return [*self._inside.changes(), *self._refusals()]
+
+    def _refusals(self) -> Iterator[str]:
+        try:
+            with self._notes.open("rb") as file:
+                file.seek(self._notes_read)
+                text = os.fsdecode(file.read())
+                self._notes_read = file.tell()
+        except FileNotFoundError:
+            return
+        notes = list(dict.fromkeys(text.split("\0")))
+        yield from (note.removeprefix(NOT_GIT) for note in notes if note.startswith(NOT_GIT))
+        if names := _named(notes, READ_ONLY):
+            yield f"the workspace is read-only in this mode; writing was refused: {names}"
+        if names := _named(notes, NO_TMP):
+            yield f"/tmp is not writable, use $TMPDIR; writing was refused: {names}"
 
     def close(self) -> None:
         """Remove the session's own files."""
         self._inside.close()
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self, *, is_read_only: bool) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
-        settings, tmp = self._settings, str(self._inside.files.tmp)
+        settings, tmp = self._settings, self._tmp
         protected = self._protected_paths()
-        outer = self._outer()
+        git = f"{self._root}/{GIT}"
+        has_git = git in protected.denied and os.path.isdir(git) and not is_read_only
+        change = 0 if is_read_only else kernel.CHANGE
         writable = [tmp, *self._writable()]
-        workspace = list(rules_of_workspace(self._root, protected))
+        workspace = list(rules_of_workspace(self._root, protected, change))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, os.path.dirname(tmp))
         environments = environments_on_path(hidden)
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
+        denied = {self._root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
-            "version": self._version,
-            "lock": str(self._inside.files.lock),
+            "version": kernel.landlock_version(),
+            "lock": str(self._inside.place.lock),
+            "notes": str(self._notes),
             "network": settings.network,
             "limits": limits_of(settings),
-            "variables": self._variables(tmp),
-            "filter": landlock_filter(network=settings.network, reads=reads),
+            "variables": self._variables(is_read_only=is_read_only),
+            "filter": landlock_filter(network=settings.network, reads=reads and not is_read_only),
             "calls": asked_calls(),
-            "outer": outer,
+            "outer": list(self._outer([*writable, *([] if is_read_only else [self._root])])),
             "inner": [
                 *self._system.rules(hidden, (*KEPT_IN_RUN, *environments)),
                 *workspace,
                 *granted,
             ],
-            "denied": sorted(protected.denied | protected.secret),
-            "mixed": mixed_folders(self._root, protected),
+            "root": self._root,
+            "read_only": is_read_only,
+            "denied": sorted(denied - {git} if has_git else denied),
+            "mixed": [] if is_read_only else mixed_folders(self._root, protected),
             "granted": [*changed, *writable],
+            "git": git if has_git else "",
+            "libraries": _libraries() if has_git else [],
         }
 
-    def _outer(self) -> list[Rule]:
-        """Return what commands, and the processes beside them, may change at most."""
-        folders = (self._root, str(self._inside.files.tmp), *self._writable())
-        devices = [(f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES]
-        return [*((folder, kernel.CHANGE) for folder in folders), *devices]
+    @staticmethod
+    def _outer(folders: list[str]) -> Iterator[Rule]:
+        """Yield what commands, and the processes beside them, may change at most."""
+        yield from ((folder, kernel.CHANGE) for folder in (*folders, SHARED_FOLDER))
+        yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 
     def _protected_paths(self) -> Protected:
         names = self._inside.names()
@@ -164,10 +214,36 @@ class Landlocked:
             if path and not self._root.startswith(f"{path}/") and os.path.exists(path):
                 yield path
 
-    @staticmethod
-    def _variables(tmp: str) -> dict[str, str | None]:
+    def _variables(self, *, is_read_only: bool) -> dict[str, str | None]:
+        tmp = self._tmp
         own = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp)
         # Git refreshes its index when it only reads, where it may.
         caches = {"XDG_CACHE_HOME": f"{tmp}/.cache", "npm_config_cache": f"{tmp}/.npm"}
         gone = dict.fromkeys(("XDG_RUNTIME_DIR", "DOCKER_HOST"))
-        return {**own, **caches, **gone, "GIT_OPTIONAL_LOCKS": "0"}
+        offline = {} if self._settings.network else WITHOUT_NETWORK
+        return {
+            **own,
+            **caches,
+            **gone,
+            **offline,
+            **(_caches_elsewhere(tmp) if is_read_only else {}),
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+
+
+def _caches_elsewhere(tmp: str) -> dict[str, str]:
+    """Return the variables by which a run of tests writes no caches to the workspace."""
+    cache = shlex.quote(f"cache_dir={tmp}/.pytest_cache")
+    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} -o {cache}".lstrip()
+    return {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": options}
+
+
+def _named(notes: list[str], kind: str) -> str:
+    names = [note.removeprefix(kind) for note in notes if note.startswith(kind)]
+    return ", ".join([*names[:NAMED], *(["…"] if len(names) > NAMED else [])])
+
+
+@cache
+def _libraries() -> list[str]:
+    specs = map(find_spec, _LIBRARIES)
+    return [os.path.dirname(os.path.dirname(str(spec and spec.origin))) for spec in specs]

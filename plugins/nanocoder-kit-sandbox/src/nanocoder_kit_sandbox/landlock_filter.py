@@ -13,7 +13,6 @@ from nanocoder_kit_sandbox.filter import (
     filter_program,
     goes_on,
 )
-from nanocoder_kit_sandbox.landlock_calls import FLAGS, asked_calls
 
 _LOAD, _EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _ASK: Final = 0x7FC0_0000
@@ -22,7 +21,63 @@ _NAMESPACES: Final = 0x7E02_0000  # CLONE_NEW…
 _LOCAL: Final = 1  # AF_UNIX
 _DATAGRAMS: Final = 2
 _TYPE: Final = 0xF
-_SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+_SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SET_FLAGS, FS_IOC_FSSETXATTR
+
+
+_CALLS: Final = {
+    "x86_64": {
+        2: "open",
+        257: "openat",
+        85: "creat",
+        83: "mkdir",
+        258: "mkdirat",
+        84: "rmdir",
+        87: "unlink",
+        263: "unlinkat",
+        82: "rename",
+        264: "renameat",
+        316: "renameat2",
+        88: "symlink",
+        266: "symlinkat",
+        76: "truncate",
+        90: "chmod",
+        91: "fchmod",
+        268: "fchmodat",
+        452: "fchmodat2",
+        92: "chown",
+        93: "chown",
+        94: "chown",
+        260: "fchownat",
+        132: "utime",
+        235: "utimes",
+        261: "futimesat",
+        280: "utimensat",
+        86: "link",
+        265: "linkat",
+        133: "mknod",
+        259: "mknod",
+    },
+    "aarch64": {
+        56: "openat",
+        34: "mkdirat",
+        35: "unlinkat",
+        38: "renameat",
+        276: "renameat2",
+        36: "symlinkat",
+        45: "truncate",
+        52: "fchmod",
+        53: "fchmodat",
+        452: "fchmodat2",
+        54: "fchownat",
+        55: "chown",
+        88: "utimensat",
+        37: "linkat",
+        33: "mknod",
+    },
+}
+"""The calls that are asked about, on each kind of processor, by the names of methods of Broker."""
+_FLAGS: Final = {"open": 1, "openat": 2}
+"""Which argument of a call says whether it writes: it is asked about only then."""
 
 
 class _Numbers(NamedTuple):
@@ -77,6 +132,11 @@ _NUMBERS: Final = {
 memory, semaphores and messages. A process is what limits, priorities and processors are set of."""
 
 
+def asked_calls() -> dict[int, str]:
+    """Return the names by number; nothing for a processor that is not known."""
+    return _CALLS.get(os.uname().machine, {})
+
+
 @cache
 def landlock_filter(*, network: bool, reads: bool) -> bytes:
     """Return the filter; b"" for a processor that is not known.
@@ -91,8 +151,8 @@ def landlock_filter(*, network: bool, reads: bool) -> bytes:
 
 def _instructions(numbers: _Numbers, *, network: bool, reads: bool) -> Iterator[Instruction]:
     for number, name in asked_calls().items():
-        if name in FLAGS and not reads:
-            yield from _if_any_bit(number, FLAGS[name], _WRITING, _ASK)
+        if name in _FLAGS and not reads:
+            yield from _if_any_bit(number, _FLAGS[name], _WRITING, _ASK)
         else:
             yield from answer_call(number, _ASK)
     for number in numbers.unsupported:

@@ -65,8 +65,11 @@ def _rules_in(folder: str) -> tuple[Rule, ...]:
     )
 
 
-def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:
-    """Yield the rights in the workspace at *root*, the outer folders first."""
+def rules_of_workspace(root: str, protected: Protected, change: int) -> Iterator[Rule]:
+    """Yield the rights in the workspace at *root*, the outer folders first.
+
+    *change* are the rights by which something there can be changed.
+    """
     above, above_secret = _above(protected.denied | protected.secret), _above(protected.secret)
     queue = [root]
     while queue:
@@ -78,7 +81,7 @@ def rules_of_workspace(root: str, protected: Protected) -> Iterator[Rule]:
             if path in above and is_folder:
                 queue.append(path)
                 continue
-            rights = kernel.READ if path in protected.denied else kernel.READ | kernel.CHANGE
+            rights = kernel.READ if path in protected.denied else kernel.READ | change
             yield (path, rights if is_folder else rights & kernel.OF_FILES)
 
 

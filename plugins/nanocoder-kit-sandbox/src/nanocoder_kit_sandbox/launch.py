@@ -9,26 +9,30 @@ from __future__ import annotations
 # This runs before each command: a module such as `signal` or `typing`, which imports `enum`, takes
 # longer than all of the rest.
 import fcntl
+import gc
 import marshal
 import os
+import resource
 import select
 import sys
 
-from nanocoder_kit_sandbox import command, kernel
-from nanocoder_kit_sandbox.broker import Broker, identity
+from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.broker import Broker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
     from typing import Any, Final, NoReturn
 else:
     import _signal as signal
 
 REAP_MS: Final = 1_000
 NOTE: Final = "left running in the background, and ended with the call"
+NOT_FOUND: Final = 127
 _BY_SIGNAL: Final = 128
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_NOT_IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+"""An interpreter ignores them, which a command must not inherit."""
 
 
 def main() -> NoReturn:
@@ -36,138 +40,114 @@ def main() -> NoReturn:
     argv = sys.argv[3:]
     with open(sys.argv[1], "rb") as file:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
+    gc.disable()  # it would touch, and so copy, all memory after the fork
     kernel.end_with_parent(signal.SIGKILL)
     kernel.gain_no_rights()
-    os._exit(start(rules, argv, dict(os.environ)))
+    os._exit(_start(rules, argv))
 
 
-def start(
-    rules: dict[str, Any],
-    argv: list[str],
-    environment: dict[str, str],
-    watched: tuple[int, ...] = (),
-) -> int:
-    """Run *argv* by *rules*, and return the code with which it ended.
-
-    It ends when one of the processes ends whose handles are *watched*.
-    """
+def _start(rules: dict[str, Any], argv: list[str]) -> int:
+    """Run *argv* by *rules*, and return the code with which it ended."""
     lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
+    notes = os.open(rules["notes"], os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     fcntl.lockf(lock, fcntl.LOCK_SH)
     kernel.give_up_rights()
     kernel.adopt_orphans()
-    # Both are made here: after a fork each page of memory that is touched is copied.
-    outer, inner = outer_ruleset(rules), inner_ruleset(rules)
+    version = rules["version"]
+    outer = kernel.ruleset(
+        *(rules["outer"], kernel.CHANGE | kernel.MAKE_DEVICE),
+        network=True,
+        scopes=False,
+        version=version,
+    )
+    inner = kernel.ruleset(
+        rules["inner"], -1, network=rules["network"], scopes=True, version=version
+    )
     kernel.restrict(outer)
-    broker = Broker(lambda: rules, granted_files(rules))
-    broker_reads, inside_writes = os.pipe()
-    inside_reads, broker_writes = os.pipe()
+    broker = Broker(rules, notes)
+    broker.paths.git.begin()
+    from_inside, to_broker = os.pipe()
+    from_broker, to_inside = os.pipe()
     process = kernel.fork()
     if not process:
         try:
-            _run(rules, argv, environment, inner, (inside_writes, inside_reads))
+            _run(rules, argv, inner, (to_broker, from_broker))
         except OSError as error:
-            command.say_failed(argv, error)
-        os._exit(command.NOT_FOUND)
-    os.close(inside_writes)
-    os.close(inside_reads)
-    os.close(inner)
-    status = _stand_by(process, broker, (broker_reads, broker_writes), watched, lambda: None)
-    os.close(lock)
-    return _code_of(status)
-
-
-def _code_of(status: int) -> int:
+            os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
+        os._exit(NOT_FOUND)
+    for descriptor in (to_broker, from_broker, inner):
+        os.close(descriptor)
+    status = _stand_by(process, broker, (from_inside, to_inside))
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
 
 
-def granted_files(rules: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return which file each path leads to that Landlock lets a command change."""
-    return {path: identity(path) for path in rules["granted"]}
-
-
-def outer_ruleset(rules: dict[str, Any], states: list[kernel.State | None] | None = None) -> int:
-    """Return a handle of what this process, and the command, may change where."""
-    change, version = kernel.CHANGE | kernel.MAKE_DEVICE, rules["version"]
-    return kernel.ruleset(
-        rules["outer"], change, network=True, scopes=False, version=version, states=states
-    )
-
-
-def inner_ruleset(rules: dict[str, Any], states: list[kernel.State | None] | None = None) -> int:
-    """Return a handle of what the command may do with which path."""
-    network, version = rules["network"], rules["version"]
-    return kernel.ruleset(
-        rules["inner"], -1, network=network, scopes=True, version=version, states=states
-    )
-
-
-def _run(
-    rules: dict[str, Any],
-    argv: list[str],
-    environment: dict[str, str],
-    inner: int,
-    pipes: tuple[int, int],
-) -> None:
+def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, int]) -> None:
     """Give up all that the rules do not leave, and become the command; raises OSError."""
-    command.stay_with_parent()
-    command.restrict(rules["limits"], inner)
-    resolved = command.resolve(rules["variables"], argv, environment)
+    kernel.end_with_parent(signal.SIGKILL)
+    os.setsid()  # so no signal for the group of this process reaches it
+    for kind, limit in rules["limits"].items():
+        resource.setrlimit(kind, (limit, limit))
+    kernel.restrict(inner)
+    path = _readable_path(os.environ.get("PATH", os.defpath))
+    merged = {**os.environ, "PATH": path, **rules["variables"]}
+    environment = {name: value for name, value in merged.items() if value is not None}
+    program = _find(argv[0], path)
     listener = kernel.listen_to_calls(rules["filter"])
-    writes, reads = pipes
-    os.write(writes, str(listener).encode())
-    os.read(reads, 1)
-    command.run(*resolved)
+    to_broker, from_broker = pipes
+    os.write(to_broker, str(listener).encode())
+    os.read(from_broker, 1)
+    for number in _NOT_IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+    os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
-def attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...]) -> int:
-    """Answer the calls of *process*, a command with a *handle*, and return its code."""
-    _end_upon_signals()
-    return _code_of(_attend(process, handle, broker, watched))
+def _readable_path(path: str) -> str:
+    """Return *path* without virtual environments that the rules hide.
+
+    The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
+    """
+    return ":".join(folder for folder in path.split(":") if not _is_hidden_environment(folder))
 
 
-def rehearse(process: int, handle: int) -> None:
-    """Do what changes nothing: after a fork, a page of memory is copied when first touched."""
-    _end_upon_signals()
-    poll = select.poll()
-    for each in (handle, 0, 1):
-        poll.register(each, select.POLLIN)
-    dict(poll.poll(0)).keys().isdisjoint(())
-    _reap(process)
-    _code_of(0)
+def _is_hidden_environment(folder: str) -> bool:
+    try:
+        os.close(os.open(f"{os.path.dirname(folder.rstrip('/'))}/pyvenv.cfg", os.O_RDONLY))
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
-def _end_upon_signals() -> None:
-    for number in _ENDING:
-        signal.signal(number, lambda number, _: _end(number))
+def _find(name: str, path: str) -> str:
+    folders = [""] if "/" in name else path.split(":")
+    paths = [os.path.join(folder, name) for folder in folders]
+    return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
 
 
-def _stand_by(
-    process: int,
-    broker: Broker,
-    pipes: tuple[int, int],
-    watched: tuple[int, ...],
-    begin: Callable[[], None],
-) -> int:
+def _stand_by(process: int, broker: Broker, pipes: tuple[int, int]) -> int:
     """Answer the calls of *process*, which says where it listens; return how it ended."""
-    reads, writes = pipes
-    _end_upon_signals()
-    handle = os.pidfd_open(process)
-    words = os.read(reads, 20)
-    if not words:  # it failed, and said why
-        return os.waitpid(process, 0)[1]
-    broker.listener = kernel.handle_of(handle, int(words))
-    os.umask(0)
-    os.write(writes, b"x")
-    begin()
-    return _attend(process, handle, broker, watched)
+    from_inside, to_inside = pipes
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: _end(number, broker))
+    pidfd = os.pidfd_open(process)
+    if words := os.read(from_inside, 20):  # otherwise it failed, and said why
+        broker.listener = kernel.descriptor_of(pidfd, int(words))
+        os.umask(0)
+        os.write(to_inside, b"x")
+        _answer_until_end(process, pidfd, broker)
+    status = os.waitpid(process, 0)[1]
+    names = _end_all()
+    broker.paths.close()
+    if names:
+        os.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
+    return status
 
 
-def _attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...]) -> int:
-    """Answer calls until *process* ends, then end the rest; return how it ended."""
+def _answer_until_end(process: int, pidfd: int, broker: Broker) -> None:
     listener, poll = broker.listener, select.poll()
     poll.register(listener, select.POLLIN)
-    for each in (handle, *watched):
-        poll.register(each, select.POLLIN)
+    poll.register(pidfd, select.POLLIN)
     while True:
         ready = dict(poll.poll(REAP_MS))
         if ready.get(listener, 0) & select.POLLIN:
@@ -175,15 +155,9 @@ def _attend(process: int, handle: int, broker: Broker, watched: tuple[int, ...])
         elif listener in ready:  # nobody is left to ask, and the last one ends
             poll.unregister(listener)
             continue
-        if handle in ready:
-            break
-        if not ready.keys().isdisjoint(watched):
-            _end(signal.SIGKILL)
+        if pidfd in ready:
+            return
         _reap(process)
-    status = os.waitpid(process, 0)[1]
-    if names := _end_all():
-        os.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
-    return status
 
 
 def _reap(process: int) -> None:
@@ -222,11 +196,12 @@ def _end_all() -> list[str]:
         select.poll().poll(1)
 
 
-def _end(number: int) -> NoReturn:
+def _end(number: int, broker: Broker) -> NoReturn:
     """End everything inside, and this process, as a signal asks."""
     for each in _ENDING:
         signal.signal(each, signal.SIG_IGN)
     _end_all()
+    broker.paths.close()
     os._exit(_BY_SIGNAL + number)
 
 

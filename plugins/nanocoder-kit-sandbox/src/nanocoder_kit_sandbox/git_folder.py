@@ -1,0 +1,154 @@
+"""Which files of the workspace's `.git` commands inside Landlock may change, and how.
+
+What git writes in everyday work is beside what decides which programs it starts: settings, hooks,
+and the list of commands of a rebase. So names are allowed, one by one. Nobody inside can put a
+link there, so no name leads elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+_FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
+_FILES: Final = frozenset(
+    (
+        *("HEAD", "index", "packed-refs", "shallow", "gc.pid", "gc.log"),
+        *("AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH"),
+    )
+)
+_ENDS: Final = ("_HEAD", "MSG")
+_TEMPORARY: Final = ("index.stash.", "next-index-")
+_OTHER_OBJECTS: Final = ("objects/info/alternates", "objects/info/http-alternates")
+"""Files that name folders of other objects."""
+_KEPT: Final = frozenset(("", "HEAD", "index", "packed-refs", "objects", "refs", "objects/info"))
+"""Without these, or with others, git takes another folder for the repository, or writes elsewhere.
+
+So they stay, and a file among them is replaced only by a copy of what is beside it, its lock.
+"""
+_CHECKED: Final = ("HEAD", "index")
+LOCK: Final = ".lock"
+UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
+"""Folders of a rebase and the like, which say what git starts when it goes on."""
+ASIDE: Final = "from-sandbox-"
+_BESIDE: Final = ".from-sandbox"
+_MAX_BYTES: Final = 256 << 20
+_REFERENCE: Final = b"ref: refs/"
+
+
+class GitFolder:
+    """The folder *path*, `.git` of a workspace, in which a command may change some names; or "".
+
+    *libraries* are where the modules are that know what an index may name, and *denied* the paths
+    of the workspace that no command changes.
+    """
+
+    def __init__(self, path: str, libraries: list[str], denied: frozenset[str]) -> None:
+        self._path, self._libraries, self._denied = path, libraries, denied
+        self._root = os.path.dirname(path)
+        self._under_way: list[str] = []
+
+    def relative(self, path: str) -> str | None:
+        """Return *path* relative to the folder, None for one that is elsewhere."""
+        if not self._path or not f"{path}/".startswith(f"{self._path}/"):
+            return None
+        return path[len(self._path) + 1 :]
+
+    def allows(self, name: str) -> bool:
+        """Tell whether a command may make, change and remove what has the relative path *name*."""
+        first, _, rest = name.partition("/")
+        if name in _KEPT or name.lower().startswith(_OTHER_OBJECTS):
+            return False
+        if first in _FOLDERS or first in self._under_way:
+            return True
+        file = first.removesuffix(LOCK)
+        is_known = file in _FILES or (file.isupper() and file.endswith(_ENDS))
+        return not rest and (is_known or file.startswith(_TEMPORARY))
+
+    def begin(self) -> None:
+        """Put back a rebase that an earlier command did not end; raises OSError.
+
+        One that is there already is the person's, and stays as it is.
+        """
+        for name in UNDER_WAY if self._path else ():
+            if not os.path.lexists(f"{self._path}/{name}"):
+                self._under_way.append(name)
+                if os.path.lexists(aside := f"{self._path}/{ASIDE}{name}"):
+                    os.rename(aside, f"{self._path}/{name}")
+
+    def end(self) -> None:
+        """Put a rebase where no git outside goes on with it; raises OSError."""
+        for name in self._under_way:
+            if os.path.lexists(path := f"{self._path}/{name}"):
+                aside = f"{self._path}/{ASIDE}{name}"
+                while os.path.lexists(aside):
+                    aside += "_"
+                os.rename(path, aside)
+
+    def is_replaced(self, old: str, new: str) -> bool:
+        """Tell whether a renaming puts a lock in the place of the file that it is for."""
+        name = self.relative(new)
+        return name in _FILES and name in _KEPT and old == f"{new}{LOCK}"
+
+    def replace(self, folder: int, lock: bytes, file: bytes) -> str:
+        """Put a copy of *lock* in the place of *file*, both in *folder*; return why not, or "".
+
+        It is a copy, for a command may still write to the lock. Raises: OSError.
+        """
+        content, mode = _read(lock, folder), os.stat(lock, dir_fd=folder).st_mode
+        name = os.fsdecode(file)
+        if problem := self._problem_of(name, content) if name in _CHECKED else "":
+            return f"{self._path.removeprefix(self._root)[1:]}/{name} {problem}"
+        beside = file + _BESIDE.encode()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(beside, flags, stat.S_IMODE(mode), dir_fd=folder), "wb") as copy:
+            copy.write(content)
+        os.replace(beside, file, src_dir_fd=folder, dst_dir_fd=folder)
+        os.unlink(lock, dir_fd=folder)
+        return ""
+
+    def _problem_of(self, name: str, content: bytes) -> str:
+        if name != "index":
+            line = content.removesuffix(b"\n")
+            is_hash = len(line) in (40, 64) and not line.strip(b"0123456789abcdef")
+            is_fine = is_hash or (line.startswith(_REFERENCE) and line.isascii() and line.split()[1:])
+            return "" if is_fine and b"\n" not in line else "is none that git makes"
+        # Few commands get here, and what is imported takes longer than most of them.
+        sys.path += [path for path in self._libraries if path not in sys.path]
+        package: Any = type(sys)("nanocoder_kit_git")
+        package.__path__ = [f"{path}/{package.__name__}" for path in self._libraries]
+        sys.modules.setdefault(package.__name__, package)
+        from nanocoder_kit_git.arriving import problem_of_index
+
+        before = f"{self._path}/index"
+        own = _read(os.fsencode(before)) if os.path.lexists(before) else b""
+        return problem_of_index(content, own, self._is_there)
+
+    def _is_there(self, entry: Any) -> bool:
+        """Tell whether the person has the protected file that an index names, as it says."""
+        path = f"{self._root}/{entry.path}"
+        if not any(f"{path}/".startswith(f"{denied}/") for denied in self._denied):
+            return False
+        import hashlib
+
+        try:
+            content = _read(os.fsencode(path))
+        except OSError:
+            return False
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        return bool(blob.digest() == entry.blob)
+
+
+def _read(path: bytes, folder: int | None = None) -> bytes:
+    """Return the content of a regular file; raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(path, flags, dir_fd=folder), "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:
+            raise PermissionError
+        return file.read()

@@ -1,0 +1,127 @@
+"""What may be done here on behalf of a command inside Landlock, by the path that a call is about."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from nanocoder_kit_sandbox.caller import GoOn, Place, facts_of, identity, path_of
+from nanocoder_kit_sandbox.git_folder import GitFolder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any, Final
+
+NEW, THERE, ANY = (False,), (True,), (False, True)
+"""Whether a name has to exist, or not, for a call to change something."""
+DENIED, GRANTED, MIXED, IN_GIT, SHARED, OUTSIDE = range(6)
+"""What a path is: protected, granted by Landlock, beside something protected, of git, shared."""
+_DONE_HERE: Final = (MIXED, IN_GIT, SHARED)
+SHARED_FOLDER: Final = "/dev/shm"  # noqa: S108
+_SHARED_NAMES: Final = (b"sem.", b"pym-", b"psm_", b"torch_")
+"""How the names of semaphores and of memory begin that the processes of one command share."""
+_TMP: Final = "/tmp/"  # noqa: S108
+_MOST_NOTES: Final = 20
+READ_ONLY, NO_TMP, NOT_GIT = "read-only:", "tmp:", "git:"
+"""How the notes begin that say what was refused."""
+
+
+class PathRules:
+    """The paths of the *rules* of one command.
+
+    "denied" are paths that no process inside may change, "mixed" the folders above them, "granted"
+    what Landlock lets them change: which file each path led to when its right was given. With
+    "read_only" nothing of the workspace "root" may be changed. What was refused is written to
+    *notes*, a file descriptor.
+    """
+
+    def __init__(self, rules: dict[str, Any], notes: int) -> None:
+        self._root, self._is_read_only = rules["root"], rules["read_only"]
+        self._granted = {path: identity(path) for path in rules["granted"]}
+        self._denied, self._mixed = frozenset(rules["denied"]), frozenset(rules["mixed"])
+        self._shared: set[tuple[int, int]] = set()
+        self._notes, self._noted = notes, set[str]()
+        self.git = GitFolder(rules["git"], rules["libraries"], self._denied)
+
+    def state_for(self, place: Place, wanted: Collection[bool] = ()) -> int:
+        """Return what *place* is; raises GoOn where its name is none that may be changed.
+
+        *wanted*: NEW, THERE or ANY, when the call would change something.
+        """
+        name = self.git.relative(place.path)
+        state = self._state(place.folder if name is None else place.path)
+        if place.path in self._denied or place.path in self._mixed:
+            state = DENIED
+        elif place.folder == SHARED_FOLDER:
+            state = self._shared_state(place)
+        if (state in _DONE_HERE or state == GRANTED) and place.is_right:
+            return state
+        if wanted and bool(place.mode) in wanted:
+            self._refuse(place.path, state)
+        raise GoOn
+
+    def must_be(self, states: Collection[int], place: Place, wanted: Collection[bool]) -> int:
+        """Return which one of *states* a place is; raises GoOn where it is none of them."""
+        state = self.state_for(place, wanted)
+        if state not in states:
+            raise GoOn
+        return state
+
+    def is_granted(self, path: str) -> bool:
+        """Tell whether Landlock itself lets the command change what is at *path* now."""
+        return path in self._granted and self._granted[path] == identity(path)
+
+    def share(self, descriptor: int) -> None:
+        """Take note of a new file that the processes of the command share."""
+        self._shared.add(facts_of(descriptor))
+
+    def own(self, descriptor: int) -> str:
+        """Return a path for *descriptor* if it may be changed; raises OSError otherwise."""
+        path = path_of(descriptor)
+        state = self._state(path)
+        if state == DENIED:
+            self._refuse(path, state)
+        is_ours = state in (MIXED, GRANTED, IN_GIT) or facts_of(descriptor) in self._shared
+        if not is_ours or identity(path) != facts_of(descriptor):
+            raise PermissionError(errno.EPERM, "")
+        return f"/proc/self/fd/{descriptor}"
+
+    def note(self, line: str) -> None:
+        """Have a line about what was refused reach the session, each once."""
+        if len(self._noted) < _MOST_NOTES and line not in self._noted:
+            self._noted.add(line)
+            os.write(self._notes, os.fsencode(line) + b"\0")
+
+    def close(self) -> None:
+        """Remove what a command that has ended left where others would find it."""
+        if self._shared:
+            for name in os.listdir(SHARED_FOLDER):
+                if identity(path := f"{SHARED_FOLDER}/{name}") in self._shared:
+                    os.unlink(path)
+        self.git.end()
+
+    def _state(self, path: str) -> int:
+        if (name := self.git.relative(path)) is not None:
+            return IN_GIT if self.git.allows(name) else DENIED
+        while path.startswith("/") and path != "/":
+            if path in self._denied:
+                return DENIED
+            if path in self._granted:
+                return GRANTED if self.is_granted(path) else MIXED
+            if path in self._mixed:
+                return MIXED
+            path = os.path.dirname(path)
+        return OUTSIDE
+
+    def _shared_state(self, place: Place) -> int:
+        is_new = not place.mode and place.name.startswith(_SHARED_NAMES)
+        return SHARED if is_new or identity(place.path) in self._shared else OUTSIDE
+
+    def _refuse(self, path: str, state: int) -> None:
+        """Take note of what is refused; raises OSError where the workspace is read-only."""
+        if self._is_read_only and state == DENIED:
+            self.note(READ_ONLY + path.removeprefix(f"{self._root}/"))
+            raise OSError(errno.EROFS, "")
+        if path.startswith(_TMP):
+            self.note(NO_TMP + path)
