@@ -5,36 +5,11 @@ import shlex
 import subprocess
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from landlock_box import NOBODY, box  # noqa: F401
 from sandbox_attacks import *  # noqa: F403
-from sandboxed_place import PYTHON, SYSTEM_PYTHON
+from sandboxed_place import PYTHON
 
 pytestmark = [pytest.mark.contract("E1"), pytest.mark.contract("E4")]
-NOBODY = 65_534
-
-
-class LandlockedOfNobody(Landlocked):
-    """Landlock as a user without rights starts it."""
-
-    def __init__(self, session, settings):
-        self.root = session.cwd.parent
-        self.give("0:0")
-        super().__init__(session, settings)
-        self._python = SYSTEM_PYTHON
-
-    def give(self, owner):
-        subprocess.run(["chown", "-R", owner, str(self.root)], check=True)
-
-    def wrap(self, argv, ports):
-        wrapped = super().wrap(argv, ports)
-        self.give(f"{NOBODY}:{NOBODY}")
-        return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *wrapped]
-
-
-@pytest.fixture(params=["ourselves", "nobody"] if os.getuid() == 0 else ["ourselves"])
-def box(request):
-    """Open Landlock around a workspace; for root also as a user who has no rights."""
-    return LandlockedOfNobody if request.param == "nobody" else Landlocked
 
 
 # What differs from a sandbox with namespaces; the README says so.

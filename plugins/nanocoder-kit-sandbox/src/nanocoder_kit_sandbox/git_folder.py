@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
 _FILES: Final = frozenset(
     (
-        *("HEAD", "index", "packed-refs", "shallow", "gc.pid", "gc.log"),
+        *("HEAD", "index", "packed-refs", "config", "shallow", "gc.pid", "gc.log"),
         *("AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH"),
     )
 )
@@ -26,19 +26,23 @@ _ENDS: Final = ("_HEAD", "MSG")
 _TEMPORARY: Final = ("index.stash.", "next-index-")
 _OTHER_OBJECTS: Final = ("objects/info/alternates", "objects/info/http-alternates")
 """Files that name folders of other objects."""
-_KEPT: Final = frozenset(("", "HEAD", "index", "packed-refs", "objects", "refs", "objects/info"))
+_KEPT: Final = frozenset(
+    ("", "HEAD", "index", "packed-refs", "config", "objects", "refs", "objects/info")
+)
 """Without these, or with others, git takes another folder for the repository, or writes elsewhere.
 
 So they stay, and a file among them is replaced only by a copy of what is beside it, its lock.
 """
-_CHECKED: Final = ("HEAD", "index")
+_CHECKED: Final = ("HEAD", "index", "config")
 LOCK: Final = ".lock"
+_NEW: Final = ".new"
+"""The end of the name of what becomes `packed-refs`, which has a lock besides."""
 UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
 """Folders of a rebase and the like, which say what git starts when it goes on."""
 ASIDE: Final = "from-sandbox-"
 _BESIDE: Final = ".from-sandbox"
 _MAX_BYTES: Final = 256 << 20
-_REFERENCE: Final = b"ref: refs/"
+_HASH_LENGTHS: Final = (40, 64)
 
 
 class GitFolder:
@@ -66,7 +70,7 @@ class GitFolder:
             return False
         if first in _FOLDERS or first in self._under_way:
             return True
-        file = first.removesuffix(LOCK)
+        file = first.removesuffix(LOCK).removesuffix(_NEW)
         is_known = file in _FILES or (file.isupper() and file.endswith(_ENDS))
         return not rest and (is_known or file.startswith(_TEMPORARY))
 
@@ -93,7 +97,7 @@ class GitFolder:
     def is_replaced(self, old: str, new: str) -> bool:
         """Tell whether a renaming puts a lock in the place of the file that it is for."""
         name = self.relative(new)
-        return name in _FILES and name in _KEPT and old == f"{new}{LOCK}"
+        return name in _FILES and name in _KEPT and old in (f"{new}{LOCK}", f"{new}{_NEW}")
 
     def replace(self, folder: int, lock: bytes, file: bytes) -> str:
         """Put a copy of *lock* in the place of *file*, both in *folder*; return why not, or "".
@@ -113,11 +117,12 @@ class GitFolder:
         return ""
 
     def _problem_of(self, name: str, content: bytes) -> str:
-        if name != "index":
-            line = content.removesuffix(b"\n")
-            is_hash = len(line) in (40, 64) and not line.strip(b"0123456789abcdef")
-            is_fine = is_hash or (line.startswith(_REFERENCE) and line.isascii() and line.split()[1:])
-            return "" if is_fine and b"\n" not in line else "is none that git makes"
+        if name == "HEAD":
+            return "" if _is_head(content.removesuffix(b"\n")) else "is none that git makes"
+        before = f"{self._path}/{name}"
+        own = _read(os.fsencode(before)) if os.path.lexists(before) else b""
+        if name == "config":  # git writes it anew also when it only looks for something
+            return "" if content == own else "cannot be changed in the sandbox"
         # Few commands get here, and what is imported takes longer than most of them.
         sys.path += [path for path in self._libraries if path not in sys.path]
         package: Any = type(sys)("nanocoder_kit_git")
@@ -125,8 +130,6 @@ class GitFolder:
         sys.modules.setdefault(package.__name__, package)
         from nanocoder_kit_git.arriving import problem_of_index
 
-        before = f"{self._path}/index"
-        own = _read(os.fsencode(before)) if os.path.lexists(before) else b""
         return problem_of_index(content, own, self._is_there)
 
     def _is_there(self, entry: Any) -> bool:
@@ -142,6 +145,12 @@ class GitFolder:
             return False
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
         return bool(blob.digest() == entry.blob)
+
+
+def _is_head(line: bytes) -> bool:
+    if len(line) in _HASH_LENGTHS and not line.strip(b"0123456789abcdef"):
+        return True
+    return line.startswith(b"ref: refs/") and line.split() == [b"ref:", line[len(b"ref: ") :]]
 
 
 def _read(path: bytes, folder: int | None = None) -> bytes:

@@ -104,7 +104,7 @@ class Landlocked:
         try:
             file = self._write(self._described(is_read_only=access is Access.READ))
         except OSError as error:
-            where = error.filename or self._tmp
+            where = error.filename or self._rules
             if error.errno in FULL:
                 problem = f"no space is left for {str(where)!r}, which the sandbox needs"
                 raise ToolError(problem, error_class="disk_full") from error
