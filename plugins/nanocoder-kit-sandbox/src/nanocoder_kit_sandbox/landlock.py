@@ -166,6 +166,7 @@ class Landlocked:
         denied = {self._root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
+            "nanocoder": os.getpid(),
             "version": kernel.landlock_version(),
             "lock": str(self._inside.place.lock),
             "notes": str(self._notes),

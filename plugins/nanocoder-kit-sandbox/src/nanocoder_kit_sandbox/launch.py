@@ -41,7 +41,9 @@ def main() -> NoReturn:
     with open(sys.argv[1], "rb") as file:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
     gc.disable()  # it would touch, and so copy, all memory after the fork
-    kernel.end_with_parent(signal.SIGKILL)
+    kernel.end_with_parent(signal.SIGTERM)
+    if not os.path.exists(f"/proc/{rules['nanocoder']}"):  # it was killed before that line
+        os._exit(_BY_SIGNAL + signal.SIGTERM)
     kernel.gain_no_rights()
     os._exit(_start(rules, argv))
 
@@ -66,6 +68,8 @@ def _start(rules: dict[str, Any], argv: list[str]) -> int:
     kernel.restrict(outer)
     broker = Broker(rules, notes)
     broker.paths.git.begin()
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: _end(number, broker))
     from_inside, to_broker = os.pipe()
     from_broker, to_inside = os.pipe()
     process = kernel.fork()
@@ -83,6 +87,8 @@ def _start(rules: dict[str, Any], argv: list[str]) -> int:
 
 def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, int]) -> None:
     """Give up all that the rules do not leave, and become the command; raises OSError."""
+    for number in (*_ENDING, *_NOT_IGNORED):
+        signal.signal(number, signal.SIG_DFL)
     kernel.end_with_parent(signal.SIGKILL)
     os.setsid()  # so no signal for the group of this process reaches it
     for kind, limit in rules["limits"].items():
@@ -96,8 +102,6 @@ def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, i
     to_broker, from_broker = pipes
     os.write(to_broker, str(listener).encode())
     os.read(from_broker, 1)
-    for number in _NOT_IGNORED:
-        signal.signal(number, signal.SIG_DFL)
     os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
@@ -128,8 +132,6 @@ def _find(name: str, path: str) -> str:
 def _stand_by(process: int, broker: Broker, pipes: tuple[int, int]) -> int:
     """Answer the calls of *process*, which says where it listens; return how it ended."""
     from_inside, to_inside = pipes
-    for number in _ENDING:
-        signal.signal(number, lambda number, _: _end(number, broker))
     pidfd = os.pidfd_open(process)
     if words := os.read(from_inside, 20):  # otherwise it failed, and said why
         broker.listener = kernel.descriptor_of(pidfd, int(words))
