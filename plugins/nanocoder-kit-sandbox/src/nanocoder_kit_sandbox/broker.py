@@ -50,11 +50,13 @@ Arguments = tuple[int, ...]
 
 
 class Broker:
-    """Answers at `listener` by *rules* of one command; "calls" has the name of each number."""
+    """Answers at *listener* by the *rules* of one command; "calls" has the name of each number."""
 
-    def __init__(self, rules: dict[str, Any], notes: int) -> None:
-        self.listener = -1
-        self.paths = PathRules(rules, notes)
+    def __init__(
+        self, rules: dict[str, Any], listener: int, granted: dict[str, tuple[int, int]], notes: int
+    ) -> None:
+        self._listener = listener
+        self.paths = PathRules(rules, granted, notes)
         self._names = rules["calls"]
         self._owner = {_UNCHANGED, os.getuid()}, {_UNCHANGED, os.getgid()}
 
@@ -62,7 +64,7 @@ class Broker:
         """Answer one call."""
         buffer = bytearray(_REQUEST.size)
         try:
-            fcntl.ioctl(self.listener, _RECEIVE, buffer)
+            fcntl.ioctl(self._listener, _RECEIVE, buffer)
         except OSError:  # it was killed meanwhile
             return
         self._id, thread, _, number, _, _, *arguments = _REQUEST.unpack(buffer)
@@ -80,7 +82,7 @@ class Broker:
         except (ValueError, OverflowError, struct.error):  # numbers that no such call has
             problem = -errno.EINVAL
         try:
-            fcntl.ioctl(self.listener, _SEND, _ANSWER.pack(self._id, value, problem, flags))
+            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(self._id, value, problem, flags))
         except OSError:
             return
 
@@ -110,7 +112,7 @@ class Broker:
         try:
             ours = os.O_CLOEXEC & flags
             packed = _ADDED.pack(self._id, _SEND_TOO, opened, 0, ours)
-            fcntl.ioctl(self.listener, _ADD, packed)
+            fcntl.ioctl(self._listener, _ADD, packed)
         finally:
             os.close(opened)
 
@@ -298,4 +300,4 @@ class Broker:
 
     def _check(self) -> None:
         """Raise OSError if what was read may be of another process: the one that asks is gone."""
-        fcntl.ioctl(self.listener, _IS_VALID, struct.pack("=Q", self._id))
+        fcntl.ioctl(self._listener, _IS_VALID, struct.pack("=Q", self._id))

@@ -147,6 +147,11 @@ class GitFolder:
         return bool(blob.digest() == entry.blob)
 
 
+def is_put_aside(path: str) -> bool:
+    """Tell whether the folder *path* has a rebase that a command did not end."""
+    return any(os.path.lexists(f"{path}/{ASIDE}{name}") for name in UNDER_WAY)
+
+
 def _is_head(line: bytes) -> bool:
     if len(line) in _HASH_LENGTHS and not line.strip(b"0123456789abcdef"):
         return True

@@ -5,13 +5,13 @@ The programs around a command import this module, with the standard library alon
 
 from __future__ import annotations
 
-# The module `ctypes` takes five times as long to import as what it is made of.
+# The modules `ctypes` and `os` take several times as long to import as what they are made of.
 import _ctypes
-import os
-import struct
+import posix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from typing import Any, Final
 
 State = tuple[int, ...]
@@ -45,6 +45,9 @@ _SECCOMP: Final = {"x86_64": 317, "aarch64": 277}
 _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_3: Final = 0x2008_0522
 _MOST_CAPABILITIES: Final = 64
+_SET_LIMIT: Final = {"x86_64": 302, "aarch64": 261}
+_ORDER: Final = "little"
+"""The order of bytes of both kinds of processors."""
 
 
 class _Long(_ctypes._SimpleCData):  # type: ignore[type-arg]
@@ -86,7 +89,7 @@ def _checked(result: int) -> int:
     # The functions return an int or a long, of which the lower half of -1 is the same.
     if result & 0xFFFF_FFFF == 0xFFFF_FFFF:
         error = _ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+        raise OSError(error, posix.strerror(error))
     return result
 
 
@@ -129,7 +132,7 @@ def ruleset(
         words.append(0 if network else TCP)
     if version >= 6:  # noqa: PLR2004
         words.append(SCOPES if scopes else 0)
-    attributes = struct.pack(f"={len(words)}Q", *words)
+    attributes = b"".join(word.to_bytes(8, _ORDER) for word in words)
     descriptor = call(_CREATE_RULESET, attributes, len(attributes), 0)
     for path, rights in rules:
         _add(descriptor, path, rights & handled)
@@ -138,11 +141,12 @@ def ruleset(
 
 def _add(ruleset: int, path: str, rights: int) -> None:
     try:
-        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        beneath = posix.open(path, posix.O_PATH | posix.O_CLOEXEC)
     except OSError:
         return
-    call(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, beneath), 0)
-    os.close(beneath)
+    rule = rights.to_bytes(8, _ORDER) + beneath.to_bytes(4, _ORDER)
+    call(_ADD_RULE, ruleset, _BENEATH, rule, 0)
+    posix.close(beneath)
 
 
 def state_of(facts: os.stat_result) -> State:
@@ -154,13 +158,13 @@ def state_of(facts: os.stat_result) -> State:
 def restrict(ruleset: int) -> None:
     """Leave this process, and all that it starts, just the rights of a ruleset; raises OSError."""
     call(_RESTRICT_SELF, ruleset, 0)
-    os.close(ruleset)
+    posix.close(ruleset)
 
 
 def listen_to_calls(program: bytes) -> int:
     """Put a filter of calls into force; return the descriptor at which others answer for it."""
     description = _Program(len(program) // 8, program)
-    return call(_SECCOMP[os.uname().machine], 1, _NEW_LISTENER, _ctypes.byref(description))
+    return call(_SECCOMP[posix.uname().machine], 1, _NEW_LISTENER, _ctypes.byref(description))
 
 
 def descriptor_of(process: int, number: int) -> int:
@@ -171,17 +175,24 @@ def descriptor_of(process: int, number: int) -> int:
 def gain_no_rights() -> None:
     """Keep this process, and all that it starts, from getting rights, those of root among them."""
     control(_NO_NEW_PRIVILEGES, 1)
-    if os.geteuid() == 0:
+    if posix.geteuid() == 0:
         for capability in range(_MOST_CAPABILITIES):
             try:
                 control(_DROP, capability)
-            except OSError:  # unknown to this kernel, or given up already
-                continue
+            except OSError:  # unknown to this kernel, or all are given up already
+                return
 
 
 def give_up_rights() -> None:
     """Give up the rights of root that this process has."""
-    call(_CAPSET[os.uname().machine], struct.pack("=Ii", _CAPABILITIES_3, 0), bytes(24))
+    header = _CAPABILITIES_3.to_bytes(4, _ORDER) + bytes(4)
+    call(_CAPSET[posix.uname().machine], header, bytes(24))
+
+
+def set_limit(kind: int, limit: int) -> None:
+    """Set a limit of this process, which nothing can raise; raises OSError."""
+    # The module `resource` takes longer to import.
+    call(_SET_LIMIT[posix.uname().machine], 0, kind, 2 * limit.to_bytes(8, _ORDER), None)
 
 
 def adopt_orphans() -> None:
@@ -191,7 +202,7 @@ def adopt_orphans() -> None:
 
 def fork() -> int:
     """Fork this process, whose environment was made for a command, or is empty."""
-    return os.fork()
+    return posix.fork()
 
 
 def end_with_parent(signal: int) -> None:
@@ -201,7 +212,7 @@ def end_with_parent(signal: int) -> None:
 
 def set_times(path: str, times: bytes | None) -> None:
     """Set the times of *path* from two `struct timespec`, to now without them; raises OSError."""
-    _checked(_utimensat(-100, os.fsencode(path), times, 0))
+    _checked(_utimensat(-100, path.encode(), times, 0))
 
 
 def rename(old: bytes, new: bytes, folders: tuple[int, int], flags: int) -> None:

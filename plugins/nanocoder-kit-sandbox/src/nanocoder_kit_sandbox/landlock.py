@@ -15,6 +15,7 @@ from typing import Any, Final
 from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
+from nanocoder_kit_sandbox.git_folder import is_put_aside
 from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
@@ -186,6 +187,7 @@ class Landlocked:
             "denied": sorted(denied - {git} if has_git else denied),
             "mixed": [] if is_read_only else mixed_folders(self._root, protected),
             "granted": [*changed, *writable],
+            "resumes": has_git and is_put_aside(git),
             "git": git if has_git else "",
             "libraries": _libraries() if has_git else [],
         }
@@ -215,20 +217,23 @@ class Landlocked:
             if path and not self._root.startswith(f"{path}/") and os.path.exists(path):
                 yield path
 
-    def _variables(self, *, is_read_only: bool) -> dict[str, str | None]:
+    def _variables(self, *, is_read_only: bool) -> dict[bytes, bytes | None]:
         tmp = self._tmp
         own = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp)
         # Git refreshes its index when it only reads, where it may.
         caches = {"XDG_CACHE_HOME": f"{tmp}/.cache", "npm_config_cache": f"{tmp}/.npm"}
         gone = dict.fromkeys(("XDG_RUNTIME_DIR", "DOCKER_HOST"))
         offline = {} if self._settings.network else WITHOUT_NETWORK
-        return {
+        variables: dict[str, str | None] = {
             **own,
             **caches,
             **gone,
             **offline,
             **(_caches_elsewhere(tmp) if is_read_only else {}),
             "GIT_OPTIONAL_LOCKS": "0",
+        }
+        return {
+            name.encode(): value and os.fsencode(value) for name, value in variables.items()
         }
 
 

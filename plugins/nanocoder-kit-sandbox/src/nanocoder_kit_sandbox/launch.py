@@ -7,28 +7,28 @@ the calls that rules for paths cannot judge, and ends what the command leaves be
 from __future__ import annotations
 
 # This runs before each command: a module such as `signal` or `typing`, which imports `enum`, takes
-# longer than all of the rest.
-import fcntl
+# longer than all of the rest. What only the process needs that stays is imported when the other one
+# gets ready.
 import gc
 import marshal
-import os
-import resource
-import select
+import posix
 import sys
 
 from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.broker import Broker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from typing import Any, Final, NoReturn
+
+    from nanocoder_kit_sandbox.broker import Broker
 else:
     import _signal as signal
 
 REAP_MS: Final = 1_000
 NOTE: Final = "left running in the background, and ended with the call"
 NOT_FOUND: Final = 127
+DEFAULT_PATH: Final = b"/bin:/usr/bin"
 _BY_SIGNAL: Final = 128
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _NOT_IGNORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -42,80 +42,82 @@ def main() -> NoReturn:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
     gc.disable()  # it would touch, and so copy, all memory after the fork
     kernel.end_with_parent(signal.SIGTERM)
-    if not os.path.exists(f"/proc/{rules['nanocoder']}"):  # it was killed before that line
-        os._exit(_BY_SIGNAL + signal.SIGTERM)
+    if not _exists(f"/proc/{rules['nanocoder']}"):  # it was killed before that line
+        posix._exit(_BY_SIGNAL + signal.SIGTERM)
     kernel.gain_no_rights()
-    os._exit(_start(rules, argv))
+    posix._exit(_start(rules, argv))
 
 
 def _start(rules: dict[str, Any], argv: list[str]) -> int:
     """Run *argv* by *rules*, and return the code with which it ended."""
-    lock = os.open(rules["lock"], os.O_RDWR | os.O_CLOEXEC)
-    notes = os.open(rules["notes"], os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    fcntl.lockf(lock, fcntl.LOCK_SH)
+    beside = _Beside(rules)
     kernel.give_up_rights()
     kernel.adopt_orphans()
-    version = rules["version"]
-    outer = kernel.ruleset(
-        *(rules["outer"], kernel.CHANGE | kernel.MAKE_DEVICE),
-        network=True,
-        scopes=False,
-        version=version,
-    )
-    inner = kernel.ruleset(
-        rules["inner"], -1, network=rules["network"], scopes=True, version=version
-    )
-    kernel.restrict(outer)
-    broker = Broker(rules, notes)
-    broker.paths.git.begin()
-    for number in _ENDING:
-        signal.signal(number, lambda number, _: _end(number, broker))
-    from_inside, to_broker = os.pipe()
-    from_broker, to_inside = os.pipe()
+    kernel.restrict(_outer(rules))
+    from_inside, to_broker = posix.pipe()
+    from_broker, to_inside = posix.pipe()
     process = kernel.fork()
     if not process:
+        posix.close(from_inside)
+        posix.close(to_inside)
         try:
-            _run(rules, argv, inner, (to_broker, from_broker))
+            _run(rules, argv, (to_broker, from_broker))
         except OSError as error:
-            os.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
-        os._exit(NOT_FOUND)
-    for descriptor in (to_broker, from_broker, inner):
-        os.close(descriptor)
-    status = _stand_by(process, broker, (from_inside, to_inside))
-    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else _BY_SIGNAL + os.WTERMSIG(status)
+            posix.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
+        posix._exit(NOT_FOUND)
+    posix.close(to_broker)
+    posix.close(from_broker)
+    status = beside.stand_by(process, (from_inside, to_inside))
+    if posix.WIFEXITED(status):
+        return posix.WEXITSTATUS(status)
+    return _BY_SIGNAL + posix.WTERMSIG(status)
 
 
-def _run(rules: dict[str, Any], argv: list[str], inner: int, pipes: tuple[int, int]) -> None:
-    """Give up all that the rules do not leave, and become the command; raises OSError."""
-    for number in (*_ENDING, *_NOT_IGNORED):
+def _outer(rules: dict[str, Any]) -> int:
+    change, version = kernel.CHANGE | kernel.MAKE_DEVICE, rules["version"]
+    return kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
+
+
+def _inner(rules: dict[str, Any]) -> int:
+    network, version = rules["network"], rules["version"]
+    return kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
+
+
+def _run(rules: dict[str, Any], argv: list[str], pipes: tuple[int, int]) -> None:
+    """Give up all that the rules do not leave, and become the command.
+
+    Not where the process beside it has ended. Raises: OSError.
+    """
+    for number in _NOT_IGNORED:
         signal.signal(number, signal.SIG_DFL)
     kernel.end_with_parent(signal.SIGKILL)
-    os.setsid()  # so no signal for the group of this process reaches it
+    posix.setsid()  # so no signal for the group of this process reaches it
     for kind, limit in rules["limits"].items():
-        resource.setrlimit(kind, (limit, limit))
-    kernel.restrict(inner)
-    path = _readable_path(os.environ.get("PATH", os.defpath))
-    merged = {**os.environ, "PATH": path, **rules["variables"]}
-    environment = {name: value for name, value in merged.items() if value is not None}
+        kernel.set_limit(kind, limit)
+    kernel.restrict(_inner(rules))
+    environment = {**posix.environ, **rules["variables"]}
+    path = environment[b"PATH"] = _readable_path(environment.get(b"PATH", DEFAULT_PATH))
+    environment = {name: value for name, value in environment.items() if value is not None}
     program = _find(argv[0], path)
     listener = kernel.listen_to_calls(rules["filter"])
     to_broker, from_broker = pipes
-    os.write(to_broker, str(listener).encode())
-    os.read(from_broker, 1)
-    os.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
+    posix.write(to_broker, str(listener).encode())
+    if posix.read(from_broker, 1):
+        posix.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
 
 
-def _readable_path(path: str) -> str:
+def _readable_path(path: bytes) -> bytes:
     """Return *path* without virtual environments that the rules hide.
 
     The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
     """
-    return ":".join(folder for folder in path.split(":") if not _is_hidden_environment(folder))
+    return b":".join(folder for folder in path.split(b":") if not _is_hidden_environment(folder))
 
 
-def _is_hidden_environment(folder: str) -> bool:
+def _is_hidden_environment(folder: bytes) -> bool:
+    outer = folder.rstrip(b"/").rpartition(b"/")[0]
     try:
-        os.close(os.open(f"{os.path.dirname(folder.rstrip('/'))}/pyvenv.cfg", os.O_RDONLY))
+        posix.close(posix.open(outer + b"/pyvenv.cfg", posix.O_RDONLY))
     except PermissionError:
         return True
     except OSError:
@@ -123,68 +125,123 @@ def _is_hidden_environment(folder: str) -> bool:
     return False
 
 
-def _find(name: str, path: str) -> str:
-    folders = [""] if "/" in name else path.split(":")
-    paths = [os.path.join(folder, name) for folder in folders]
-    return next((path for path in paths if os.access(path, os.X_OK)), paths[0])
+def _find(name: str, path: bytes) -> bytes:
+    program = name.encode(sys.getfilesystemencoding(), "surrogateescape")
+    paths = [program if b"/" in program else folder + b"/" + program for folder in path.split(b":")]
+    return next((path for path in paths if posix.access(path, posix.X_OK)), paths[0])
 
 
-def _stand_by(process: int, broker: Broker, pipes: tuple[int, int]) -> int:
-    """Answer the calls of *process*, which says where it listens; return how it ended."""
-    from_inside, to_inside = pipes
-    pidfd = os.pidfd_open(process)
-    if words := os.read(from_inside, 20):  # otherwise it failed, and said why
-        broker.listener = kernel.descriptor_of(pidfd, int(words))
-        os.umask(0)
-        os.write(to_inside, b"x")
-        _answer_until_end(process, pidfd, broker)
-    status = os.waitpid(process, 0)[1]
-    names = _end_all()
-    broker.paths.close()
-    if names:
-        os.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
-    return status
+def _exists(path: str) -> bool:
+    try:
+        posix.stat(path)
+    except OSError:
+        return False
+    return True
 
 
-def _answer_until_end(process: int, pidfd: int, broker: Broker) -> None:
-    listener, poll = broker.listener, select.poll()
-    poll.register(listener, select.POLLIN)
-    poll.register(pidfd, select.POLLIN)
-    while True:
-        ready = dict(poll.poll(REAP_MS))
-        if ready.get(listener, 0) & select.POLLIN:
-            broker.answer()
-        elif listener in ready:  # nobody is left to ask, and the last one ends
-            poll.unregister(listener)
-            continue
-        if pidfd in ready:
-            return
-        _reap(process)
+class _Beside:
+    """What stays beside the command of *rules* until all of it has ended."""
+
+    def __init__(self, rules: dict[str, Any]) -> None:
+        self._rules = rules
+        self._lock = posix.open(rules["lock"], posix.O_RDWR | posix.O_CLOEXEC)
+        flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CLOEXEC
+        self._notes = posix.open(rules["notes"], flags)
+        self._broker: Broker | None = None
+        # Which files they are has to be known before a command can put others in their place.
+        self._granted = {path: _identity(path) for path in rules["granted"]}
+
+    def stand_by(self, process: int, pipes: tuple[int, int]) -> int:
+        """Answer the calls of *process*, which says where it listens; return how it ended."""
+        import fcntl  # while the other process gets ready
+
+        for number in _ENDING:
+            signal.signal(number, lambda number, _: self._end(number))
+        fcntl.lockf(self._lock, fcntl.LOCK_SH)
+        pidfd, (from_inside, to_inside) = posix.pidfd_open(process), pipes
+        if words := posix.read(from_inside, 20):  # otherwise it failed, and said why
+            listener = kernel.descriptor_of(pidfd, int(words))
+            posix.umask(0)
+            if self._rules["resumes"]:
+                self._made_broker(listener)
+            posix.write(to_inside, b"x")
+            self._answer_until_end(process, pidfd, listener)
+        status = posix.waitpid(process, 0)[1]
+        names = _end_all()
+        self._close()
+        if names:
+            posix.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
+        return status
+
+    def _made_broker(self, listener: int) -> Broker:
+        # Most commands that only read have no use for it, and end sooner than it is imported.
+        from nanocoder_kit_sandbox.broker import Broker
+
+        if self._broker is None:
+            self._broker = Broker(self._rules, listener, self._granted, self._notes)
+        return self._broker
+
+    def _answer_until_end(self, process: int, pidfd: int, listener: int) -> None:
+        import select
+
+        poll = select.poll()
+        poll.register(listener, select.POLLIN)
+        poll.register(pidfd, select.POLLIN)
+        while True:
+            ready = dict(poll.poll(REAP_MS))
+            if ready.get(listener, 0) & select.POLLIN:
+                self._made_broker(listener).answer()
+            elif listener in ready:  # nobody is left to ask, and the last one ends
+                poll.unregister(listener)
+                continue
+            if pidfd in ready:
+                return
+            _reap(process)
+
+    def _close(self) -> None:
+        if self._broker is not None:
+            self._broker.paths.close()
+
+    def _end(self, number: int) -> NoReturn:
+        """End everything inside, and this process, as a signal asks."""
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        _end_all()
+        self._close()
+        posix._exit(_BY_SIGNAL + number)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        facts = posix.lstat(path)
+    except OSError:
+        return (0, 0)
+    return facts.st_dev, facts.st_ino
 
 
 def _reap(process: int) -> None:
     """Take note of orphans that ended, and of nothing else."""
     while True:
         try:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            ended = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
         except ChildProcessError:
             return
         if ended is None or ended.si_pid == process:
             return
-        os.waitpid(ended.si_pid, 0)
+        posix.waitpid(ended.si_pid, 0)
 
 
 def _end_all() -> list[str]:
     """End every descendant and return their names; those of one that ends become our children."""
-    ours = str(os.getpid())
+    ours = str(posix.getpid())
     names: dict[str, str] = {}
     while True:
         try:
-            if os.waitpid(-1, os.WNOHANG)[0]:
+            if posix.waitpid(-1, posix.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             return sorted(names.values())
-        for name in filter(str.isdigit, os.listdir("/proc")):
+        for name in filter(str.isdigit, posix.listdir("/proc")):
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     before, _, after = file.read().decode(errors="replace").rpartition(")")
@@ -192,19 +249,10 @@ def _end_all() -> list[str]:
                 if parent == ours:
                     if state not in "XZ":
                         names[name] = before.partition("(")[2]
-                    os.kill(int(name), signal.SIGKILL)
+                    posix.kill(int(name), signal.SIGKILL)
             except (OSError, IndexError):
                 continue
-        select.poll().poll(1)
-
-
-def _end(number: int, broker: Broker) -> NoReturn:
-    """End everything inside, and this process, as a signal asks."""
-    for each in _ENDING:
-        signal.signal(each, signal.SIG_IGN)
-    _end_all()
-    broker.paths.close()
-    os._exit(_BY_SIGNAL + number)
+        posix.sched_yield()
 
 
 if __name__ == "__main__":

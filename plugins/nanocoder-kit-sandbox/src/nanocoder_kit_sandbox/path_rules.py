@@ -30,19 +30,22 @@ READ_ONLY, NO_TMP, NOT_GIT = "read-only:", "tmp:", "git:"
 class PathRules:
     """The paths of the *rules* of one command.
 
-    "denied" are paths that no process inside may change, "mixed" the folders above them, "granted"
+    "denied" are paths that no process inside may change, "mixed" the folders above them, *granted*
     what Landlock lets them change: which file each path led to when its right was given. With
     "read_only" nothing of the workspace "root" may be changed. What was refused is written to
     *notes*, a file descriptor.
     """
 
-    def __init__(self, rules: dict[str, Any], notes: int) -> None:
+    def __init__(
+        self, rules: dict[str, Any], granted: dict[str, tuple[int, int]], notes: int
+    ) -> None:
         self._root, self._is_read_only = rules["root"], rules["read_only"]
-        self._granted = {path: identity(path) for path in rules["granted"]}
+        self._granted = granted
         self._denied, self._mixed = frozenset(rules["denied"]), frozenset(rules["mixed"])
         self._shared: set[tuple[int, int]] = set()
         self._notes, self._noted = notes, set[str]()
         self.git = GitFolder(rules["git"], rules["libraries"], self._denied)
+        self.git.begin()
 
     def state_for(self, place: Place, wanted: Collection[bool] = ()) -> int:
         """Return what *place* is; raises GoOn where its name is none that may be changed.
