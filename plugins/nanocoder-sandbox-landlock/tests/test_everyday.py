@@ -116,5 +116,3 @@ def test_a_full_disk_is_said(inside):  # noqa: F811
         assert caught.value.error_class == "disk_full"
     finally:
         subprocess.run(["umount", str(rules)], check=True)
-
-

@@ -154,7 +154,9 @@ def test_a_folder_in_place_of_the_workspace_can_be_changed(inside):  # noqa: F81
     """Rules are for the files that are there when a command starts."""
     box = inside.open()
     for _ in range(2):
-        assert inside.start(box.wrap(["/bin/sh", "-c", "echo x > new; cat new"], ())).stdout == "x\n"
+        assert (
+            inside.start(box.wrap(["/bin/sh", "-c", "echo x > new; cat new"], ())).stdout == "x\n"
+        )
         inside.workspace.rename(inside.root / f"ws{time.monotonic_ns()}")
         inside.workspace.mkdir()
 

@@ -232,9 +232,7 @@ class Landlocked:
             **(_caches_elsewhere(tmp) if is_read_only else {}),
             "GIT_OPTIONAL_LOCKS": "0",
         }
-        return {
-            name.encode(): value and os.fsencode(value) for name, value in variables.items()
-        }
+        return {name.encode(): value and os.fsencode(value) for name, value in variables.items()}
 
 
 def _caches_elsewhere(tmp: str) -> dict[str, str]:
