@@ -1,4 +1,4 @@
-"""With the access READ the workspace cannot be changed, and the session is told what was refused."""
+"""With the access READ the workspace cannot be changed, and the session learns what was refused."""
 
 import os
 import shlex
@@ -26,8 +26,8 @@ WAYS = {
 }
 
 
-def read(place, box, command):
-    argv = box.wrap(["/bin/bash", "--norc", "-c", command], (), Access.READ)
+def read(place, sandbox, command):
+    argv = sandbox.wrap(["/bin/bash", "--norc", "-c", command], (), Access.READ)
     return place.start(argv, {"GIT_CONFIG_COUNT": "1", **SAFE})
 
 
@@ -42,47 +42,47 @@ def test_nothing_of_the_workspace_is_changed(repository, way, has_secret):  # no
         (repository.workspace / ".env").unlink()
         (repository.workspace / "private/notes").unlink()
         (repository.workspace / "private").rmdir()
-    box = repository.open()
+    sandbox = repository.open()
     before = snapshot(repository.workspace)
     command, name = WAYS[way]
-    done = read(repository, box, command)
+    done = read(repository, sandbox, command)
     assert done.returncode != 0
     assert "Read-only file system" in done.stderr
     assert {path: facts[1:] for path, facts in snapshot(repository.workspace).items()} == {
         path: facts[1:] for path, facts in before.items()
     }
-    assert box.changes() == [REFUSED + name]
-    assert box.changes() == []
+    assert sandbox.changes() == [REFUSED + name]
+    assert sandbox.changes() == []
 
 
 def test_what_would_change_nothing_is_not_said(repository):  # noqa: F811
-    box = repository.open()
+    sandbox = repository.open()
     (repository.workspace / "sub").mkdir()
     command = "mkdir -p sub; rm -f nothing; cat file; echo x > $TMPDIR/a; cat $TMPDIR/a > /dev/null"
-    done = read(repository, box, f"set -e; {command}; git status --short >/dev/null; echo done")
+    done = read(repository, sandbox, f"set -e; {command}; git status --short >/dev/null; echo done")
     assert (done.stdout, done.stderr) == ("x\ndone\n", "")
-    assert box.changes() == []
+    assert sandbox.changes() == []
 
 
 def test_many_names_are_cut(inside):  # noqa: F811
-    box = inside.open()
-    read(inside, box, "for n in $(seq 100); do echo > file$n; done")
-    assert box.changes() == [f"{REFUSED}file1, file2, file3, file4, file5, …"]
+    sandbox = inside.open()
+    read(inside, sandbox, "for n in $(seq 100); do echo > file$n; done")
+    assert sandbox.changes() == [f"{REFUSED}file1, file2, file3, file4, file5, …"]
 
 
 def test_secrets_are_not_read_and_new_files_of_the_person_are(inside):  # noqa: F811
-    box = inside.open()
-    assert SECRET not in read(inside, box, "cat .env private/notes").stdout
+    sandbox = inside.open()
+    assert SECRET not in read(inside, sandbox, "cat .env private/notes").stdout
 
 
 def test_a_change_through_a_file_that_is_open_is_refused(inside):  # noqa: F811
     (inside.workspace / "file").write_text("x")
-    box = inside.open()
+    sandbox = inside.open()
     source = "import os; f = os.open('file', 0); {}"
     for attack in ("os.fchmod(f, 0o777)", "os.utime(f, (1, 1))", "os.truncate('file', 0)",
                    "os.open(f'/proc/self/fd/{f}', os.O_RDWR)", "os.link('file', 'hard')",
                    "os.mkfifo('pipe')", "os.open('.', os.O_TMPFILE | os.O_RDWR)"):  # fmt: skip
-        done = read(inside, box, f"{PYTHON} {shlex.quote(source.replace('{}', attack))}")
+        done = read(inside, sandbox, f"{PYTHON} {shlex.quote(source.replace('{}', attack))}")
         assert done.returncode == 1, attack
     assert os.listdir(inside.workspace).count("hard") == 0
     assert (inside.workspace / "file").read_text() == "x"
@@ -91,20 +91,20 @@ def test_a_change_through_a_file_that_is_open_is_refused(inside):  # noqa: F811
 def test_a_run_of_tests_fails_for_no_cache(inside, monkeypatch):  # noqa: F811
     monkeypatch.setenv("PYTEST_ADDOPTS", "-q")
     (inside.workspace / "module.py").write_text("x = 1\n")
-    box = inside.open()
+    sandbox = inside.open()
     script = "import os, module; print(os.environ['PYTEST_ADDOPTS'])"
-    done = read(inside, box, f"PYTHONPATH=. /usr/bin/env python3 -S -c {shlex.quote(script)}")
+    done = read(inside, sandbox, f"PYTHONPATH=. /usr/bin/env python3 -S -c {shlex.quote(script)}")
     assert done.stdout.startswith("-q -o cache_dir=/"), done.stderr
-    assert box.changes() == []
+    assert sandbox.changes() == []
 
 
 def test_the_next_command_may_write(inside):  # noqa: F811
-    box = inside.open()
-    read(inside, box, "echo x > a")
-    inside.start(box.wrap(["/bin/sh", "-c", "echo y > a"], (), Access.WRITE))
+    sandbox = inside.open()
+    read(inside, sandbox, "echo x > a")
+    inside.start(sandbox.wrap(["/bin/sh", "-c", "echo y > a"], (), Access.WRITE))
     assert (inside.workspace / "a").read_text() == "y\n"
 
 
 def test_what_a_person_let_commands_write_stays_writable(inside):  # noqa: F811
-    box = inside.open(Settings(writable=(str(inside.out),)))
-    assert read(inside, box, "echo x > $OUT/new").returncode == 0
+    sandbox = inside.open(Settings(writable=(str(inside.out),)))
+    assert read(inside, sandbox, "echo x > $OUT/new").returncode == 0

@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.contract("E1"), pytest.mark.contract("E4")]
 
 
 def test_a_session_has_its_own_tmp(inside):
-    box = inside.open()
+    sandbox = inside.open()
     for command, output in (("echo x > $TMPDIR/a; ls $TMPDIR", "a\n"), ("cat $TMPDIR/a", "x\n")):
-        assert output in inside.start(box.wrap(["/bin/sh", "-c", command], ())).stdout
+        assert output in inside.start(sandbox.wrap(["/bin/sh", "-c", command], ())).stdout
     assert inside.run("cat $TMPDIR/a").stdout == ""
     assert inside.run("ls /tmp; echo x > /tmp/nanocoder-was-here").stdout == ""
     assert not os.path.exists("/tmp/nanocoder-was-here")

@@ -67,12 +67,12 @@ def test_what_others_share_is_not_changed(inside, attack):  # noqa: F811
 
 
 def test_a_script_is_written_to_the_temporary_folder_and_run(inside):  # noqa: F811
-    box = inside.open()
+    sandbox = inside.open()
     command = r"printf '#!/bin/sh\necho ran\n' > $TMPDIR/x; chmod +x $TMPDIR/x; $TMPDIR/x"
-    assert inside.start(box.wrap(["/bin/sh", "-c", command], ())).stdout == "ran\n"
+    assert inside.start(sandbox.wrap(["/bin/sh", "-c", command], ())).stdout == "ran\n"
     command = "n=/tmp/nanocoder-was-here; echo 'print(1)' > $n && python3 $n"
-    inside.start(box.wrap(["/bin/sh", "-c", command], ()))
-    assert box.changes() == [
+    inside.start(sandbox.wrap(["/bin/sh", "-c", command], ()))
+    assert sandbox.changes() == [
         "/tmp is not writable, use $TMPDIR; writing was refused: /tmp/nanocoder-was-here"
     ]
     assert not os.path.exists("/tmp/nanocoder-was-here")
@@ -106,13 +106,13 @@ def fill(folder):
 @pytest.mark.skipif(os.getuid() != 0, reason="only root mounts a file system")
 @pytest.mark.parametrize("box", ["ourselves"], indirect=True)
 def test_a_full_disk_is_said(inside):  # noqa: F811
-    box = inside.open()
-    rules = box._rules
+    sandbox = inside.open()
+    rules = sandbox._rules
     rules.mkdir()
     fill(rules)
     try:
         with pytest.raises(ToolError, match=str(rules)) as caught:
-            box.wrap(["/bin/true"], (), Access.READ)
+            sandbox.wrap(["/bin/true"], (), Access.READ)
         assert caught.value.error_class == "disk_full"
     finally:
         subprocess.run(["umount", str(rules)], check=True)

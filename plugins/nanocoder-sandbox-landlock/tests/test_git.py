@@ -24,8 +24,10 @@ from sandbox_git import (  # noqa: F401
 from sandboxed_place import inside, repository  # noqa: F401
 
 NAMES = {
-    **{"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org"},
-    **{"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"},
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
 }
 
 
@@ -64,11 +66,10 @@ def test_everyday_work_is_done_in_the_repository(repository, has_secret):  # noq
     "command",
     [
         "echo z > file; git commit -qam x; git reset -q --hard HEAD~1; git checkout -q HEAD~1",
-        "echo z > file; git commit -qam z; git commit -q --amend -m y; git revert --no-edit HEAD;"
-        " git cherry-pick HEAD~1",
+        "echo z > file; git commit -qam z; git revert --no-edit HEAD; git cherry-pick HEAD~1",
+        "git commit -q --amend --allow-empty -m y",
         "echo z > file; git commit -qm part file; git stash list; git notes add -m n",
-        "git gc -q; git checkout -q --orphan new; git rm -rqf --cached .; git commit -qm o"
-        " --allow-empty",
+        "git gc -q; git checkout -q --orphan new; git rm -rqf --cached .",
         "git worktree list; git bundle create -q $TMPDIR/b HEAD; git archive HEAD | tar -t",
         "echo z > file; git add file; git commit -qm z; git rebase -q HEAD~1 --onto HEAD~2",
         "git branch x; git branch -q -d x; git update-ref refs/heads/y HEAD; git prune",

@@ -107,7 +107,8 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.landlock import Landlocked
 folder = pathlib.Path(sys.argv[1])
 box = Landlocked(SessionInfo("killed", folder), Settings())
-subprocess.run(box.wrap(["/bin/sh", "-c", "setsid sleep 87654 & exec /bin/sleep 87654"], ()), cwd=folder)
+argv = box.wrap(["/bin/sh", "-c", "setsid sleep 87654 & exec /bin/sleep 87654"], ())
+subprocess.run(argv, cwd=folder)
 """
 
 
@@ -163,13 +164,16 @@ def test_a_folder_in_place_of_the_workspace_can_be_changed(inside):  # noqa: F81
 
 SLOW = ("os", "ctypes", "enum", "re", "signal", "typing", "subprocess", "collections", "functools")
 IMPORTED = """
-import posix, sys
-leave = posix._exit
-posix._exit = lambda code: (print(*sys.modules), sys.stdout.flush(), leave(code))
+import sys
+leave = launch.leave
+launch.leave = lambda code: (print(*sys.modules), sys.stdout.flush(), leave(code))
 """
 
 
 def test_what_starts_a_command_imports_little(inside):  # noqa: F811
+    (inside.workspace / ".env").unlink()
+    (inside.workspace / "private/notes").unlink()
+    (inside.workspace / "private").rmdir()
     argv = inside.open().wrap(["/bin/true"], ())
     at = argv.index("-c") + 1
     argv[at] = argv[at].replace(" launch.main()", f" exec({IMPORTED!r}); launch.main()")

@@ -16,21 +16,11 @@ import struct
 
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.caller import HERE, Caller, GoOn, Place
-from nanocoder_kit_sandbox.path_rules import (
-    ANY,
-    GRANTED,
-    IN_GIT,
-    MIXED,
-    NEW,
-    NOT_GIT,
-    SHARED,
-    THERE,
-    PathRules,
-)
+from nanocoder_kit_sandbox.paths import ANY, IN_GIT, MIXED, NEW, SHARED, THERE, PathRules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any, Final
 
 _RECEIVE, _SEND, _IS_VALID, _ADD = 0xC050_2100, 0xC018_2101, 0x4008_2102, 0x4018_2103
@@ -47,6 +37,22 @@ _UNCHANGED: Final = 0xFFFF_FFFF
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 Arguments = tuple[int, ...]
+_AS_NEWER: Final[dict[str, Callable[[Arguments], tuple[str, Arguments]]]] = {
+    "open": lambda a: ("openat", (HERE, *a)),
+    "creat": lambda a: ("openat", (HERE, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC, a[1])),
+    "mkdir": lambda a: ("mkdirat", (HERE, *a)),
+    "unlink": lambda a: ("unlinkat", (HERE, a[0], 0)),
+    "rmdir": lambda a: ("unlinkat", (HERE, a[0], _REMOVE_FOLDER)),
+    "rename": lambda a: ("renameat2", (HERE, a[0], HERE, a[1], 0)),
+    "renameat": lambda a: ("renameat2", (*a[:4], 0)),
+    "symlink": lambda a: ("symlinkat", (a[0], HERE, a[1])),
+    "link": lambda a: ("linkat", (HERE, a[0], HERE, a[1])),
+    "chmod": lambda a: ("fchmodat2", (HERE, *a[:2], 0)),
+    "fchmodat": lambda a: ("fchmodat2", (*a[:3], 0)),
+    "chown": lambda a: ("fchownat", (HERE, *a)),
+    "utimes": lambda a: ("futimesat", (HERE, *a)),
+}
+"""The older calls as the newer ones that do the same, from their arguments."""
 
 
 class Broker:
@@ -71,7 +77,7 @@ class Broker:
         self._caller = Caller(thread)
         value, problem, flags = 0, 0, 0
         try:
-            result = getattr(self, f"_{self._names[number]}")(tuple(arguments))
+            result = self._answer_of(self._names[number], tuple(arguments))
             if result is None:  # it has its file descriptor already
                 return
             value = result
@@ -86,23 +92,24 @@ class Broker:
         except OSError:
             return
 
+    def _answer_of(self, name: str, arguments: Arguments) -> int | None:
+        if name in _AS_NEWER:
+            name, arguments = _AS_NEWER[name](arguments)
+        answer: Callable[[Arguments], int | None] = getattr(self, f"_{name}")
+        return answer(arguments)
+
     # The calls, by the names that the table in `landlock_filter` gives them.
-
-    def _open(self, arguments: Arguments) -> None:
-        self._openat((HERE, *arguments))
-
-    def _creat(self, arguments: Arguments) -> None:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
-        self._openat((HERE, arguments[0], flags, arguments[1]))
 
     def _openat(self, arguments: Arguments) -> None:
         folder, path, flags, mode = arguments[:4]
         if flags & _NOT_OURS:
             raise GoOn
         with self._caller.place(folder, path, follows=not flags & os.O_NOFOLLOW) as place:
+            wanted: Collection[bool]
             wanted = (NEW if flags & os.O_EXCL else ANY) if flags & os.O_CREAT else THERE
-            state = self.paths.state_for(place, wanted if flags & _WRITING else ())
-            if state == GRANTED or self.paths.is_granted(place.path):
+            wanted = wanted if flags & _WRITING else ()
+            state = self.paths.must_be((MIXED, IN_GIT, SHARED), place, wanted)
+            if self.paths.is_granted(place.path):
                 raise GoOn
             if state == SHARED and not place.mode:
                 flags |= os.O_EXCL
@@ -134,9 +141,6 @@ class Broker:
         fcntl.fcntl(opened, fcntl.F_SETFL, flags & ~os.O_CREAT)
         return opened
 
-    def _mkdir(self, arguments: Arguments) -> int:
-        return self._mkdirat((HERE, *arguments))
-
     def _mkdirat(self, arguments: Arguments) -> int:
         with self._caller.place(*arguments[:2]) as place:
             self.paths.must_be((MIXED, IN_GIT), place, NEW)
@@ -144,12 +148,6 @@ class Broker:
             self._check()
             os.mkdir(place.name, mode, dir_fd=place.descriptor)
         return 0
-
-    def _unlink(self, arguments: Arguments) -> int:
-        return self._unlinkat((HERE, arguments[0], 0))
-
-    def _rmdir(self, arguments: Arguments) -> int:
-        return self._unlinkat((HERE, arguments[0], _REMOVE_FOLDER))
 
     def _unlinkat(self, arguments: Arguments) -> int:
         with self._caller.place(*arguments[:2]) as place:
@@ -160,16 +158,11 @@ class Broker:
             remove(place.name, dir_fd=place.descriptor)
         return 0
 
-    def _rename(self, arguments: Arguments) -> int:
-        return self._renameat2((HERE, arguments[0], HERE, arguments[1], 0))
-
-    def _renameat(self, arguments: Arguments) -> int:
-        return self._renameat2((*arguments[:4], 0))
-
     def _renameat2(self, arguments: Arguments) -> int:
         with self._caller.place(*arguments[:2]) as old, self._caller.place(*arguments[2:4]) as new:
             if self.paths.git.is_replaced(old.path, new.path):
-                return self._replace(old, new)
+                self._check()
+                return self.paths.replace(old, new)
             states = [self.paths.state_for(old, THERE), self.paths.state_for(new, ANY)]
             if {MIXED, IN_GIT}.isdisjoint(states) or arguments[4] & ~_RENAME_FLAGS:
                 raise GoOn
@@ -179,18 +172,6 @@ class Broker:
             folders = old.descriptor, new.descriptor
             kernel.rename(old.name, new.name, folders, arguments[4])
         return 0
-
-    def _replace(self, lock: Place, file: Place) -> int:
-        if not lock.is_right:
-            raise GoOn
-        self._check()
-        if problem := self.paths.git.replace(lock.descriptor, lock.name, file.name):
-            self.paths.note(NOT_GIT + problem)
-            raise PermissionError(errno.EPERM, "")
-        return 0
-
-    def _symlink(self, arguments: Arguments) -> int:
-        return self._symlinkat((arguments[0], HERE, arguments[1]))
 
     def _symlinkat(self, arguments: Arguments) -> int:
         with self._caller.place(*arguments[1:3]) as place:
@@ -204,9 +185,6 @@ class Broker:
     def _mknod(self, _arguments: Arguments) -> int:
         # Landlock judges it. A program that outlives us gets no answer, so it makes no names.
         raise GoOn
-
-    def _link(self, arguments: Arguments) -> int:
-        return self._linkat((HERE, arguments[0], HERE, arguments[1]))
 
     def _linkat(self, arguments: Arguments) -> int:
         """Give a semaphore its name; all else is judged by Landlock."""
@@ -228,12 +206,6 @@ class Broker:
                 os.close(opened)
         return 0
 
-    def _chmod(self, arguments: Arguments) -> int:
-        return self._fchmodat((HERE, *arguments[:2]))
-
-    def _fchmodat(self, arguments: Arguments) -> int:
-        return self._set_mode(self._caller.file(*arguments[:2], follows=True), arguments[2])
-
     def _fchmodat2(self, arguments: Arguments) -> int:
         follows = not arguments[3] & _NO_FOLLOW
         return self._set_mode(self._caller.file(*arguments[:2], follows=follows), arguments[2])
@@ -250,15 +222,9 @@ class Broker:
             os.close(descriptor)
         return 0
 
-    def _chown(self, arguments: Arguments) -> int:
-        return self._set_owner(*arguments[1:3])
-
     def _fchownat(self, arguments: Arguments) -> int:
-        return self._set_owner(*arguments[2:4])
-
-    def _set_owner(self, user: int, group: int) -> int:
         users, groups = self._owner
-        if user & _UNCHANGED in users and group & _UNCHANGED in groups:
+        if arguments[2] & _UNCHANGED in users and arguments[3] & _UNCHANGED in groups:
             return 0
         raise PermissionError(errno.EPERM, "")
 
@@ -271,9 +237,6 @@ class Broker:
     def _utime(self, arguments: Arguments) -> int:
         times = self._as_timespecs(arguments[1], 1, "=2q", (0, 0))
         return self._set_times(self._caller.file(HERE, arguments[0], follows=True), times)
-
-    def _utimes(self, arguments: Arguments) -> int:
-        return self._futimesat((HERE, *arguments[:2]))
 
     def _futimesat(self, arguments: Arguments) -> int:
         times = self._as_timespecs(arguments[2], 2, "=4q", None)

@@ -7,9 +7,11 @@ import os
 import stat
 import struct
 
+from nanocoder_kit_sandbox import kernel
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Final, Self
 
 HERE: Final = -100  # AT_FDCWD
 _NO_NAMES: Final = (b"", b".", b"..")
@@ -100,7 +102,7 @@ class Place:
     def __init__(self, folder: int, name: bytes) -> None:
         self.descriptor, self.name = folder, name
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Self:
         self.folder = path_of(self.descriptor)
         self.path = f"{self.folder}/{os.fsdecode(self.name)}"
         return self
@@ -111,7 +113,7 @@ class Place:
     @property
     def is_right(self) -> bool:
         """Whether the folder is still the one at its path."""
-        return identity(self.folder) == facts_of(self.descriptor)
+        return kernel.identity(self.folder) == facts_of(self.descriptor)
 
     @property
     def mode(self) -> int:
@@ -145,13 +147,4 @@ def path_of(descriptor: int) -> str:
 def facts_of(descriptor: int) -> tuple[int, int]:
     """Return which file is open."""
     facts = os.fstat(descriptor)
-    return facts.st_dev, facts.st_ino
-
-
-def identity(path: str) -> tuple[int, int]:
-    """Return which file is at *path*."""
-    try:
-        facts = os.lstat(path)
-    except OSError:
-        return (0, 0)
     return facts.st_dev, facts.st_ino

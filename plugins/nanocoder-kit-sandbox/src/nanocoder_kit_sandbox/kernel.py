@@ -8,6 +8,7 @@ from __future__ import annotations
 # The modules `ctypes` and `os` take several times as long to import as what they are made of.
 import _ctypes
 import posix
+from _ctypes import _SimpleCData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,19 +47,20 @@ _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES_3: Final = 0x2008_0522
 _MOST_CAPABILITIES: Final = 64
 _SET_LIMIT: Final = {"x86_64": 302, "aarch64": 261}
+_FAILED: Final = 0xFFFF_FFFF
 _ORDER: Final = "little"
 """The order of bytes of both kinds of processors."""
 
 
-class _Long(_ctypes._SimpleCData):  # type: ignore[type-arg]
+class _Long(_SimpleCData):  # type: ignore[type-arg]
     _type_ = "l"
 
 
-class _Short(_ctypes._SimpleCData):  # type: ignore[type-arg]
+class _Short(_SimpleCData):  # type: ignore[type-arg]
     _type_ = "H"
 
 
-class _Text(_ctypes._SimpleCData):  # type: ignore[type-arg]
+class _Text(_SimpleCData):  # type: ignore[type-arg]
     _type_ = "z"
 
 
@@ -73,7 +75,7 @@ class _Function(_ctypes.CFuncPtr):
     _restype_ = _Long
 
 
-_LIBRARY: Final = _ctypes.dlopen(None, 0)
+_LIBRARY: Final = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
 
 
 def _function(name: str) -> Any:
@@ -87,7 +89,7 @@ _syscall, _prctl, _utimensat, _renameat2 = map(
 
 def _checked(result: int) -> int:
     # The functions return an int or a long, of which the lower half of -1 is the same.
-    if result & 0xFFFF_FFFF == 0xFFFF_FFFF:
+    if result & _FAILED == _FAILED:
         error = _ctypes.get_errno()
         raise OSError(error, posix.strerror(error))
     return result
@@ -153,6 +155,15 @@ def state_of(facts: os.stat_result) -> State:
     """Return what tells a file from another one that takes its place."""
     # A remote file system gives the number of a removed file to a new one, though it is in use.
     return facts.st_dev, facts.st_ino, facts.st_ctime_ns
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Return which file is at *path*; (0, 0) for none."""
+    try:
+        facts = posix.lstat(path)
+    except OSError:
+        return (0, 0)
+    return facts.st_dev, facts.st_ino
 
 
 def restrict(ruleset: int) -> None:

@@ -28,9 +28,8 @@ from nanocoder_kit_sandbox.landlock_rules import (
     rules_of_workspace,
 )
 from nanocoder_kit_sandbox.limits import limits_of
-from nanocoder_kit_sandbox.path_rules import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
+from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
 from nanocoder_kit_sandbox.place import unavailable
-from nanocoder_kit_sandbox.programs import program_of
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT
 
@@ -44,16 +43,24 @@ NAMED: Final = 5
 """So many files are named that a command could not write."""
 _LIBRARIES: Final = ("nanocoder_kit_git", "nanocoder_files", "nanocoder_schema", "attrs")
 """What `git_folder` imports when git writes an index."""
-WITHOUT_NETWORK: Final = {
+OFFLINE: Final = {
     "npm_config_fetch_retries": "0",
     "npm_config_audit": "false",
-    "npm_config_fund": "false",
     "npm_config_update_notifier": "false",
     "PIP_RETRIES": "0",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "UV_OFFLINE": "1",
     "CARGO_NET_RETRY": "0",
 }
 """Without them programs wait long for what cannot be reached."""
+
+
+_START: Final = (
+    "import sys; package = type(sys)('nanocoder_kit_sandbox');"
+    " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
+    " from nanocoder_kit_sandbox import launch; launch.main()"
+)
+"""Starts the program `launch` without the rest of this package."""
 
 
 @cache
@@ -110,7 +117,8 @@ class Landlocked:
                 problem = f"no space is left for {str(where)!r}, which the sandbox needs"
                 raise ToolError(problem, error_class="disk_full") from error
             raise unavailable("landlock", f"{where}: {error.strerror or error}") from error
-        return [*program_of(self._python, launch), str(file), "--", *argv]
+        package = os.path.dirname(launch.__file__)
+        return [self._python, "-I", "-S", "-c", _START, package, str(file), "--", *argv]
 
     def _write(self, described: dict[str, Any]) -> Path:
         """Write rules to a file that has the name of its content."""
@@ -145,7 +153,7 @@ class Landlocked:
         if names := _named(notes, READ_ONLY):
             yield f"the workspace is read-only in this mode; writing was refused: {names}"
         if names := _named(notes, NO_TMP):
-            yield f"/tmp is not writable, use $TMPDIR; writing was refused: {names}"
+            yield f"only $TMPDIR is writable, not /tmp; writing was refused: {names}"
 
     def close(self) -> None:
         """Remove the session's own files."""
@@ -219,20 +227,19 @@ class Landlocked:
 
     def _variables(self, *, is_read_only: bool) -> dict[bytes, bytes | None]:
         tmp = self._tmp
-        own = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp)
-        # Git refreshes its index when it only reads, where it may.
-        caches = {"XDG_CACHE_HOME": f"{tmp}/.cache", "npm_config_cache": f"{tmp}/.npm"}
-        gone = dict.fromkeys(("XDG_RUNTIME_DIR", "DOCKER_HOST"))
-        offline = {} if self._settings.network else WITHOUT_NETWORK
-        variables: dict[str, str | None] = {
-            **own,
-            **caches,
-            **gone,
-            **offline,
+        variables = {
+            **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp),
+            "XDG_CACHE_HOME": f"{tmp}/.cache",
+            "npm_config_cache": f"{tmp}/.npm",
+            **({} if self._settings.network else OFFLINE),
             **(_caches_elsewhere(tmp) if is_read_only else {}),
+            # Git refreshes its index when it only reads, where it may.
             "GIT_OPTIONAL_LOCKS": "0",
         }
-        return {name.encode(): value and os.fsencode(value) for name, value in variables.items()}
+        return {
+            **{name.encode(): os.fsencode(value) for name, value in variables.items()},
+            **dict.fromkeys((b"XDG_RUNTIME_DIR", b"DOCKER_HOST")),
+        }
 
 
 def _caches_elsewhere(tmp: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ import gc
 import marshal
 import posix
 import sys
+from posix import _exit as leave
 
 from nanocoder_kit_sandbox import kernel
 
@@ -42,10 +43,10 @@ def main() -> NoReturn:
         rules: dict[str, Any] = marshal.load(file)  # noqa: S302 - nanocoder wrote it
     gc.disable()  # it would touch, and so copy, all memory after the fork
     kernel.end_with_parent(signal.SIGTERM)
-    if not _exists(f"/proc/{rules['nanocoder']}"):  # it was killed before that line
-        posix._exit(_BY_SIGNAL + signal.SIGTERM)
+    if kernel.identity(f"/proc/{rules['nanocoder']}") == (0, 0):  # it was killed before that line
+        leave(_BY_SIGNAL + signal.SIGTERM)
     kernel.gain_no_rights()
-    posix._exit(_start(rules, argv))
+    leave(_start(rules, argv))
 
 
 def _start(rules: dict[str, Any], argv: list[str]) -> int:
@@ -64,7 +65,7 @@ def _start(rules: dict[str, Any], argv: list[str]) -> int:
             _run(rules, argv, (to_broker, from_broker))
         except OSError as error:
             posix.write(2, f"nanocoder: {argv[0]}: {error.strerror}\n".encode())
-        posix._exit(NOT_FOUND)
+        leave(NOT_FOUND)
     posix.close(to_broker)
     posix.close(from_broker)
     status = beside.stand_by(process, (from_inside, to_inside))
@@ -103,7 +104,7 @@ def _run(rules: dict[str, Any], argv: list[str], pipes: tuple[int, int]) -> None
     to_broker, from_broker = pipes
     posix.write(to_broker, str(listener).encode())
     if posix.read(from_broker, 1):
-        posix.execve(program, argv, env=environment)  # noqa: S606 - no shell reads the words
+        posix.execve(program, argv, env=environment)
 
 
 def _readable_path(path: bytes) -> bytes:
@@ -131,14 +132,6 @@ def _find(name: str, path: bytes) -> bytes:
     return next((path for path in paths if posix.access(path, posix.X_OK)), paths[0])
 
 
-def _exists(path: str) -> bool:
-    try:
-        posix.stat(path)
-    except OSError:
-        return False
-    return True
-
-
 class _Beside:
     """What stays beside the command of *rules* until all of it has ended."""
 
@@ -149,7 +142,7 @@ class _Beside:
         self._notes = posix.open(rules["notes"], flags)
         self._broker: Broker | None = None
         # Which files they are has to be known before a command can put others in their place.
-        self._granted = {path: _identity(path) for path in rules["granted"]}
+        self._granted = {path: kernel.identity(path) for path in rules["granted"]}
 
     def stand_by(self, process: int, pipes: tuple[int, int]) -> int:
         """Answer the calls of *process*, which says where it listens; return how it ended."""
@@ -208,15 +201,7 @@ class _Beside:
             signal.signal(each, signal.SIG_IGN)
         _end_all()
         self._close()
-        posix._exit(_BY_SIGNAL + number)
-
-
-def _identity(path: str) -> tuple[int, int]:
-    try:
-        facts = posix.lstat(path)
-    except OSError:
-        return (0, 0)
-    return facts.st_dev, facts.st_ino
+        leave(_BY_SIGNAL + number)
 
 
 def _reap(process: int) -> None:

@@ -1,11 +1,12 @@
-"""What may be done here on behalf of a command inside Landlock, by the path that a call is about."""
+"""What may be done on behalf of a command inside Landlock, by the path that a call is about."""
 
 from __future__ import annotations
 
 import errno
 import os
 
-from nanocoder_kit_sandbox.caller import GoOn, Place, facts_of, identity, path_of
+from nanocoder_kit_sandbox import kernel
+from nanocoder_kit_sandbox.caller import GoOn, Place, facts_of, path_of
 from nanocoder_kit_sandbox.git_folder import GitFolder
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ class PathRules:
 
     def is_granted(self, path: str) -> bool:
         """Tell whether Landlock itself lets the command change what is at *path* now."""
-        return path in self._granted and self._granted[path] == identity(path)
+        return path in self._granted and self._granted[path] == kernel.identity(path)
 
     def share(self, descriptor: int) -> None:
         """Take note of a new file that the processes of the command share."""
@@ -86,11 +87,20 @@ class PathRules:
         if state == DENIED:
             self._refuse(path, state)
         is_ours = state in (MIXED, GRANTED, IN_GIT) or facts_of(descriptor) in self._shared
-        if not is_ours or identity(path) != facts_of(descriptor):
+        if not is_ours or kernel.identity(path) != facts_of(descriptor):
             raise PermissionError(errno.EPERM, "")
         return f"/proc/self/fd/{descriptor}"
 
-    def note(self, line: str) -> None:
+    def replace(self, lock: Place, file: Place) -> int:
+        """Put a copy of git's *lock* in the place of *file*; raises OSError where it may not be."""
+        if not lock.is_right:
+            raise GoOn
+        if problem := self.git.replace(lock.descriptor, lock.name, file.name):
+            self._note(NOT_GIT + problem)
+            raise PermissionError(errno.EPERM, "")
+        return 0
+
+    def _note(self, line: str) -> None:
         """Have a line about what was refused reach the session, each once."""
         if len(self._noted) < _MOST_NOTES and line not in self._noted:
             self._noted.add(line)
@@ -100,7 +110,7 @@ class PathRules:
         """Remove what a command that has ended left where others would find it."""
         if self._shared:
             for name in os.listdir(SHARED_FOLDER):
-                if identity(path := f"{SHARED_FOLDER}/{name}") in self._shared:
+                if kernel.identity(path := f"{SHARED_FOLDER}/{name}") in self._shared:
                     os.unlink(path)
         self.git.end()
 
@@ -119,12 +129,12 @@ class PathRules:
 
     def _shared_state(self, place: Place) -> int:
         is_new = not place.mode and place.name.startswith(_SHARED_NAMES)
-        return SHARED if is_new or identity(place.path) in self._shared else OUTSIDE
+        return SHARED if is_new or kernel.identity(place.path) in self._shared else OUTSIDE
 
     def _refuse(self, path: str, state: int) -> None:
         """Take note of what is refused; raises OSError where the workspace is read-only."""
         if self._is_read_only and state == DENIED:
-            self.note(READ_ONLY + path.removeprefix(f"{self._root}/"))
+            self._note(READ_ONLY + path.removeprefix(f"{self._root}/"))
             raise OSError(errno.EROFS, "")
         if path.startswith(_TMP):
-            self.note(NO_TMP + path)
+            self._note(NO_TMP + path)
