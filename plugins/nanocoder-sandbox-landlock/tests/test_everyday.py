@@ -73,7 +73,7 @@ def test_a_script_is_written_to_the_temporary_folder_and_run(inside):  # noqa: F
     command = "n=/tmp/nanocoder-was-here; echo 'print(1)' > $n && python3 $n"
     inside.start(sandbox.wrap(["/bin/sh", "-c", command], ()))
     assert sandbox.changes() == [
-        "/tmp is not writable, use $TMPDIR; writing was refused: /tmp/nanocoder-was-here"
+        "only $TMPDIR is writable, not /tmp; writing was refused: /tmp/nanocoder-was-here"
     ]
     assert not os.path.exists("/tmp/nanocoder-was-here")
 

@@ -183,9 +183,9 @@ def test_a_rebase_goes_on_in_the_next_command_and_nowhere_else(repository):  # n
 
 def test_the_rebase_of_a_person_stays_as_it_is(repository):  # noqa: F811
     for command in CONFLICT.split(";"):
-        subprocess.run(
-            ["/bin/sh", "-c", command], cwd=repository.workspace, env={**os.environ, **NAMES}
-        )
+        argv = ["/bin/sh", "-c", command]
+        environment = {**os.environ, **NAMES}
+        subprocess.run(argv, cwd=repository.workspace, env=environment, check=False)
     todo = repository.workspace / ".git/rebase-merge/git-rebase-todo"
     before = todo.read_text()
     repository.run(f"echo 'exec {repository.workspace}/evil' >> {todo}; mv .git/rebase-merge x")
