@@ -29,7 +29,7 @@ from nanocoder_kit_sandbox.landlock_rules import (
 )
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
-from nanocoder_kit_sandbox.place import unavailable
+from nanocoder_kit_sandbox.sandbox_files import unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT
 
@@ -92,8 +92,8 @@ class Landlocked:
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._hidden = hidden_places(session, settings)
-        self._tmp = str(self._inside.place.tmp)
-        self._rules = self._inside.place.tmp.with_suffix(".rules")
+        self._tmp = str(self._inside.files.tmp)
+        self._rules = self._inside.files.tmp.with_suffix(".rules")
         self._notes = self._rules / "notes"
         self._notes_read = 0
         self._python = os.path.realpath(sys.executable)
@@ -177,7 +177,7 @@ class Landlocked:
         return {
             "nanocoder": os.getpid(),
             "version": kernel.landlock_version(),
-            "lock": str(self._inside.place.lock),
+            "lock": str(self._inside.files.lock),
             "notes": str(self._notes),
             "network": settings.network,
             "limits": limits_of(settings),
