@@ -12,9 +12,17 @@ _BEYOND_ASCII = "[^\x00-\x7f]+"
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED_MARKS = f"({_MARK}{{8}}){_MARK}+"
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+# No font shows these, whatever their category says: fillers, joiners and variation selectors, of
+# which a run can spell a text. They are Unicode's Default_Ignorable_Code_Point, and a blank.
+_UNSEEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef"
+)
 _JOINER = "\u200d"
 _PICTURES = frozenset({"So", "Sk"})
+_STYLED = frozenset({"So", "Sk", "Sm", "Po", "Pd"})
 _EMOJI_STYLE = "\ufe0f"
+_KEYCAP = "\u20e3"
 
 # Terminal sequences as a whole, so that no "[31m" is left; then single controls.
 _SEQUENCES = (
@@ -31,8 +39,9 @@ _SURROGATES = "[\ud800-\udfff]"
 def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
     r"""Make every character visible that a terminal could obey or hide.
 
-    Controls except "\n" and "\t", bidi, zero width, private, unassigned and tag characters become
-    escapes such as \x1b and \u202e. With *keep_emoji* the joiners inside emoji stay.
+    Controls except "\n" and "\t", bidi, zero width, private, unassigned and tag characters, fillers
+    and variation selectors become escapes such as \x1b and \u202e. With *keep_emoji* the joiners
+    and selectors inside emoji stay.
     """
     if _CONTROLS.search(text):
         text = _CONTROLS.sub(lambda control: _escaped(control[0]), text)
@@ -44,18 +53,29 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
 
 def is_hidden(letter: str) -> bool:
     """Tell whether a terminal could obey *letter*, or show nothing for it."""
-    return unicodedata.category(letter) in _HIDDEN
+    return unicodedata.category(letter) in _HIDDEN or bool(re.match(f"[{_UNSEEN}]", letter))
 
 
 def _visible(run: str, *, keep_emoji: bool) -> str:
-    if run.isprintable():
+    if run.isprintable() and not re.search(f"[{_UNSEEN}]", run):
         return run
     return "".join(
         letter
-        if not is_hidden(letter) or (keep_emoji and letter == _JOINER and _joins(run, index))
+        if not is_hidden(letter) or (keep_emoji and _is_of_emoji(run, index))
         else _escaped(letter)
         for index, letter in enumerate(run)
     )
+
+
+def _is_of_emoji(run: str, index: int) -> bool:
+    """Return whether the hidden letter at *index* only forms an emoji with its neighbours."""
+    if run[index] == _JOINER:
+        return _joins(run, index)
+    if run[index] != _EMOJI_STYLE:
+        return False
+    if index == 0:  # a digit stands before the run
+        return run[1:2] == _KEYCAP
+    return unicodedata.category(run[index - 1]) in _STYLED
 
 
 def _joins(run: str, index: int) -> bool:
