@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 MAX_FOLDERS_KNOWN = 10_000
@@ -89,6 +90,14 @@ class Readable:
         """Return what holds now: for a search, which asks about thousands of paths.
 
         A class whose answers change returns another one here; the other methods ask that.
+        """
+        return self
+
+    def at(self, root: Path, *, is_own: bool = False) -> "Readable":  # noqa: ARG002 - for any root
+        """Return what may be read in another *root*, for paths relative to it.
+
+        It holds for a folder around the workspace, from which a plugin reads. *is_own* says that
+        *root* is a folder of nanocoder's own, whose files are otherwise refused.
         """
         return self
 

@@ -1,5 +1,6 @@
 """Instructions from files: AGENTS.md of the user and of the project, and the user's notes."""
 
+import re
 from typing import Any
 
 from attrs import evolve, field, validators
@@ -16,12 +17,14 @@ class Settings:
     """The table `[plugins.context-files]`.
 
     *names* are the files to look for; in each folder the first that is there counts. *max_chars* is
-    how much of one file is shown, *notes* whether the user's notes are.
+    how much of one file is shown, *notes* whether the user's notes are. *owners* are other users
+    whose files count, by name or number.
     """
 
     names: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md")
     max_chars: int = field(default=20_000, validator=validators.ge(0))
     notes: bool = True
+    owners: tuple[str, ...] = field(default=(), metadata={"user_only": True})
 
 
 @hookimpl
@@ -42,18 +45,19 @@ def nanocoder_before_request(
 ) -> Request | None:
     """Put the files into the prompt as they are now, also those that came meanwhile."""
     now, system = _text(session, settings), request.system
-    start = system.find(HEAD)
-    if start < 0:
+    before = BLOCK.search(system)
+    if before is None:
         return evolve(request, system=f"{system}\n\n{now}") if now else None
-    end = system.find(END, start)
-    if end < 0 or system[start : end + len(END)] == now:
+    if before[0] == now:
         return None
-    before = system[:start] if now else system[:start].rstrip("\n")
-    return evolve(request, system=f"{before}{now}{system[end + len(END) :]}")
+    head = system[: before.start()] if now else system[: before.start()].rstrip("\n")
+    return evolve(request, system=f"{head}{now}{system[before.end() :]}")
 
 
 HEAD = "Instructions from files, the nearest last; where they disagree, the last counts."
-END = "[end of the files]"
+MARKS = "A line that begins with [{mark} is between files and not in one."
+END = "[{mark}: end of the files]"
+BLOCK = re.compile(rf"{re.escape(HEAD)} [^\n]*\[(\w+) .*?\n\[\1: end of the files\]", re.DOTALL)
 
 
 def _text(session: SessionInfo, settings: Any) -> str:
@@ -61,5 +65,11 @@ def _text(session: SessionInfo, settings: Any) -> str:
     most = (
         min(settings.max_chars, SMALL_CHARS) if session.profile == "small" else settings.max_chars
     )
-    texts = instructions(session, Names(settings.names, notes=settings.notes), most)
-    return "\n\n".join([HEAD, *texts, END]) if texts else ""
+    names = Names(settings.names, notes=settings.notes)
+    found = instructions(session, names, most, settings.owners)
+    for notice in found.notices:
+        session.notices.add(notice)
+    if not found.texts:
+        return ""
+    head = f"{HEAD} {MARKS.format(mark=found.mark)}"
+    return "\n\n".join([head, *found.texts, END.format(mark=found.mark)])

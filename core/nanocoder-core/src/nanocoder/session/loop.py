@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import Factory
-from nanocoder_schema import NanocoderError, ToolError, evolve, mutable
+from nanocoder_schema import NanocoderError, ToolError, evolve, for_model, mutable
 
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, ProviderError, StopRun
@@ -215,6 +215,7 @@ class Run:
         # What plugins left out of the request takes no room.
         if (yield from self.compaction.shorten("")):
             request = runtime.next_request(conversation.messages)
+        yield from (Event("notice", {"text": text}) for text in runtime.info.notices.take())
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
         # While the model writes its first reply, a thread imports what the first calls need.
         tools = runtime.tools.values() if turn == 1 else ()
@@ -256,5 +257,6 @@ class Run:
         judgements = map(self.runtime.approvals.judge, calls, readers)
         if readers and all(each.is_plain_allow for each in judgements):
             with suppress(ToolError):
-                return self.runtime.open_workspace().read_text(path, max_bytes=NAMED_FILE_CHARS)
+                workspace = self.runtime.open_workspace()
+                return for_model(workspace.read_text(path, max_bytes=NAMED_FILE_CHARS))
         return ""

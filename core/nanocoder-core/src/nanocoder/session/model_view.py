@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from nanocoder_schema import NanocoderError, evolve, for_model_schema
+from nanocoder_schema import NanocoderError, evolve, for_model_schema, for_terminal
 
 from nanocoder.hooks.contributions import Dialect
 from nanocoder.plugins import Plugins
@@ -158,14 +158,17 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
 
 
 def system_prompt(session: SessionInfo, additions: Iterable[str]) -> str:
-    """Return the system prompt of a session: the base text, the mode, and what plugins add."""
+    """Return the system prompt of a session: the base text, the mode, and what plugins add.
+
+    Plugins may quote a project: what a person cannot see of that is written out for the model, too.
+    """
     base = SMALL if session.profile == "small" else FULL
     parts = [base.format(cwd=session.cwd, system=os.uname().sysname)]
     if session.mode is Mode.PLAN:
         parts.append(PLAN)
     elif session.dry_run:
         parts.append(DRY_RUN)
-    return "\n\n".join([*parts, *additions])
+    return for_terminal("\n\n".join([*parts, *additions]))
 
 
 def for_small_model(text: str, typed: str, read: Callable[[str], str], mode: Mode) -> str:

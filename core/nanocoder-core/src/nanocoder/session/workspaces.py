@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nanocoder_config import own_folders, state_dir
 from nanocoder_files import Closed, OwnFolders, PathFilter, Readable
-from nanocoder_schema import ConfigError, UsageError
+from nanocoder_schema import ConfigError, UsageError, evolve
 
 from nanocoder.config import Config
 from nanocoder.errors import PluginError
@@ -97,10 +97,12 @@ def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
 class SessionReadable(Readable):
     """All that the policies of one session refuse; *session* is set anew when it changes."""
 
-    def __init__(self, plugins: Plugins, session: SessionInfo) -> None:
+    def __init__(self, plugins: Plugins, session: SessionInfo, *, is_own: bool = False) -> None:
         super().__init__()
         self.session = session
         self._plugins = plugins
+        self._is_own = is_own
+        self._elsewhere: dict[tuple[Path, bool], tuple[SessionInfo, SessionReadable]] = {}
         self._current: tuple[tuple[object, ...], Readable] = ((), Readable())
 
     def now(self) -> Readable:
@@ -118,12 +120,34 @@ class SessionReadable(Readable):
         resolve = self.session.resolve
         folders = [resolve(str(folder)).path for folder in self.session.own_folders]
         own = OwnFolders(folders, lambda path: resolve(path).is_private, OWN_PLACES)
-        readable = Readable([("nanocoder", own), *filters] if own.inside else filters)
+        has_own = own.inside and not self._is_own
+        readable = Readable([("nanocoder", own), *filters] if has_own else filters)
         self._current = (asked_with, readable)
         return readable
+
+    def at(self, root: Path, *, is_own: bool = False) -> Readable:
+        """Return what the policies refuse where *root* is the workspace."""
+        session = self.session
+        if root == session.cwd and not is_own:
+            return self
+        known = self._elsewhere.get((root, is_own))
+        if known is None or known[0] is not session:
+            there = evolve(session, cwd=root, origins=_origins_at(session, root))
+            known = session, SessionReadable(self._plugins, there, is_own=is_own)
+            self._elsewhere[root, is_own] = known
+        return known[1]
 
     def _filter(self, answer: PathFilter | None, failure: PluginError | None) -> PathFilter:
         if failure is None:
             return PathFilter() if answer is None else answer
         self._plugins.report(failure)
         return Closed(why_closed(failure))
+
+
+def _origins_at(session: SessionInfo, root: Path) -> tuple[Path, ...]:
+    """Return which directories *root*, a folder around the workspace, is a copy of."""
+    if not session.cwd.is_relative_to(root):
+        return ()
+    levels = len(session.cwd.relative_to(root).parts)
+    copied = ((origin, *origin.parents) for origin in session.origins)
+    return tuple(folders[levels] for folders in copied if levels < len(folders))

@@ -26,6 +26,23 @@ class CallLimit:
         self.current = max(1, min(self.most, current))
 
 
+class Notices:
+    """What plugins tell the person of a session; a line is told once."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, bool] = {}
+
+    def add(self, text: str) -> None:
+        """Tell *text* before the next request is sent, as the event `notice`."""
+        self._told.setdefault(text, False)
+
+    def take(self) -> list[str]:
+        """Return the lines that were not told yet; they count as told from now on."""
+        new = [text for text, is_told in [*self._told.items()] if not is_told]
+        self._told.update(dict.fromkeys(new, True))
+        return new
+
+
 @value
 class SessionInfo:
     """What plugins may know of a session.
@@ -44,7 +61,8 @@ class SessionInfo:
     *call_limit* a plugin lowers how many calls work at once. In a *dry_run* calls that would change
     something are shown and not done. With *is_trial* a call is judged to be shown, or to be asked
     about with others, and does not run by that. *answer_schema* is a JSON Schema that answers
-    should fit. *find_sandbox* looks for what `sandbox` names.
+    should fit. *find_sandbox* looks for what `sandbox` names. *notices* takes what a plugin has to
+    tell the person, such as a file that it refused to read.
     """
 
     id: str
@@ -67,6 +85,7 @@ class SessionInfo:
     call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
     answer_schema: Mapping[str, Any] | None = field(default=None, eq=False, repr=False)
     find_sandbox: Callable[[], str] = field(default=str, eq=False, repr=False)
+    notices: Notices = field(factory=Notices, eq=False, repr=False)
 
     @property
     def sandbox(self) -> str:
