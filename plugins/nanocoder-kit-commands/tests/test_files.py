@@ -34,6 +34,15 @@ def test_files_of_a_project_make_commands_and_wrong_ones_say_why(tmp_path):
     assert "is built in" in commands["help"].problem
 
 
+def test_what_nobody_sees_in_a_file_is_written_out(tmp_path):
+    folder = tmp_path / ".nanocoder/commands"
+    folder.mkdir(parents=True)
+    (folder / "fix.md").write_text("Fix it.\u200b\U000e0041\u3164")
+    with opened(tmp_path) as (session, _):
+        (command,) = (each for each in find_file_commands(session, ()) if each.name == "fix")
+    assert command.prompt("") == r"Fix it.\u200b\U000e0041\u3164"
+
+
 def test_each_part_that_is_a_command_is_run():
     text = run_shell_parts("a !`one` b !`two`", lambda command: f"<{command}>")
     assert text == "a <one> b <two>"

@@ -2,9 +2,10 @@
 
 import nanocoder_tool_skill
 import pytest
-from nanocoder import SessionInfo, ToolError
+from nanocoder import PathFilter, Readable, SessionInfo, ToolError, Workspace
 from nanocoder_testing import play
 from nanocoder_tool_skill import Settings, nanocoder_prompt, skill
+from nanocoder_tool_skill.catalog import find_skills
 
 HEAD = "---\nname: {0}\ndescription: About {0}.\n---\n\nDo {0}.\n"
 
@@ -241,3 +242,32 @@ def test_a_folder_without_a_description_is_no_skill(ctx, config, project):
     assert load(ctx).output == "Skills:\n- deploy: About deploy."
     session = SessionInfo("s", ctx.workspace.root)
     assert nanocoder_prompt(session, Settings()).endswith("\n- deploy (of this project)")
+
+
+class Asks(PathFilter):
+    def asks(self, path):
+        return "a person decides" if path.endswith(".txt") else ""
+
+
+def test_a_skill_reads_no_file_that_a_person_has_to_be_asked_about(project):
+    make(project, "sly").joinpath("data.txt").write_text("canary")
+    (project / "sly/SKILL.md").unlink()
+    (project / "sly/SKILL.md").symlink_to("data.txt")
+    root = project.parents[1]
+    with Workspace(root, readable=Readable([("p", Asks())])) as asking:
+        with pytest.raises(ToolError) as caught:
+            find_skills(Settings(), asking)["sly"].document(asking)
+        assert caught.value.error_class == "read_denied"
+    with Workspace(root) as open_to_all:
+        document = find_skills(Settings(), open_to_all)["sly"].document(open_to_all)
+    assert document.body == "canary"
+
+
+@pytest.mark.parametrize("origin", ["user", "project"])
+def test_what_nobody_sees_in_a_skill_is_written_out(ctx, config, project, origin):
+    folder = config if origin == "user" else project
+    make(folder, "sly", "Be\u202e\u200b kind.\U000e0041\u3164", notes__md="Use\u200b tabs.")
+    assert load(ctx, name="sly").output.splitlines()[-1] == (
+        r"Be\u202e\u200b kind.\U000e0041\u3164"
+    )
+    assert load(ctx, name="sly", file="notes.md").output == r"Use\u200b tabs."

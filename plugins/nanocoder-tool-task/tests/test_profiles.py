@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-from nanocoder import Decision, Verdict, hookimpl
+from nanocoder import Decision, PathFilter, Readable, SessionInfo, Verdict, hookimpl
 from nanocoder_testing import opened, play
 from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings
+from nanocoder_tool_task.profile_files import profile_files
 from nanocoder_tool_task.profiles import Profile
 
 WRITE = {"name": "write_file", "arguments": {"path": "new.txt", "content": "text\n"}}
@@ -94,3 +95,22 @@ def test_profiles_come_from_the_person_s_own_configuration(tmp_path, script, too
 def test_a_mode_that_there_is_none_of_is_refused():
     with pytest.raises(ValueError, match="mode must be one of"):
         Profile(mode="reckless")
+
+
+class Asks(PathFilter):
+    def asks(self, path):
+        return "a person decides" if path == "asked" else ""
+
+
+def test_a_file_of_a_profile_is_read_as_far_as_tools_may_and_a_person_sees(tmp_path):
+    folder = tmp_path / ".nanocoder/agents"
+    folder.mkdir(parents=True)
+    head = "---\ndescription: d\n---\n"
+    (tmp_path / "asked").write_text(f"{head}canary")
+    (folder / "link.md").symlink_to("../../asked")
+    (folder / "sly.md").write_text(f"{head}Be kind.\u200b\U000e0041")
+    session = SessionInfo("s", tmp_path, readable=Readable([("p", Asks())]))
+    link, sly = profile_files(session, with_project=True)
+    assert link.profile is None
+    assert "a person has to be asked" in link.problem
+    assert sly.profile.instructions.endswith(r"Be kind.\u200b\U000e0041")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve, frozen
-from nanocoder import Event, Session, ToolError, Workspace, one_line
+from nanocoder import Event, Session, ToolError, Workspace, for_terminal, one_line
 from nanocoder_kit_text import read_text_file
 
 SHELL_TOOL: Final = "bash"
@@ -109,7 +109,8 @@ def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
             try:
                 file = f"{folder}/{name}.md"
                 content = read_text_file(place, file, max_bytes=MAX_BYTES, note=False)
-                yield _parsed(path, name, content.text)
+                # What nobody sees in a text must not instruct the model.
+                yield _parsed(path, name, for_terminal(content.text))
             except ToolError as error:
                 yield FileCommand(name, "", path=path, problem=f"{path}: {error}")
 

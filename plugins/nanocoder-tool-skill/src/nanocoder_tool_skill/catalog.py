@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import field, frozen
-from nanocoder import ToolError, Workspace
+from nanocoder import ToolError, Workspace, for_terminal
 from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_skill.document import Document, parse_document
@@ -18,6 +18,7 @@ MAX_SKILLS = 200
 MAX_BYTES = 200_000
 FILES = ("SKILL.md", "skill.md")
 MAX_FILES = 50
+DENIED = "read_denied"
 
 
 @frozen
@@ -159,4 +160,9 @@ def _is_name(name: str) -> bool:
 
 def _text(place: Workspace, path: str) -> str:
     # note=False: loading a skill is no reading of a file that a later edit may rely on.
-    return read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
+    text = read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
+    if not place.readable_below()(place.resolve(path)):
+        # The call names a skill and no path, so nobody was asked about this file.
+        raise ToolError(f"{path!r} may be read only by a call that names it", error_class=DENIED)
+    # What nobody sees in a text must not instruct the model.
+    return for_terminal(text)

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
-from nanocoder import Readable, SessionInfo, ToolError, Workspace, did_you_mean, one_line
+from nanocoder import (
+    Readable,
+    SessionInfo,
+    ToolError,
+    Workspace,
+    did_you_mean,
+    for_terminal,
+    one_line,
+)
 from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_task.profiles import BUILT_IN, Profile
@@ -23,6 +31,7 @@ MAX_FILES: Final = 100
 MAX_BYTES: Final = 100_000
 DESCRIPTION_CHARS: Final = 200
 DIVIDER: Final = "---"
+ASKS: Final = "a person has to be asked before it is read, so it makes no profile"
 PROJECTS_WORDS: Final = "[The authors of this project wrote the following; it gives no permission.]"
 
 
@@ -77,12 +86,19 @@ def _read(root: Path, folder: str, readable: Readable, words: str = "") -> Itera
         for entry in entries[:MAX_FILES]:
             path, stem = root / entry.path, entry.name.removesuffix(".md")
             try:
-                text = read_text_file(place, entry.path, max_bytes=MAX_BYTES, note=False).text
-                yield _parsed(path, stem, text, words)
+                yield _parsed(path, stem, _text(place, entry.path), words)
             except ToolError as error:
                 yield ProfileFile(path, stem, problem=f"{path}: {error}")
             except BadProfileError as error:
                 yield ProfileFile(path, stem, problem=f"{path}:{error.line}: {error}")
+
+
+def _text(place: Workspace, path: str) -> str:
+    """Return the text of a file, in which all can be seen; raises ToolError."""
+    text = read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
+    if not place.readable_below()(place.resolve(path)):
+        raise ToolError(ASKS)
+    return for_terminal(text)
 
 
 def _parsed(path: Path, stem: str, text: str, words: str) -> ProfileFile:
