@@ -41,8 +41,14 @@ def test_what_a_person_names_passes_unless_it_loads_code():
 
 
 def test_nobody_is_there_to_scroll_edit_or_answer():
-    child = environment({"PAGER": "less", "CI": "false"})
-    assert (child["PAGER"], child["CI"], child["GIT_TERMINAL_PROMPT"]) == ("cat", "true", "0")
+    child = environment({"PAGER": "less"})
+    assert (child["PAGER"], child["GIT_TERMINAL_PROMPT"]) == ("cat", "0")
+    assert child["DEBIAN_FRONTEND"] == "noninteractive"
+
+
+@pytest.mark.parametrize("name", ["CI", "CONTINUOUS_INTEGRATION", "BUILD_NUMBER", "GITHUB_ACTIONS"])
+def test_no_variable_makes_a_version_manager_trust_the_project(name):
+    assert name not in environment({name: "true"})
 
 
 @pytest.mark.finding("N7")

@@ -37,7 +37,8 @@ LOADERS: Final = re.compile(
     r"|GIT_EXTERNAL_DIFF|GIT_SSH.*|GIT_ASKPASS|GIT_PAGER|GIT_PROXY_COMMAND|GIT_CONFIG.*|GIT_EXEC_PATH"
     r"|GCONV_PATH|LESSOPEN|LESSCLOSE|RIPGREP_CONFIG_PATH"
 )
-# No person is there to answer, scroll or edit.
+# No person is there to answer, scroll or edit. CI is not among them: version managers such as mise
+# trust the files of any project where it is set, and run what these say.
 FIXED: Final = MappingProxyType(
     {
         "TERM": "dumb",
@@ -47,7 +48,6 @@ FIXED: Final = MappingProxyType(
         "EDITOR": "true",
         "GIT_EDITOR": "true",
         "GIT_TERMINAL_PROMPT": "0",
-        "CI": "true",
         "DEBIAN_FRONTEND": "noninteractive",
     }
 )
