@@ -156,7 +156,7 @@ def test_plug_013_a_description_with_instructions_is_cleaned_cut_and_marked(plac
     place.add("preacher")
     with place.session() as session:
         (tool,) = (session.tools[name] for name in session.tools)
-    assert tool.description.startswith("The MCP server preacher says: Reads.<IMPORTANT>")
+    assert tool.description.startswith("The MCP server preacher says: Reads.\\u200b<IMPORTANT>")
     assert len(tool.description) < 2_200
     assert not {"\x1b", "\u200b"} & {*tool.description}
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from nanocoder import ToolError, count_tokens, for_model, for_terminal, one_line
+from nanocoder import ToolError, count_tokens, for_terminal, one_line
 from nanocoder_schema import canonical_json, for_model_schema
 
 from nanocoder_mcp.prompts import prompt_of, resource_of
@@ -141,9 +141,9 @@ def _schema(raw: object) -> dict[str, Any]:
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        if len(value) > MAX_TEXT_CHARS:
-            return clean_text(value, MAX_TEXT_CHARS)
-        return value if value.isprintable() else clean_text(value, MAX_TEXT_CHARS)
+        # A value such as one of an enum has to be sent as it is; JSON escapes its line ends.
+        is_plain = _is_visible(value.replace("\r", "\n")) and len(value) <= MAX_TEXT_CHARS
+        return value if is_plain else clean_text(value, MAX_TEXT_CHARS)
     if isinstance(value, Mapping):
         return {_key(key): _cleaned(_as_objects(key, inner)) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -168,8 +168,8 @@ def _as_object(schema: Any) -> Any:
 
 def _key(key: object) -> str:
     text = str(key)
-    if not text.isprintable() or len(text) > MAX_TEXT_CHARS:
-        raise ToolError("its schema has a name with control characters, or a very long one")
+    if not (text.isprintable() and _is_visible(text)) or len(text) > MAX_TEXT_CHARS:
+        raise ToolError("its schema has a name with hidden characters, or a very long one")
     return text
 
 
@@ -194,8 +194,13 @@ def _annotations(raw: object) -> dict[str, bool]:
 
 
 def clean_text(text: str, most: int) -> str:
-    """Return a stranger's *text* without what only deceives, of at most *most* characters."""
-    cut = text[:most]
-    letters = (each if each.isprintable() or each in "\n\t" else "" for each in for_model(cut))
-    clean = "".join(letters).strip()
+    """Return a stranger's *text*, of at most *most* characters, with what no font shows as escapes.
+
+    A person and the model read the same text.
+    """
+    clean = for_terminal(text[:most].replace("\r\n", "\n")).strip()
     return f"{clean} […]" if len(text) > most else clean
+
+
+def _is_visible(line: str) -> bool:
+    return for_terminal(line) == line

@@ -1,6 +1,7 @@
 """What a person reads before they accept the tools of a server."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 from nanocoder import counted, for_terminal, one_line
 
 from nanocoder_mcp.definitions import Listing
+from nanocoder_mcp.raw_schema import without_dialect
 from nanocoder_mcp.records import Record, changes
 from nanocoder_mcp.server import Server
 
 COLUMNS = 100
 MAX_NAMES = 10
+GAPS = re.compile(r"[^\S\n]{20,}|\n(?:[^\S\n]*\n){3,}")
+"""Blanks that could push what follows them out of sight."""
 
 
 def shown_launch(server: Server) -> Iterator[str]:
@@ -36,10 +40,9 @@ def with_token(server: Server) -> str:
 
 
 def shown_tools(listing: Listing) -> Iterator[str]:
-    """Yield a line for each tool of a new server, and for each that is left out."""
+    """Yield all that a model will read of each tool of a new server, and which are left out."""
     for tool in listing.tools:
-        text = str(tool["description"]).partition(" says: ")[2]
-        yield f"{tool['name']} ({counted(tool['tokens'], 'token')}): {one_line(text, COLUMNS)}"
+        yield from _shown_tool(tool)
     for kind, key, texts in (
         ("prompt", "name", listing.prompts),
         ("resource", "uri", listing.resources),
@@ -51,6 +54,34 @@ def shown_tools(listing: Listing) -> Iterator[str]:
         yield f"left out: {name}: {why}"
 
 
+def _shown_tool(tool: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a model reads of *tool*, all of it: a part that is cut can hold anything."""
+    yield f"{tool['name']} ({counted(tool['tokens'], 'token')}):"
+    text = str(tool["description"]).partition(" says: ")[2]
+    yield from (f"  > {line}" for line in _without_gaps(for_terminal(text)).split("\n"))
+    schema = without_dialect(tool["schema"])
+    for name, argument in schema.pop("properties").items():
+        yield f"  argument {_as_json(name)}: {_as_json(argument)}"
+    del schema["type"]  # each takes an object
+    if schema:
+        yield f"  arguments: {_as_json(schema)}"
+
+
+def _as_json(value: Any) -> str:
+    return _without_gaps(for_terminal(json.dumps(value, ensure_ascii=False)))
+
+
+def _without_gaps(text: str) -> str:
+    """Return *text* with the length of each long run of blanks in place of the run."""
+
+    def counted_gap(gap: re.Match[str]) -> str:
+        if gap[0].startswith("\n"):
+            return f"\n[{gap[0].count(chr(10)) - 1} empty lines]\n"
+        return f"[{len(gap[0])} blanks]"
+
+    return GAPS.sub(counted_gap, text)
+
+
 def shown_changes(record: Record, listing: Listing) -> Iterator[str]:
     """Yield how the tools of *listing* differ from those that were accepted."""
     if not record.launch:
@@ -59,7 +90,8 @@ def shown_changes(record: Record, listing: Listing) -> Iterator[str]:
     now = {tool["original"]: tool for tool in listing.tools}
     for name, why in changes(record, tuple(listing.tools)):
         yield f"{now[name]['name']} {why}:"
-        yield from _diff(record.tool(name) or {}, now[name])
+        lines = [*_diff(record.tool(name) or {}, now[name])]
+        yield from lines or ["  in nothing that the model reads"]
     for tool in record.tools:
         if tool["original"] not in now:
             yield f"{tool['name']} is gone"
@@ -70,7 +102,7 @@ def shown_changes(record: Record, listing: Listing) -> Iterator[str]:
 
 def _diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     lines = unified_diff(_lines(before), _lines(after), "accepted", "now", lineterm="", n=1)
-    yield from (f"  {line}" for line in lines)
+    yield from (f"  {_without_gaps(line)}" for line in lines)
 
 
 def _lines(tool: Mapping[str, Any]) -> list[str]:
