@@ -21,7 +21,8 @@ class Settings:
     whose files count, by name or number.
     """
 
-    names: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md")
+    # A project could name another file, such as the configuration beside the user's own.
+    names: tuple[str, ...] = field(default=("AGENTS.md", "CLAUDE.md"), metadata={"user_only": True})
     max_chars: int = field(default=20_000, validator=validators.ge(0))
     notes: bool = True
     owners: tuple[str, ...] = field(default=(), metadata={"user_only": True})
@@ -55,9 +56,11 @@ def nanocoder_before_request(
 
 
 HEAD = "Instructions from files, the nearest last; where they disagree, the last counts."
-MARKS = "A line that begins with [{mark} is between files and not in one."
-END = "[{mark}: end of the files]"
-BLOCK = re.compile(rf"{re.escape(HEAD)} [^\n]*\[(\w+) .*?\n\[\1: end of the files\]", re.DOTALL)
+MARKS = "A line that ends with {mark}] stands between files, and in none."
+END = "[end of the files; {mark}]"
+BLOCK = re.compile(
+    rf"{re.escape(HEAD)} A line that ends with (\w+)\].*?\n\[end of the files; \1\]", re.DOTALL
+)
 
 
 def _text(session: SessionInfo, settings: Any) -> str:

@@ -19,8 +19,11 @@ from nanocoder import (
 
 from nanocoder_kit_context.room import definition_tokens
 
-FILE_MARK: Final = re.compile(r"^\[([^\n\[\]]{1,1000}): [^\n]+\]$", re.MULTILINE)
-"""The line before the text of a file in the system prompt: its path, and whose words they are."""
+FILE_MARK: Final = re.compile(r"^\[([^\n\[\]]{1,1000}): [^\n]+; ([0-9a-f]{16})\]$", re.MULTILINE)
+"""The line before the text of a file in the system prompt: its path, whose words, and a mark.
+
+A text has one mark, that of its first such line: others are written by the authors of a file.
+"""
 
 NEXT: Final = Message("user", "")
 """What the person types next: the request that is measured begins with it."""
@@ -57,7 +60,8 @@ def prompt_files(session: Session) -> list[Source]:
     """Return the files whose text is in the system prompt: each follows a line FILE_MARK."""
     files = []
     for _, text in _additions(session):
-        marks = list(FILE_MARK.finditer(text))
+        lines = list(FILE_MARK.finditer(text))
+        marks = [line for line in lines if line[2] == lines[0][2]]
         ends = [*(mark.start() for mark in marks[1:]), len(text)]
         for mark, end in zip(marks, ends, strict=False):
             files.append(Source("files", mark[1], count_tokens(text[mark.start() : end])))
