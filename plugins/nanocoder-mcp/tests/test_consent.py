@@ -8,7 +8,6 @@ from nanocoder_mcp.offered import tool_of
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.review import shown_changes, shown_tools
 from nanocoder_mcp.server import server_of
-from nanocoder_schema import for_model_schema
 
 HIDDEN = "\u202e\u200b\U000e0041\u3164\x1b[2J"
 ESCAPED = r"\u202e\u200b\U000e0041\u3164\x1b[2J"
@@ -47,7 +46,7 @@ def texts_of(value):
 def test_all_that_the_model_reads_is_shown():
     description = "Get the weather. " + "It is very good. " * 100 + "TEXT last"
     text, tool = shown(description, SCHEMA)
-    sent = [tool.description.partition(" says: ")[2], *texts_of(for_model_schema(tool.parameters))]
+    sent = [tool.description.partition(" says: ")[2], *texts_of(tool.parameters)]
     assert {each for each in sent if each not in text} == {"object"}
     assert "TEXT last" in text
     assert text.count("TEXT") == 1 + json.dumps(SCHEMA).count("TEXT")

@@ -69,10 +69,10 @@ def _text(session: SessionInfo, settings: Any) -> str:
         min(settings.max_chars, SMALL_CHARS) if session.profile == "small" else settings.max_chars
     )
     names = Names(settings.names, notes=settings.notes)
-    found = instructions(session, names, most, settings.owners)
-    for notice in found.notices:
+    read = instructions(session, names, most, settings.owners)
+    for notice in read.notices:
         session.notices.add(notice)
-    if not found.texts:
+    if not read.texts:
         return ""
-    head = f"{HEAD} {MARKS.format(mark=found.mark)}"
-    return "\n\n".join([head, *found.texts, END.format(mark=found.mark)])
+    head = f"{HEAD} {MARKS.format(mark=read.mark)}"
+    return "\n\n".join([head, *read.texts, END.format(mark=read.mark)])

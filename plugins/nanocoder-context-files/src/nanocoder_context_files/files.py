@@ -49,7 +49,7 @@ class RefusedError(Exception):
 
 
 @frozen
-class Found:
+class InstructionFile:
     """One file, and its *text* as the model gets it."""
 
     path: Path
@@ -66,23 +66,23 @@ class Reader:
     owners: Owners
     notices: list[str]
 
-    def own(self, folder: Path) -> Iterator[Found]:
+    def own(self, folder: Path) -> Iterator[InstructionFile]:
         """Yield the files of a folder of the user's."""
         names = (*self.names.instructions, *((NOTES,) if self.names.notes else ()))
         for name in _present(folder, names):
-            yield from self._found(folder, name, is_own=True)
+            yield from self._read(folder, name, is_own=True)
 
-    def first_of_project(self, folder: Path, reason: str) -> Iterator[Found]:
+    def first_of_project(self, folder: Path, reason: str) -> Iterator[InstructionFile]:
         """Yield the first file that counts in a folder; with a *reason* none does."""
         for name in _present(folder, self.names.instructions):
             if reason:
                 self._refuse(folder / name, reason)
                 return
-            for file in self._found(folder, name, is_own=False):
+            for file in self._read(folder, name, is_own=False):
                 yield file
                 return
 
-    def _found(self, folder: Path, name: str, *, is_own: bool) -> Iterator[Found]:
+    def _read(self, folder: Path, name: str, *, is_own: bool) -> Iterator[InstructionFile]:
         path = folder / name
         try:
             text = self._text(folder, name, is_own=is_own).strip()
@@ -93,7 +93,7 @@ class Reader:
         if visible != text:
             self.notices.append(UNSEEN.format(path=for_terminal(str(path))))
         if text:
-            yield Found(path, visible, is_own)
+            yield InstructionFile(path, visible, is_own)
 
     def _refuse(self, path: Path, reason: str) -> None:
         self.notices.append(REFUSED.format(path=for_terminal(str(path)), reason=reason))
@@ -106,7 +106,7 @@ class Reader:
 
         with Workspace(folder) as place:
             content = place.read(name, max_bytes=MAX_BYTES)
-        # What was opened is judged, not what the name led to a moment before.
+        # The opened file is judged: a moment before, the name may have led elsewhere.
         reason = self.owners.reason_against(content.status)
         reason = reason or self._reason_against(folder, name, content.path, is_own=is_own)
         if reason:
@@ -177,7 +177,7 @@ def _present(folder: Path, names: Sequence[str]) -> list[str]:
     return [name for name, path in places if os.path.exists(path) and not os.path.isdir(path)]
 
 
-def _marked(mark: str, file: Found, most_chars: int) -> str:
+def _marked(mark: str, file: InstructionFile, most_chars: int) -> str:
     half = most_chars // 2
     path = for_terminal(str(file.path)).replace("\n", "\\n")
     head = (OWN if file.is_own else PROJECT).format(mark=mark, path=path)

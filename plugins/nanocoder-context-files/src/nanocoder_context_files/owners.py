@@ -14,7 +14,7 @@ class Owners:
     """The users whose files may instruct the model.
 
     Another user can put a file into a folder that many may write, such as /tmp, or into a folder
-    above the workspace. Whoever owns the workspace itself is known to the person who works there.
+    above the workspace. The person who works in a workspace knows who owns it.
     """
 
     def __init__(self, workspace: Path, named: Iterable[str] = ()) -> None:

@@ -102,7 +102,7 @@ class SessionReadable(Readable):
         self.session = session
         self._plugins = plugins
         self._is_own = is_own
-        self._elsewhere: dict[tuple[Path, bool], tuple[SessionInfo, SessionReadable]] = {}
+        self._elsewhere: dict[tuple[Path, bool], tuple[SessionInfo, Readable]] = {}
         self._current: tuple[tuple[object, ...], Readable] = ((), Readable())
 
     def now(self) -> Readable:
@@ -130,12 +130,12 @@ class SessionReadable(Readable):
         session = self.session
         if root == session.cwd and not is_own:
             return self
-        known = self._elsewhere.get((root, is_own))
-        if known is None or known[0] is not session:
+        before, readable = self._elsewhere.get((root, is_own), (None, Readable()))
+        if before is not session:
             there = evolve(session, cwd=root, origins=_origins_at(session, root))
-            known = session, SessionReadable(self._plugins, there, is_own=is_own)
-            self._elsewhere[root, is_own] = known
-        return known[1]
+            readable = SessionReadable(self._plugins, there, is_own=is_own)
+            self._elsewhere[root, is_own] = session, readable
+        return readable
 
     def _filter(self, answer: PathFilter | None, failure: PluginError | None) -> PathFilter:
         if failure is None:

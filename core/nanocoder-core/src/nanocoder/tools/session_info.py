@@ -27,19 +27,19 @@ class CallLimit:
 
 
 class Notices:
-    """What plugins tell the person of a session; a line is told once."""
+    """Lines of plugins for the person of a session; each is shown once."""
 
     def __init__(self) -> None:
-        self._told: dict[str, bool] = {}
+        self._lines: dict[str, bool] = {}
 
     def add(self, text: str) -> None:
-        """Tell *text* before the next request is sent, as the event `notice`."""
-        self._told.setdefault(text, False)
+        """Show *text* before the next request is sent, as the event `notice`."""
+        self._lines.setdefault(text, False)
 
     def take(self) -> list[str]:
-        """Return the lines that were not told yet; they count as told from now on."""
-        new = [text for text, is_told in [*self._told.items()] if not is_told]
-        self._told.update(dict.fromkeys(new, True))
+        """Return the lines that were not shown yet; they count as shown from now on."""
+        new = [text for text, is_shown in [*self._lines.items()] if not is_shown]
+        self._lines.update(dict.fromkeys(new, True))
         return new
 
 
