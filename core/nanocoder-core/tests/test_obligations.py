@@ -263,15 +263,18 @@ def test_a_call_that_is_allowed_in_the_sandbox_runs_in_it(tmp_path):
     [
         ("none", "deploy is allowed in a sandbox only, and this session has none"),
         ("box", "no kernel"),
-        ("crate", "there is no sandbox 'crate'"),
-        ("bux", "there is no sandbox 'bux'; did you mean 'box'?"),
     ],
 )
 def test_without_a_sandbox_that_works_the_call_fails_and_nobody_is_asked(
     tmp_path, sandbox, problem
 ):
-    people = People("ann")
-    plugins = {"p": Policy(lambda _: Verdict(ASK, "?", sandbox=True)), "boxes": Box("no kernel")}
+    people, box = People("ann"), Box()
+
+    def judge(_call: ToolCall) -> Verdict:
+        box.problem = "no kernel"  # since the session began
+        return Verdict(ASK, "?", sandbox=True)
+
+    plugins = {"p": Policy(judge), "boxes": box}
     result, events = run_with(tmp_path, sandbox, "deploy", {"target": "x"}, people, **plugins)
     assert result.error_class == "sandbox_unavailable"
     assert result.output.startswith(problem)

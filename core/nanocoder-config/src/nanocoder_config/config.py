@@ -195,6 +195,11 @@ class LayeredConfig:
         """The plugins that have a table in one of the files, installed or not."""
         return frozenset(name for layer in self._layers for name in _plugin_tables(layer))
 
+    def tables_of(self, plugin: str) -> list[Mapping[str, Any]]:
+        """Return the plugin's table of each layer that has one, unchecked, the weakest first."""
+        tables = (_plugin_tables(layer).get(plugin) for layer in self._layers)
+        return [table for table in tables if table]
+
     @property
     def managed_plugins(self) -> frozenset[str]:
         """The plugins that have a table in the managed file."""

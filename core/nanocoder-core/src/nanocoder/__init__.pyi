@@ -106,6 +106,7 @@ from nanocoder.session.models import key_source as key_source
 from nanocoder.session.models import open_provider as open_provider
 from nanocoder.session.models import refuse_unknown_price as refuse_unknown_price
 from nanocoder.session.models import usable as usable
+from nanocoder.session.sandboxes import choose_sandbox as choose_sandbox
 from nanocoder.session.session import Session as Session
 from nanocoder.tools.session_info import CallLimit as CallLimit
 from nanocoder.tools.session_info import ChildSession as ChildSession

@@ -109,8 +109,9 @@ class Conversation:
     def say_notices(self) -> None:
         """Say which rules do not apply and which files make no command, each once."""
         problems = [each.problem for each in self._command_files() if each.problem]
-        notices = [*start_notices(self.session.config, self.session.plugins), *problems]
-        for line in [*notices, *plugin_notices(self.session)]:
+        session = self.session
+        notices = [*session.notices, *start_notices(session.config, session.plugins), *problems]
+        for line in [*notices, *plugin_notices(session)]:
             if line not in self._notices:
                 self._notices.append(line)
                 self.display.warn(line)

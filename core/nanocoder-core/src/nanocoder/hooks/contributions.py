@@ -206,8 +206,10 @@ class Sandbox:
     plugin's settings and says what processes run in, in a word for people and policies, or "" for
     nothing. It is asked often, and raises ToolError (sandbox_unavailable) where the sandbox cannot
     be used. The sandbox "auto" is the first by *rank* that can be used; 0: never chosen so.
+    With a *system*, a value of `sys.platform`, "auto" tries it there alone.
     """
 
     name: str
     in_force: Callable[[Any], str]
     rank: int = 0
+    system: str = ""

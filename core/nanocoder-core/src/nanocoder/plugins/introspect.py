@@ -167,7 +167,7 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, ProviderSpec):
         return {**manifest_of(value), "probe": value.probe is not None}
     if isinstance(value, Sandbox):
-        return {"name": value.name, "rank": value.rank}
+        return {"name": value.name, "rank": value.rank, "system": value.system}
     return {"name": value.name}
 
 

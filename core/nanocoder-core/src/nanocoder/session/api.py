@@ -12,6 +12,7 @@ from nanocoder.config import Config
 from nanocoder.hooks.contributions import Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
+from nanocoder.session import sandboxes
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.installed import find_offer, installed_plugins, open_store, refuse_misspelt
 from nanocoder.session.model_view import ToolList
@@ -75,6 +76,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         named = {"model": model or None, "mode": mode, "dialect": dialect or None}
         config = Config.load(root, flags={**named, "max_turns": max_turns}, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
+    sandbox_notice = sandboxes.start_notice(plugins, config, environment)
     # After the policies: where no session may start, nothing changes. Before anything reads a file.
     restore_interrupted_changes(root, environment, warn)
     sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
@@ -107,6 +109,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         tool_list=ToolList(plugins, translation),
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
+        notices=(sandbox_notice,) if sandbox_notice else (),
     )
 
 

@@ -61,7 +61,7 @@ class Runtime(_Working):
     *max_calls* and *max_tokens* are what one run may use (0: no limit). *remembered_consent* is
     what a person answered with "always". *event_lock* is held while a plugin hears an event, so
     that it hears one at a time, from child sessions, too. A child has a *parent*, which *on_close*
-    makes forget it. *report* is of the latest run.
+    makes forget it. *notices* are told as it starts. *report* is of the latest run.
     """
 
     plugins: Plugins
@@ -76,6 +76,7 @@ class Runtime(_Working):
     conversation: Conversation = Factory(Conversation)
     max_turns: int = 50
     admission: Admission = Factory(Admission)
+    notices: Sequence[str] = ()
     max_calls: int = 0
     max_tokens: int = 0
     parent: "Runtime | None" = None
@@ -296,7 +297,12 @@ class Runtime(_Working):
         return chosen[2] if chosen else ""
 
     def _chosen_sandbox(self) -> "tuple[str, Sandbox, str] | None":
-        return sandboxes.chosen(self.plugins, self.config.core.sandbox)
+        core = self.config.core
+        chosen = sandboxes.chosen(self.plugins, core.sandbox)
+        if chosen is None and core.require_sandbox:
+            problem = "no sandbox is in force, and require_sandbox demands one (nanocoder doctor)"
+            raise ToolError(problem, error_class="sandbox_unavailable")
+        return chosen
 
     def reload(self) -> None:
         """Read the configuration again; policies, tools and settings go by it from the next call.

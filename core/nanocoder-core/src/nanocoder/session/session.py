@@ -192,7 +192,8 @@ class Session(Runtime, AbstractContextManager["Session"]):
             resumed = bool(self.conversation.messages)
             facts = {"session_id": info.id, "model": info.model, "cwd": str(info.cwd)}
             yield Event("session.started", {**facts, "mode": str(info.mode), "resumed": resumed})
-            for line in () if self.parent else start_notices(self.config, self.plugins):
+            lines = [*self.notices, *start_notices(self.config, self.plugins)]
+            for line in () if self.parent else lines:
                 yield Event("notice", {"text": line})
         if info.model != self._announced:  # a resumed session goes on with its last model
             self._announced = info.model
