@@ -20,6 +20,7 @@ from nanocoder_files.private_files import replace_file as replace_file
 from nanocoder_files.private_files import sync_directory as sync_directory
 from nanocoder_files.private_files import writable_by_others as writable_by_others
 from nanocoder_files.private_files import write_private as write_private
+from nanocoder_files.protected import PROTECTED_NAMES as PROTECTED_NAMES
 from nanocoder_files.protected import Protection as Protection
 from nanocoder_files.protected import ProtectionKind as ProtectionKind
 from nanocoder_files.protected import fold_name as fold_name

@@ -110,6 +110,9 @@ _PROTECTED: dict[Protection, str] = {
     """,
 }
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
+_PREFIX, _SUFFIXES = ".pre-commit", (".code-workspace", ".sublime-project")
+PROTECTED_NAMES = (*_NAMES, f"{_PREFIX}*", *(f"*{suffix}" for suffix in _SUFFIXES))
+"""The names of `protection_of` for a sandbox that compares them itself: "*" is any letters."""
 # A directory for such names is protected, too: one that is moved to its place brings them along.
 _PARENTS = {name.partition("/")[0]: why for name, why in _NAMES.items() if "/" in name}
 IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
@@ -128,9 +131,9 @@ def protection_of(path: str) -> Protection | None:
     for name, below in pairwise([*names, ""]):
         if protection := _NAMES.get(name) or _NAMES.get(f"{name}/{below}"):
             return protection
-        if name.startswith(".pre-commit"):
+        if name.startswith(_PREFIX):
             return _HOOK
-        if name.endswith((".code-workspace", ".sublime-project")):
+        if name.endswith(_SUFFIXES):
             return _EDITOR
     if names[-1] == "head":  # a directory with one is a repository, whose config git reads
         return _REPOSITORY
