@@ -5,6 +5,7 @@ import re
 from argparse import Namespace
 
 import pytest
+from command_line import plugin_in
 from nanocoder import Config, Host, Plugins
 from nanocoder_command_setup.doctor import _package_checks, run
 
@@ -128,9 +129,58 @@ def test_what_an_installed_package_lacks_is_named(tmp_path, monkeypatch):
     ]
 
 
-def test_an_installed_sandbox_that_nobody_has_chosen_is_named(nanocoder):
-    line = next(line for line in nanocoder("doctor").stdout.splitlines() if "sandbox " in line)
-    assert "commands run in none; installed: " in line
-    assert "nanocoder config set sandbox" in line
-    nanocoder("config", "set", "sandbox", "none")
-    assert "commands run in none" not in nanocoder("doctor").stdout
+# What commands run in
+
+OUTSIDE = "commands run without a sandbox"
+WAY = "nanocoder config set sandbox auto takes the best one that works"
+BOXES = """
+from nanocoder import Sandbox, ToolError, hookimpl
+
+
+def broken(settings):
+    raise ToolError("no such kernel", error_class="sandbox_unavailable")
+
+
+@hookimpl
+def nanocoder_sandboxes():
+    return [Sandbox("broken", broken, rank=1), Sandbox("plain", lambda settings: "plain", rank=2)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "rows", "code"),
+    [
+        ("", [("ok", "commands run in plain"), ("note", "no such kernel")], 0),
+        (
+            'sandbox = "none"\n',
+            [("note", f"FILE:1: commands run without a sandbox: sandbox is 'none'; {WAY}")],
+            0,
+        ),
+        ('sandbox = "broken"\n', [("wrong", "FILE:1: no such kernel")], 1),
+        (
+            'require_sandbox = true\nsandbox = "broken"\n',
+            [("wrong", f"FILE:1: no session starts, as {OUTSIDE}: no such kernel")],
+            1,
+        ),
+    ],
+)
+def test_the_doctor_says_what_commands_run_in_and_why_not_in_another(
+    nanocoder, tmp_path, config, rows, code
+):
+    variables = plugin_in(tmp_path / "site", "sandbox-boxes", BOXES)
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(config)
+    done = nanocoder("doctor", "--output", "json", env=variables)
+    checks = json.loads(done.stdout)["checks"]
+    shown = [(row["status"], row["detail"]) for row in checks if row["check"] == "sandbox"]
+    assert shown == [(status, text.replace("FILE", str(file))) for status, text in rows]
+    # PYTHONPATH, by which the plugin is here, is fine outside of the workspace.
+    assert done.returncode == code, done.stdout
+
+
+def test_the_way_that_the_doctor_names_to_a_sandbox_works(nanocoder):
+    assert nanocoder("config", "set", "sandbox", "none").returncode == 0
+    assert "config set sandbox auto" in " ".join(nanocoder("doctor").stdout.split())
+    assert nanocoder("config", "set", "sandbox", "auto").returncode == 0
+    assert "config set sandbox auto" not in " ".join(nanocoder("doctor").stdout.split())

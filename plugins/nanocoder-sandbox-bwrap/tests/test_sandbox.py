@@ -128,10 +128,11 @@ def test_the_doctor_says_what_commands_run_in(nanocoder):
     assert "commands run in bwrap" in nanocoder('sandbox = "bwrap"', "doctor").stdout
 
 
-def test_without_the_program_each_command_is_refused(nanocoder, tmp_path):
-    result = call(nanocoder, "echo x > mine", path=os.path.dirname(sys.executable))
-    assert result["error_class"] == "sandbox_unavailable"
-    assert "install the package bubblewrap" in result["output"]
+def test_without_the_program_no_session_starts(nanocoder, tmp_path):
+    words = ("call", "bash", json.dumps({"command": "echo x > mine"}), "--mode", "auto")
+    done = nanocoder('sandbox = "bwrap"', *words, path=os.path.dirname(sys.executable))
+    assert done.returncode == 2
+    assert "install the package bubblewrap" in done.stderr
     assert not (tmp_path / "ws/mine").exists()
     done = nanocoder('sandbox = "bwrap"', "doctor", path=os.path.dirname(sys.executable))
     assert done.returncode == 1

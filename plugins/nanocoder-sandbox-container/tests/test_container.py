@@ -9,7 +9,7 @@ import os
 import subprocess
 
 import pytest
-from nanocoder import PathFilter, Readable, SessionInfo, ToolError
+from nanocoder import Access, PathFilter, Readable, SessionInfo, ToolError
 from nanocoder_sandbox_container import in_force
 from nanocoder_sandbox_container.container import Containers
 from nanocoder_sandbox_container.program import _problem_of
@@ -52,7 +52,7 @@ def run(tmp_path, settings, *argv, ports=()):
     (tmp_path / "ws/.vscode").mkdir(exist_ok=True)
     readable = Readable([("secrets", NoSecrets())])
     box = Containers(SessionInfo("s", tmp_path / "ws", readable=readable), settings)
-    wrapped = box.wrap(argv, ports)
+    wrapped = box.wrap(argv, ports, Access.WRITE)
     env = {"PATH": os.environ["PATH"], "LANG": "C", "HOME": str(tmp_path), "MAKEFLAGS": "-j2"}
     subprocess.run(wrapped, cwd=tmp_path / "ws", env=env, check=True)
     box.close()

@@ -1,5 +1,6 @@
 """Plugins and programs in processes of their own: real ones, inside of bubblewrap."""
 
+import json
 import os
 import textwrap
 import time
@@ -164,6 +165,22 @@ def test_a_plugin_that_breaks_ends_the_call_and_is_set_aside_in_the_end(tmp_path
     act("env", "HOME")
     with pytest.raises(Exception, match=r"acme-act has used up its 1 call \("):
         act("env", "HOME")
+
+
+def test_the_doctor_says_that_calls_lack_bubblewrap(nanocoder):
+    file = nanocoder.home / ".config/nanocoder/config.toml"
+    file.parent.mkdir(parents=True)
+    rows = {}
+    for key, settings in (("used", 'process = ["tool-list"]'), ("unused", "")):
+        file.write_text(f"[plugins.tool-isolated]\n{settings}\n")
+        done = nanocoder("doctor", "--output", "json", env={"PATH": "/nonexistent"})
+        checks = json.loads(done.stdout)["checks"]
+        of_it = [row for row in checks if row["check"] == "plugin tool-isolated"]
+        rows[key] = [(row["status"], row["detail"]) for row in of_it]
+    [(status, detail)] = rows["used"]
+    assert status == "wrong"
+    assert detail.startswith("each call of its tools is refused: there is no program bwrap")
+    assert [status for status, _ in rows["unused"]] == ["ok"]
 
 
 def test_without_bubblewrap_a_call_says_so(tmp_path, workspace, monkeypatch):

@@ -13,10 +13,10 @@ from nanocoder import (
     Host,
     PersonError,
     SessionInfo,
-    ToolError,
     UsageError,
     cache_dir,
     choose_model,
+    choose_sandbox,
     core_checks,
     find_offer,
     idle_policies,
@@ -89,6 +89,7 @@ def _checks(host: Host) -> list[Check]:
     for part in (
         _name_checks,
         _choice_checks,
+        _sandbox_checks,
         _model_checks,
         _settings_checks,
         _review_checks,
@@ -107,9 +108,12 @@ def _once(checks: Sequence[Check]) -> Iterator[Check]:
         status != "ok" and (what == "configuration" or _IN_FILE.match(detail))
         for what, status, detail in checks
     )
+    with_problem = {what for what, status, _ in checks if status == "wrong"}
     problems: list[str] = []
     for what, status, detail in checks:
         is_ok = status == "ok"
+        if is_ok and what.startswith(PLUGIN) and what in with_problem:
+            continue
         text = _OF_PLUGIN.sub("", detail)
         is_repeated = not is_ok and any(text in problem for problem in problems)
         if is_repeated or (is_ok and what == "configuration" and in_files):
@@ -196,35 +200,39 @@ def _choice_checks(host: Host) -> Iterator[Check]:
     """Say what the configuration names and no plugin has: sessions, or calls, would end over it."""
     core = host.config.core
     for key, what, name in (
-        ("sandbox", "sandboxes", "" if core.sandbox == "none" else core.sandbox),
         ("dialect", "dialects", core.dialect),
         ("store", "stores", core.store),
     ):
         where = host.config.where(key)
         if not name:
-            if key == "sandbox" and where.layer == "default":
-                yield from _unused_sandboxes(host)
             continue
         try:
-            plugin, choice = find_offer(host.plugins, what, key, name)
+            find_offer(host.plugins, what, key, name)
         except UsageError as error:
             is_chosen = where.layer != "default"  # without a store, sessions stay in memory
             status, begin = ("wrong", f"{where}: ") if is_chosen else ("note", "")
             yield key, status, f"{begin}{error}"
-            continue
-        if key == "sandbox":
-            try:
-                inside = choice.in_force(host.plugins.settings(plugin))
-                yield key, "ok" if inside else "note", f"commands run in {inside or 'none'}"
-            except ToolError as error:
-                yield key, "wrong", f"{where}: {error}"
 
 
-def _unused_sandboxes(host: Host) -> Iterator[Check]:
-    """Say which sandboxes are installed where nobody has chosen one, or none."""
-    if names := sorted(offer["name"] for _, offer in host.plugins.offers("sandboxes")):
-        listed = f"commands run in none; installed: {', '.join(names)}"
-        yield "sandbox", "note", f"{listed}; nanocoder config set sandbox {names[0]} uses it"
+def _sandbox_checks(host: Host) -> Iterator[Check]:
+    """Say what commands run in, and why not in each sandbox that would come before it."""
+    core, config = host.config.core, host.config
+    usable, reasons = choose_sandbox(host.plugins, core.sandbox)
+    if usable:
+        yield "sandbox", "ok", f"commands run in {usable[2]}"
+        yield from (("sandbox", "note", reason) for reason in reasons)
+        return
+    outside = f"commands run without a sandbox: {'; '.join(reasons)}"
+    if core.require_sandbox:
+        where = config.where("require_sandbox")
+        yield "sandbox", "wrong", f"{where}: no session starts, as {outside}"
+    elif core.sandbox == "auto":
+        yield "sandbox", "note", outside
+    elif core.sandbox in ("", "none"):
+        way = "nanocoder config set sandbox auto takes the best one that works"
+        yield "sandbox", "note", f"{config.where('sandbox')}: {outside}; {way}"
+    else:
+        yield "sandbox", "wrong", f"{config.where('sandbox')}: {'; '.join(reasons)}"
 
 
 def _model_checks(host: Host) -> Iterator[Check]:

@@ -1,6 +1,8 @@
 """The settings: what runs in a process, and what each of them may use."""
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -32,3 +34,12 @@ class Settings:
     memory_mb: int = field(default=2_048, validator=_at_least_zero, metadata=_ONLY_USER)
     calls: int = field(default=1_000, validator=_at_least_zero, metadata=_ONLY_USER)
     failures: int = field(default=3, validator=_at_least_zero, metadata=_ONLY_USER)
+
+    def checks(self, _trusted_folder: Path | None) -> Iterator[tuple[str, str, str]]:
+        """Yield for `nanocoder doctor` why calls of isolated tools are refused."""
+        if not self.sandbox or not (self.process or self.folders):
+            return
+        from nanocoder_kit_sandbox.bubblewrap import problem  # a start needs no trial
+
+        if why := problem():
+            yield "plugin tool-isolated", "wrong", f"each call of its tools is refused: {why}"
