@@ -100,7 +100,8 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
 
 def _check_choice(host: Host, key: str, name: Any) -> None:
     """Raise ConfigError for the name of something that no plugin offers."""
-    if key in OFFERED_BY and name not in NOTHING:
+    is_choice = (key, name) == ("sandbox", "auto")
+    if key in OFFERED_BY and name not in NOTHING and not is_choice:
         try:
             find_offer(host.plugins, OFFERED_BY[key], key, name)
         except UsageError as error:
