@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 from nanocoder import Access, PathFilter, Readable, SessionInfo, ToolError
-from nanocoder_files import PROTECTED_NAMES, protection_of
 from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_seatbelt import in_force, nanocoder_sandboxes, open_sandbox
 from nanocoder_sandbox_seatbelt.profile import profile
@@ -77,8 +76,3 @@ def test_elsewhere_it_says_why_it_cannot_be_used():
     assert error.value.error_class == "sandbox_unavailable"
     [offer] = nanocoder_sandboxes()
     assert (offer.rank, offer.system) == (30, "darwin")
-
-
-def test_each_protected_name_is_known_to_the_profile_by_its_pattern():
-    for pattern in PROTECTED_NAMES:
-        assert protection_of(f"sub/{pattern.replace('*', 'x')}/below"), pattern

@@ -57,7 +57,7 @@ ANY_FOLDER: Final = "(/[^/]+)*"
 
 @frozen
 class Boundary:
-    """What a command may do; each path is absolute, without links, and stands for what is below.
+    """The rights of a command; each path is absolute, without links, and includes all below.
 
     *root* is the workspace, changed only where it *is_writable*; *writable* may be changed always.
     In the workspace *protected* stays as it is, and nothing with one of *names* can be made
@@ -85,7 +85,7 @@ def _rules(boundary: Boundary) -> Iterator[str]:
         yield NETWORK.rstrip("\n")
     yield f"(allow file-write* {_below(roots)})" if roots else "(deny file-write*)"
     if boundary.is_writable:
-        yield from _kept(boundary)
+        yield from _protecting_rules(boundary)
     # Read-only where it lies, it could be moved away together with a folder above it.
     pinned = sorted({*roots, *_ancestors((*boundary.protected, *boundary.hidden), roots)})
     yield f"(deny file-write-unlink {' '.join(f'(literal {quote(path)})' for path in pinned)})"
@@ -93,7 +93,7 @@ def _rules(boundary: Boundary) -> Iterator[str]:
         yield f"(deny file-read* file-write* process-exec {_below(boundary.hidden)})"
 
 
-def _kept(boundary: Boundary) -> Iterator[str]:
+def _protecting_rules(boundary: Boundary) -> Iterator[str]:
     """Yield the rules that keep protected names of the workspace as they are."""
     besides = f" (require-not (require-any {_below(boundary.released)}))"
     end = besides if boundary.released else ""

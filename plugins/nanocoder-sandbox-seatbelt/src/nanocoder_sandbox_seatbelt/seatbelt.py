@@ -16,7 +16,7 @@ from nanocoder_sandbox_seatbelt.profile import Boundary, profile
 
 PROGRAM: Final = "/usr/bin/sandbox-exec"
 LIMITS: Final = 'ulimit -t "$1"; ulimit -n "$2"; ulimit -u "$3"; ulimit -f "$4"'
-"""What is no limit here, such as of processes in some shells, is left out without a word."""
+"""Some shells have no limit of processes."""
 START: Final = f'{{ {LIMITS}; }} 2>/dev/null; shift 4; exec "$@"'
 UNLIMITED: Final = "unlimited"
 BLOCKS_PER_MEGABYTE: Final = 2_048
@@ -60,7 +60,7 @@ class Seatbelt:
             protected=tuple(f"{self._root}/{name}" for name in (*names.protected, *names.targets)),
             names=PROTECTED_NAMES,
             released=tuple(f"{self._root}/{name}" for name in released if name not in outside),
-            # What a secret's name leads to, if it is a link, is as secret.
+            # A secret's name may be a link; its target is as secret.
             hidden=tuple(dict.fromkeys((*places, *secret, *_real(secret)))),
             has_network=self._settings.network,
         )

@@ -9,7 +9,7 @@ from nanocoder_config import own_folders
 from nanocoder_schema import ConfigError, UsageError
 
 from nanocoder.config import Config
-from nanocoder.hooks.contributions import Sessions, StoredSession
+from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
 from nanocoder.path.in_flight import Approver, Asker
 from nanocoder.plugins import Plugins
 from nanocoder.session import sandboxes
@@ -76,7 +76,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         named = {"model": model or None, "mode": mode, "dialect": dialect or None}
         config = Config.load(root, flags={**named, "max_turns": max_turns}, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
-    sandbox_notice = sandboxes.start_notice(plugins, config, environment)
+    notices = sandboxes.check_start(plugins, config, environment)
     # After the policies: where no session may start, nothing changes. Before anything reads a file.
     restore_interrupted_changes(root, environment, warn)
     sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
@@ -94,8 +94,6 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         dry_run=dry_run,
         call_limit=CallLimit(config.core.concurrency),
     )
-    name = config.core.dialect
-    translation = find_offer(plugins, "dialects", "dialect", name)[1] if name else None
     return Session(
         plugins=plugins,
         config=config,
@@ -106,10 +104,10 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         approve=approve,
         ask=ask,
         conversation=Conversation(stored.messages if stored else ()),
-        tool_list=ToolList(plugins, translation),
+        tool_list=ToolList(plugins, _dialect(plugins, config.core.dialect)),
         max_turns=config.core.max_turns,
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
-        notices=(sandbox_notice,) if sandbox_notice else (),
+        notices=notices,
     )
 
 
@@ -126,6 +124,10 @@ def _checked_plugins(
     refuse_misspelt(config, plugins)
     plugins.require_policies()
     return plugins
+
+
+def _dialect(plugins: Plugins, name: str) -> Dialect | None:
+    return find_offer(plugins, "dialects", "dialect", name)[1] if name else None
 
 
 def _usable_store(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,8 @@ from nanocoder.values import Effect
 AUTO: Final = "auto"
 NONE: Final = "none"
 NOT_INSTALLED: Final = "no plugin offers one; nanocoder plugins install set-default adds them"
+FILE: Final = "sandbox"
+"""The file in the cache directory that says what the last trial that went well depended on."""
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 
 Chosen = tuple[str, Sandbox, str]
@@ -44,43 +46,43 @@ def chosen(plugins: Plugins, name: str) -> Chosen | None:
 
 def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str]]:
     """Return the sandbox *name*, None for none, and why each one before it cannot be used."""
-    reasons: list[str] = []
-    names = _ranked(plugins) if name == AUTO else [("", name)]
-    for plugin, candidate in names:
+    if name != AUTO:
         try:
-            usable = _used(plugins, plugin, candidate) if plugin else chosen(plugins, candidate)
+            usable = chosen(plugins, name)
+        except ToolError as error:
+            return None, [str(error)]
+        return usable, [] if usable else [f"sandbox is {name!r}"]
+    reasons: list[str] = []
+    for plugin, candidate in _ranked(plugins):
+        try:
+            if usable := _used(plugins, plugin, candidate):
+                return usable, reasons
         except ToolError as error:
             reasons.append(str(error))
-            continue
-        if usable:
-            return usable, reasons
-    if name != AUTO:
-        return None, reasons or [f"sandbox is {name!r}"]
     return None, reasons or [NOT_INSTALLED]
 
 
-def start_notice(plugins: Plugins, config: Config, environment: Mapping[str, str]) -> str:
-    """Return what a person should know of a session's sandbox at its start, "" for nothing.
+def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]) -> Sequence[str]:
+    """Return what a person should know of a session's sandbox at its start, in lines.
 
     Raises: ConfigError where processes would run without the sandbox that the settings demand.
     """
     core = config.core
     is_off = core.sandbox in ("", NONE) and not core.require_sandbox
     if is_off or not any(Effect.EXECUTE in tool.effects for tool in plugins.tools().values()):
-        return ""
+        return ()
     # A trial takes longer than a start, so one that went well is remembered. That is no boundary:
     # each command asks the sandbox again.
-    file, trial = _trial_file(environment), _trial(plugins, config)
-    with suppress(OSError):
-        if file is not None and file.read_bytes() == trial:
-            return ""
+    facts = repr(_facts(plugins, config)).encode("utf-8", "surrogateescape")
+    with suppress(ConfigError, OSError):
+        if (cache_dir(environment) / FILE).read_bytes() == sha256(facts).digest():
+            return ()
     usable, reasons = choose_sandbox(plugins, core.sandbox)
     if usable is None:
-        return _without(config, "; ".join(reasons))
-    with suppress(OSError):
-        if file is not None:
-            file.write_bytes(trial)
-    return ""
+        return (_without(config, "; ".join(reasons)),)
+    with suppress(ConfigError, OSError):
+        (cache_dir(environment) / FILE).write_bytes(sha256(facts).digest())
+    return ()
 
 
 def _without(config: Config, why: str) -> str:
@@ -108,27 +110,15 @@ def _ranked(plugins: Plugins) -> list[tuple[str, str]]:
     return [(plugin, name) for _, plugin, name in ranked]
 
 
-def _trial_file(environment: Mapping[str, str]) -> Path | None:
-    with suppress(ConfigError):
-        return cache_dir(environment) / "sandbox"
-    return None
-
-
-def _trial(plugins: Plugins, config: Config) -> bytes:
-    """Return a digest of what the outcome of a trial depends on."""
-    facts = repr([*_facts(plugins, config)])
-    return sha256(facts.encode("utf-8", "surrogateescape")).digest()
-
-
-def _facts(plugins: Plugins, config: Config) -> Iterator[object]:
-    """Yield the system, the programs, the plugins and their settings."""
-    yield from (config.core.sandbox, os.getuid(), *os.uname())
+def _facts(plugins: Plugins, config: Config) -> list[object]:
+    """Return what a trial depends on: the system, the programs, the plugins and their settings."""
+    facts: list[object] = [config.core.sandbox, os.getuid(), os.uname()]
+    for entry, _ in plugins.offers("sandboxes"):
+        facts.append((entry.name, entry.version, config.tables_of(entry.name)))
     with suppress(OSError):  # Linux has it
-        yield Path(BOOT_ID).read_bytes()
+        facts.append(Path(BOOT_ID).read_bytes())
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         with suppress(OSError, ValueError):
-            facts = os.stat(folder)
-            # A program that is installed, replaced or removed changes its folder.
-            yield folder, facts.st_dev, facts.st_ino, facts.st_mtime_ns
-    for entry, _ in plugins.offers("sandboxes"):
-        yield entry.name, entry.version, config.tables_of(entry.name)
+            state = os.stat(folder)  # changed by a program that comes, goes or is replaced
+            facts.append((folder, state.st_dev, state.st_ino, state.st_mtime_ns))
+    return facts
