@@ -1,7 +1,7 @@
 """Count which commands of models run unasked, and measure how long judging them takes.
 
     python tests/bench/friction.py [FILE] [--workspace DIR | --files N] [--sandbox NAME ...]
-                                   [--mode MODE ...] [--json]
+                                   [--mode MODE ...] [--json] [--write]
 
 FILE (default: friction.jsonl beside this file) has a JSON object on each line: `id`, `label` and
 `command`, in which `$WS` stands for the workspace. Labels: R reads inside the workspace, T runs
@@ -13,7 +13,7 @@ clone of this repository, DIR, or with *--files* a repository of so many files i
 20: there, "listed" and "opened" show that no verdict walks the tree. Both, like "started", are the
 most that Python does for one verdict; a listing inside a C library is not seen. Each pair of a
 sandbox and a mode is judged by a process of its own, with an empty home, so a verdict is the first
-on its command.
+on its command. *--write* puts how many run unasked into docs/explanation/performance.md.
 """
 
 import argparse
@@ -39,7 +39,16 @@ from nanocoder import Access, Config, Mode, ToolCall
 
 HERE: Final = Path(__file__).parent
 COMMANDS: Final = HERE / "friction.jsonl"
-LABELS: Final = "RTWNDX"
+PAGE: Final = HERE.parents[1] / "docs/explanation/performance.md"
+MARKS: Final = ("<!-- friction -->\n", "<!-- end of friction -->")
+LABELS: Final[Mapping[str, str]] = {
+    "R": "reads in the workspace",
+    "T": "runs tests, a build or code",
+    "W": "writes in the workspace",
+    "N": "needs the network",
+    "D": "is dangerous or reaches outside",
+    "X": "is anything else",
+}
 SANDBOXES: Final = ("auto", "none")
 FILES_PER_DIRECTORY: Final = 20
 COUNTED: Final = {
@@ -200,6 +209,33 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
+def summary(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table of how many run unasked, and what judging them costs."""
+    pairs = [*dict.fromkeys((each["sandbox"], each["mode"]) for each in rows)]
+    titles = [f"{mode}, {sandbox.replace('none', 'no sandbox')}" for sandbox, mode in pairs]
+    yield f"| unasked: a command that | commands | {' | '.join(titles)} |"
+    yield f"|{'---|' * (len(titles) + 2)}"
+    for label, title in LABELS.items():
+        own = [each for each in rows if each["label"] == label]
+        if own:
+            unasked = " | ".join(str(each["unasked"]) for each in own)
+            yield f"| {title} | {own[0]['commands']} | {unasked} |"
+    for figure in ("median ms", "max ms", "listed"):
+        most = [
+            max(each[figure] for each in rows if pair == (each["sandbox"], each["mode"]))
+            for pair in pairs
+        ]
+        yield f"| {figure}, the most of any kind | | {' | '.join(map(str, most))} |"
+
+
+def write(lines: Iterator[str]) -> None:
+    """Put a table between the marks of the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    table = "\n".join(lines)
+    PAGE.write_text(f"{before}{MARKS[0]}{table}\n{MARKS[1]}{after}", encoding="utf-8")
+
+
 def git(*words: str) -> None:
     """Run git and raise CalledProcessError if it fails."""
     subprocess.run(["git", *words], check=True, capture_output=True)
@@ -238,6 +274,7 @@ def main() -> None:
     parser.add_argument("--sandbox", action="append", help="as in the configuration")
     parser.add_argument("--mode", action="append", choices=[*map(str, Mode)])
     parser.add_argument("--json", action="store_true", help="print rows and verdicts as JSON")
+    parser.add_argument("--write", action="store_true", help="put a summary into the page")
     options = parser.parse_args()
     rows, verdicts = list[dict[str, Any]](), list[dict[str, Any]]()
     with ExitStack() as stack:
@@ -251,6 +288,8 @@ def main() -> None:
                 rows += rows_of(in_force, mode, ruled)
                 facts = {"sandbox": in_force, "mode": mode}
                 verdicts += [{**facts, **asdict(each)} for each in ruled]
+    if options.write:
+        write(summary(rows))
     if options.json:
         print(json.dumps({"rows": rows, "verdicts": verdicts}, indent=1))
     else:

@@ -40,6 +40,15 @@ def test_json_has_each_verdict_and_what_judging_did(tmp_path):
     assert [row["label"] for row in printed["rows"]] == ["R", "D"]
 
 
+def test_the_summary_has_a_column_for_each_sandbox_and_mode():
+    ruled = [friction.Ruled(f"r{ms}", "R", "allow", "", ms, is_outside=True) for ms in (1.0, 4.0)]
+    rows = [row for mode in ("ask", "edits") for row in friction.rows_of("none", mode, ruled)]
+    lines = [*friction.summary(rows)]
+    assert lines[0].endswith("| commands | ask, no sandbox | edits, no sandbox |")
+    assert lines[2] == "| reads in the workspace | 2 | 2 | 2 |"
+    assert lines[3] == "| median ms, the most of any kind | | 2.5 | 2.5 |"
+
+
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [
