@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from nanocoder_kit_sandbox import Settings, environments_on_path
+from nanocoder_kit_sandbox import Settings
 from sandboxed_place import SECRET, SYSTEM_PYTHON, inside  # noqa: F401
 
 WHERE = "import sys; print(sys.prefix, flush=True); open(sys.prefix + '/here', 'w')"
@@ -71,31 +71,3 @@ def test_an_environment_that_holds_something_secret_stays_hidden(
     done = inside.run(f"cat {environment}/key", Settings(hidden=(f"{environment}/key",)))
     assert SECRET not in done.stdout
     assert done.returncode
-
-
-@pytest.mark.parametrize(
-    ("besides", "is_shown"),
-    [("", True), ("env/src/ws", False), ("env", False), (".", False), ("env2", True)],
-)
-def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
-    below_tmp, besides, is_shown, monkeypatch
-):
-    environment = below_tmp / "env"
-    (environment / "bin").mkdir(parents=True)
-    (environment / "pyvenv.cfg").touch()
-    (below_tmp / "plain/bin").mkdir(parents=True)
-    monkeypatch.setenv("PATH", f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:")
-    apart = [os.path.normpath(below_tmp / besides)] if besides else []
-    assert environments_on_path(apart) == ([str(environment)] if is_shown else [])
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
-def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, monkeypatch):
-    for name in ("theirs", "shared"):
-        (below_tmp / name / "bin").mkdir(parents=True)
-        (below_tmp / name / "pyvenv.cfg").touch()
-    os.chown(below_tmp / "theirs", 65_534, 65_534)
-    os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
-    path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
-    monkeypatch.setenv("PATH", path)
-    assert environments_on_path(()) == []

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sysconfig
 import tempfile
@@ -197,6 +198,19 @@ def test_other_paths_that_may_be_changed_are_read_only_too(repository):  # noqa:
     done = read(repository, opened, "echo x > $OUT/file")
     assert "Read-only file system" in done.stderr
     assert (repository.out / "file").read_text() == "before"
+
+
+def test_a_socket_that_appears_later_is_not_reached(repository, opened):  # noqa: F811
+    path = repository.workspace / "agent.sock"
+    connect = f"import socket; socket.socket(1).connect({str(path)!r})"
+    argv = opened.wrap([*PYTHON.split(), connect], (), Access.READ)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        assert "ConnectionRefusedError" in repository.start(argv).stderr
+        server.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            server.accept()
 
 
 OF_NOBODY = """

@@ -68,6 +68,7 @@ class Namespaces:
         self._caches = list(caches)
         self._process: subprocess.Popen[bytes] | None = None
         self._init = 0
+        self._is_possible = bool(_find("nsenter") and _find("unshare") and _find("mount"))
         self._works: set[str] = set()
         self._running: dict[str, str] = {}
         self._number = 0
@@ -78,13 +79,12 @@ class Namespaces:
 
         *service* is an argv that runs there, too, and turns into the words after it.
         """
-        nsenter = _find("nsenter")
         with self._guard:
-            if not nsenter or not _find("mount") or not self._started(service):
+            if not self._is_possible or not self._started(service):
                 return []
             net = [] if self._network else ["--net"]
             target = ["--target", str(self._init), "--user", "--mount", *net]
-            return [nsenter, *target, "--preserve-credentials", "--wd=."]
+            return [_find("nsenter"), *target, "--preserve-credentials", "--wd=."]
 
     def caches(self) -> list[tuple[str, str]]:
         """Return the caches that have a layer, each with what is to be seen there."""
@@ -97,9 +97,8 @@ class Namespaces:
 
     def add_layer(self) -> Layer | None:
         """Return a new layer over the workspace for one command; None where that is impossible."""
-        unshare = _find("unshare")
         with self._guard:
-            if TRIAL not in self._works or not unshare:
+            if TRIAL not in self._works:
                 return None
             self._number += 1
             name = f"{TRIAL}{self._number}"
@@ -109,7 +108,7 @@ class Namespaces:
                 return None
             self._running[name] = self._workspace
         folder = f"{self._folder}/{name}"
-        enter = (unshare, "--mount", SHELL, "-c", IN_LAYER, _find("mount"), folder)
+        enter = (_find("unshare"), "--mount", SHELL, "-c", IN_LAYER, _find("mount"), folder)
         return Layer(f"{folder}/m", enter)
 
     def ended(self) -> Iterator[list[str]]:
@@ -139,9 +138,10 @@ class Namespaces:
         self._running = {}
         with suppress(OSError, ValueError):
             self._start(service)
+        self._is_possible = bool(self._init)  # it is not tried again for each command
         if not self._init:
             self._stop()
-        return bool(self._init)
+        return self._is_possible
 
     def _start(self, service: Sequence[str]) -> None:
         """Start the process, and mount the layers that are always there; raises OSError."""

@@ -1,0 +1,58 @@
+"""Which environments and sockets a sandbox shows and hides."""
+
+import os
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+from nanocoder_kit_sandbox import environments_on_path, listening_sockets
+
+
+@pytest.fixture
+def below_tmp():
+    """Provide a folder below the real /tmp."""
+    folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("besides", "is_shown"),
+    [("", True), ("env/src/ws", False), ("env", False), (".", False), ("env2", True)],
+)
+def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
+    below_tmp, besides, is_shown, monkeypatch
+):
+    environment = below_tmp / "env"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").touch()
+    (below_tmp / "plain/bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:")
+    apart = [os.path.normpath(below_tmp / besides)] if besides else []
+    assert environments_on_path(apart) == ([str(environment)] if is_shown else [])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
+def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, monkeypatch):
+    for name in ("theirs", "shared"):
+        (below_tmp / name / "bin").mkdir(parents=True)
+        (below_tmp / name / "pyvenv.cfg").touch()
+    os.chown(below_tmp / "theirs", 65_534, 65_534)
+    os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
+    path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
+    monkeypatch.setenv("PATH", path)
+    assert environments_on_path(()) == []
+
+
+@pytest.mark.contract("E3")
+def test_sockets_are_hidden_where_they_are_shown(below_tmp):
+    name = f"{below_tmp}/agent.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        assert name not in listening_sockets()  # a sandbox has a /tmp of its own
+        assert name in listening_sockets(shown=[str(below_tmp)])
+        assert name not in listening_sockets([str(below_tmp)], shown=[str(below_tmp)])
