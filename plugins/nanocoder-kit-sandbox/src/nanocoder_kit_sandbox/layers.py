@@ -35,8 +35,8 @@ def describe_changes(paths: list[str]) -> str:
 def remove_layer(folder: str) -> None:
     """Remove a layer, as far as that is possible: all of it is gone with the session."""
     with suppress(OSError, RecursionError):
-        for name in ("u", "w", "."):
-            shutil.rmtree(f"{folder}/{name}", onerror=_open_up)
+        for path in (f"{folder}/u", f"{folder}/w", folder):
+            shutil.rmtree(path, onerror=_open_up)
 
 
 def _changed(upper: str, lower: str) -> Iterator[str]:
