@@ -214,13 +214,7 @@ class Broker:
         return self._set_mode(self._caller.descriptor_of(arguments[0]), arguments[1])
 
     def _set_mode(self, descriptor: int, mode: int) -> int:
-        try:
-            own = self.paths.own(descriptor)
-            self._check()
-            os.chmod(own, mode & 0o7777)
-        finally:
-            os.close(descriptor)
-        return 0
+        return self._change(descriptor, lambda path: os.chmod(path, mode & 0o7777))
 
     def _fchownat(self, arguments: Arguments) -> int:
         users, groups = self._owner
@@ -235,31 +229,32 @@ class Broker:
         return self._set_times(self._caller.file(folder, path, follows=follows), times)
 
     def _utime(self, arguments: Arguments) -> int:
-        times = self._as_timespecs(arguments[1], 1, "=2q", (0, 0))
-        return self._set_times(self._caller.file(HERE, arguments[0], follows=True), times)
+        return self._set_old_times("=2q", HERE, *arguments[:2])
 
     def _futimesat(self, arguments: Arguments) -> int:
-        times = self._as_timespecs(arguments[2], 2, "=4q", None)
-        return self._set_times(self._caller.file(*arguments[:2], follows=True), times)
+        return self._set_old_times("=4q", *arguments[:3])
+
+    def _set_old_times(self, form: str, folder: int, path: int, address: int) -> int:
+        """Set times that are in seconds, or in seconds and microseconds."""
+        times = None
+        if address:
+            first, *rest = struct.unpack(form, self._caller.memory(address, struct.calcsize(form)))
+            before, second, after = rest if rest[1:] else (0, *rest, 0)
+            times = struct.pack("=4q", first, 1_000 * before, second, 1_000 * after)
+        return self._set_times(self._caller.file(folder, path, follows=True), times)
 
     def _set_times(self, descriptor: int, times: bytes | None) -> int:
+        return self._change(descriptor, lambda path: kernel.set_times(path, times))
+
+    def _change(self, descriptor: int, change: Callable[[str], None]) -> int:
+        """Change what is open, if it may be changed, and close it; raises OSError."""
         try:
-            own = self.paths.own(descriptor)
+            path = self.paths.own(descriptor)
             self._check()
-            kernel.set_times(own, times)
+            change(path)
         finally:
             os.close(descriptor)
         return 0
-
-    def _as_timespecs(
-        self, address: int, step: int, form: str, fractions: tuple[int, int] | None
-    ) -> bytes | None:
-        """Return times in seconds, or seconds and microseconds, as two `struct timespec`."""
-        if not address:
-            return None
-        numbers = struct.unpack(form, self._caller.memory(address, struct.calcsize(form)))
-        first, second = fractions or (1_000 * numbers[1], 1_000 * numbers[3])
-        return struct.pack("=4q", numbers[0], first, numbers[step], second)
 
     def _check(self) -> None:
         """Raise OSError if what was read may be of another process: the one that asks is gone."""

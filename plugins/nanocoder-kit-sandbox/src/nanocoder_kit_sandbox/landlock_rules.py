@@ -87,16 +87,8 @@ def rules_of_workspace(root: str, protected: Protected, change: int) -> Iterator
 
 def mixed_folders(root: str, protected: Protected) -> list[str]:
     """Return the folders of the workspace that hold something protected, at whatever depth."""
-    return sorted(
-        {
-            root,
-            *(path for path in _above(protected.denied | protected.secret) if _is_in(root, path)),
-        }
-    )
-
-
-def _is_in(root: str, path: str) -> bool:
-    return path.startswith(f"{root}/")
+    above = _above(protected.denied | protected.secret)
+    return sorted({root, *(path for path in above if path.startswith(f"{root}/"))})
 
 
 @lru_cache(_KEPT)

@@ -238,7 +238,3 @@ def _end_all() -> list[str]:
             except (OSError, IndexError):
                 continue
         posix.sched_yield()
-
-
-if __name__ == "__main__":
-    main()
