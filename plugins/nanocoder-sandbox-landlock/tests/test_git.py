@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 from nanocoder_kit_sandbox import Settings
@@ -191,6 +192,18 @@ def test_the_rebase_of_a_person_stays_as_it_is(repository):  # noqa: F811
     repository.run(f"echo 'exec {repository.workspace}/evil' >> {todo}; mv .git/rebase-merge x")
     repository.close()
     assert todo.read_text() == before
+
+
+def test_a_rebase_that_a_person_begins_meanwhile_stays(repository):  # noqa: F811
+    argv = repository.open().wrap(["/bin/sh", "-c", "git tag x; touch ready; cat"], ())
+    todo = repository.workspace / ".git/rebase-merge/git-rebase-todo"
+    command = subprocess.Popen(argv, cwd=repository.workspace, stdin=subprocess.PIPE)
+    with command:
+        while not (repository.workspace / "ready").exists():
+            time.sleep(0.01)
+        todo.parent.mkdir()
+        todo.write_text("pick")
+    assert todo.read_text() == "pick"
 
 
 def test_settings_that_are_refused_are_said(repository):  # noqa: F811

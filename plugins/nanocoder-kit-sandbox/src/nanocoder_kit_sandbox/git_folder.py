@@ -55,7 +55,7 @@ class GitFolder:
     def __init__(self, path: str, libraries: list[str], denied: frozenset[str]) -> None:
         self._path, self._libraries, self._denied = path, libraries, denied
         self._root = os.path.dirname(path)
-        self._under_way: list[str] = []
+        self._ours: set[str] = set()
 
     def relative(self, path: str) -> str | None:
         """Return *path* relative to the folder, None for one that is elsewhere."""
@@ -68,26 +68,30 @@ class GitFolder:
         first, _, rest = name.partition("/")
         if name in _KEPT or name.lower().startswith(_OTHER_OBJECTS):
             return False
-        if first in _FOLDERS or first in self._under_way:
+        if first in UNDER_WAY:  # one that is there already is the person's, and stays as it is
+            return first in self._ours or not os.path.lexists(f"{self._path}/{first}")
+        if first in _FOLDERS:
             return True
         file = first.removesuffix(LOCK).removesuffix(_NEW)
         is_known = file in _FILES or (file.isupper() and file.endswith(_ENDS))
         return not rest and (is_known or file.startswith(_TEMPORARY))
 
     def begin(self) -> None:
-        """Put back a rebase that an earlier command did not end; raises OSError.
-
-        One that is there already is the person's, and stays as it is.
-        """
+        """Put back a rebase that an earlier command did not end; raises OSError."""
         for name in UNDER_WAY if self._path else ():
-            if not os.path.lexists(f"{self._path}/{name}"):
-                self._under_way.append(name)
-                if os.path.lexists(aside := f"{self._path}/{ASIDE}{name}"):
-                    os.rename(aside, f"{self._path}/{name}")
+            path, aside = f"{self._path}/{name}", f"{self._path}/{ASIDE}{name}"
+            if os.path.lexists(aside) and not os.path.lexists(path):
+                os.rename(aside, path)
+                self._ours.add(name)
+
+    def note_new(self, name: str) -> None:
+        """Take note that a command makes what has the relative path *name*."""
+        if name in UNDER_WAY:
+            self._ours.add(name)
 
     def end(self) -> None:
         """Put a rebase where no git outside goes on with it; raises OSError."""
-        for name in self._under_way:
+        for name in self._ours:
             if os.path.lexists(path := f"{self._path}/{name}"):
                 aside = f"{self._path}/{ASIDE}{name}"
                 while os.path.lexists(aside):

@@ -60,6 +60,8 @@ class PathRules:
         elif place.folder == SHARED_FOLDER:
             state = self._shared_state(place)
         if (state in _DONE_HERE or state == GRANTED) and place.is_right:
+            if name and False in wanted:
+                self.git.note_new(name)
             return state
         if wanted and bool(place.mode) in wanted:
             self._refuse(place.path, state)
