@@ -208,9 +208,9 @@ class Landlocked:
 
     def _protected_paths(self) -> Protected:
         names = self._inside.names()
-        denied = {
-            f"{self._root}/{path}" for path in (*names.protected, *names.missing, *names.targets)
-        }
+        # A new repository is looked at when the command ends.
+        missing = [name for name in names.missing if name != GIT]
+        denied = {f"{self._root}/{path}" for path in (*names.protected, *missing, *names.targets)}
         if names.git and GIT not in self._settings.writable:
             denied.add(f"{self._root}/{GIT}")
         # A secret's name may be a link; what it leads to is as secret.
