@@ -37,6 +37,11 @@ class CallContext:
         self.settings = settings
         self._resolved: dict[str, ResolvedPath] = {}
 
+    def in_directory(self, path: str) -> "CallContext":
+        """Return the same call as it runs in another directory of the workspace."""
+        call = evolve(self.call, arguments={**self.call.arguments, "workdir": path})
+        return CallContext(call, self.tool, self.session, self.settings)
+
     def with_only(self, name: str) -> "CallContext":
         """Return the same call with one argument, as text where it is a number or a switch."""
         value = self.call.arguments[name]
@@ -63,6 +68,15 @@ class CallContext:
     def script(self) -> Script:
         """Return the command, parsed."""
         return parse(self.started)
+
+    @cached_property
+    def operands(self) -> list[str]:
+        """Return the words of the command that may name files, with wildcards expanded."""
+        from nanocoder_policy_rules.reading import expand
+
+        operands = [*self.script.operands]
+        expanded = expand(operands, self.folder)
+        return [word.text for word in operands] if expanded is None else expanded
 
     @cached_property
     def programs(self) -> frozenset[str] | None:

@@ -17,10 +17,17 @@ from nanocoder_policy_rules.shell_text import Command, Redirect, Word, unwrapped
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
 
-_PLAIN_OPTION: Final = re.compile(r"-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL)
+_PLAIN_OPTION: Final = re.compile(
+    r"--|-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL
+)
+# `tar xf` is `tar -x -f`.
+_OLD_LETTERS: Final = re.compile(r"[A-Za-z]+")
 _LETTERS: Final = re.compile(r"-[A-Za-z]{2,4}")
-_ENTERS: Final = frozenset(("cd", "pushd"))
-_PARTS: Final = re.compile(r"[=:,]")
+_ENTERS: Final = frozenset(("cd", "pushd", "popd"))
+MAX_PLACES: Final = 4
+MAX_JOINED: Final = 6
+_PARTS: Final = re.compile(r"[=:,@]")
+_ADDRESS: Final = re.compile(r"(?:git\+)?(?:https?|ssh)://[\w.@:/?&=%+,#~-]*")
 _UNSAFE_NAMES: Final = frozenset(("PATH", "HOME", "SHELL"))
 _UNCHECKED: Final = frozenset(("function_definition", "c_style_for_statement", "ERROR"))
 
@@ -31,21 +38,34 @@ def covering_rule(rules: Sequence[Rule], context: "CallContext") -> Rule | None:
     if not rules or script.problem or not script.commands or script.features & _UNCHECKED:
         return None
     used = list[Rule]()
-    has_entered = any(command.program in _ENTERS for command in script.commands)
-    for each in script.commands:
-        command = unwrapped(each)
-        if not _is_plain_around(command, context):
+    places = [context]
+    for command in script.commands:
+        if not all(_is_plain_around(command, place) for place in places):
             return None
-        if not command.words or _is_entering(command, context):
-            continue
-        bare = command._replace(assignments=(), redirects=())
-        if not has_entered and command_only_reads(bare, context):
-            continue
-        rule = next((rule for rule in rules if _covers(rule, command, context)), None)
-        if rule is None or (command.program == "git" and _may_start(context, has_entered)):
-            return None
-        used.append(rule)
+        if command.program in _ENTERS:
+            entered = [_entered(command, place) for place in places]
+            if None in entered or len(places) > MAX_PLACES:
+                return None
+            places += filter(None, entered)  # whether it goes there is not known
+        elif command.words and not _only_reads(command, places):
+            rule = next((rule for rule in rules if _covers_in(rule, command, places)), None)
+            if rule is None:
+                return None
+            used.append(rule)
     return used[0] if used else None
+
+
+def _only_reads(command: Command, places: "Sequence[CallContext]") -> bool:
+    bare = unwrapped(command)._replace(assignments=(), redirects=())
+    return all(command_only_reads(bare, place) for place in places)
+
+
+def _covers_in(rule: Rule, command: Command, places: "Sequence[CallContext]") -> bool:
+    """Tell whether a rule covers a command in all *places* where it may run."""
+    inner = unwrapped(command)
+    if inner.program == "git" and any(map(_may_start, places)):
+        return False
+    return any(all(_covers(rule, each, place) for place in places) for each in {inner, command})
 
 
 def covers(words: Sequence[str], command: Command, context: "CallContext") -> bool:
@@ -60,8 +80,10 @@ def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:
     pairs = zip(wanted, words, strict=False)
     if any(word.is_computed or not fnmatchcase(word.text, want) for want, word in pairs):
         return False
-    starting = STARTING.get(command.program, ())
+    starting = STARTING.get(" ".join(wanted[:2]), STARTING.get(command.program, ()))
     rest = [word for word in words[len(wanted) :] if word.text not in wanted]
+    if command.program == "tar" and len(words) > 1 and _OLD_LETTERS.fullmatch(words[1].text):
+        rest = [Word(f"-{words[1].text}", (f"-{words[1].text}",)), *rest]
     return all(_is_covered(word, starting, context) for word in rest)
 
 
@@ -75,7 +97,10 @@ def _is_covered(word: Word, starting: Sequence[str], context: "CallContext") -> 
         is_plain = _PLAIN_OPTION.fullmatch(text) if not _LETTERS.fullmatch(text) else True
         if not is_plain or any(_is_option(name, option) for option in starting):
             return False
-    return all(_stays_inside(part, context) for part in {text, *_PARTS.split(text)})
+    text = _ADDRESS.sub("", text)
+    # A value may be joined to its option, and behind other letters.
+    joined = [text[at:] for at in range(2, MAX_JOINED)] if text[:1] == "-" != text[1:2] else []
+    return all(_stays_inside(part, context) for part in {text, *_PARTS.split(text), *joined})
 
 
 def _is_option(name: str, option: str) -> bool:
@@ -100,6 +125,8 @@ def _is_plain_around(command: Command, context: "CallContext") -> bool:
     for name, value in command.assignments:
         if value.is_computed or LOADERS.fullmatch(name) or name in _UNSAFE_NAMES:
             return False
+        if not all(_stays_inside(part, context) for part in _PARTS.split(value.text) if part):
+            return False
     return all(_is_plain_redirect(redirect, context) for redirect in command.redirects)
 
 
@@ -110,20 +137,18 @@ def _is_plain_redirect(redirect: Redirect, context: "CallContext") -> bool:
     return target.is_literal and _stays_inside(target.text, context)
 
 
-def _is_entering(command: Command, context: "CallContext") -> bool:
-    """Tell whether a command goes to a directory of the workspace that is what it is called."""
+def _entered(command: Command, context: "CallContext") -> "CallContext | None":
+    """Return the context in the directory that is entered, if it is what it is called."""
     if command.program != "cd" or len(command.words) != len(("cd", "DIRECTORY")):
-        return False
+        return None
     word = command.words[1]
     path = context.operand(word.text)
     is_plain = word.is_literal and ".." not in word.text.split("/") and len({*path.names}) == 1
-    return is_plain and path.is_inside
+    return context.in_directory(path.path) if is_plain and path.is_inside else None
 
 
-def _may_start(context: "CallContext", has_entered: bool) -> bool:  # noqa: FBT001
+def _may_start(context: "CallContext") -> bool:
     """Tell whether git could start a program that a repository here names."""
-    if has_entered:
-        return True
     from nanocoder_kit_git import reason_not_plain  # most commands need none
 
     return bool(reason_not_plain(os.path.realpath(context.folder)))
@@ -131,11 +156,9 @@ def _may_start(context: "CallContext", has_entered: bool) -> bool:  # noqa: FBT0
 
 def protected_word(context: "CallContext") -> tuple[str, str]:
     """Return the first word that names something protected, and why; "" where none does."""
-    for command in context.script.commands:
-        targets = [each.target for each in command.redirects if each.target]
-        for word in (*command.words[1:], *targets):
-            for part in dict.fromkeys((word.text, word.text.rpartition("=")[2])):
-                why = paths.protection_of_word(part, context.operand(part)) if part else ""
-                if why:
-                    return part, why
+    for word in context.operands:
+        for part in dict.fromkeys((word, word.rpartition("=")[2])):
+            why = paths.protection_of_word(part, context.operand(part)) if part else ""
+            if why:
+                return part, why
     return "", ""

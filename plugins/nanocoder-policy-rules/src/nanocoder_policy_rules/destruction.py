@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_policy_rules.programs import FORGETTING, FORMATTING, LASTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
-from nanocoder_policy_rules.shell_text import Expansion, Script, Word, starts
+from nanocoder_policy_rules.shell_text import Command, Expansion, Script, Word, starts
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -98,27 +98,39 @@ def _damage_by_program(words: Sequence[str]) -> str:
         return "switches the machine off"
     if name == "kill" and "-1" in arguments[1:]:
         return "ends every process of the user"
-    if name not in FORMATTING and not name.startswith("mkfs."):
+    if name in {"cp", "mv"}:
+        targets = arguments[-1:]
+    elif name in FORMATTING or name.startswith("mkfs."):
+        targets = [each.removeprefix("of=") for each in arguments if name != "dd" or "of=" in each]
+    else:
         return ""
-    targets = [word.removeprefix("of=") for word in arguments if name != "dd" or word[:3] == "of="]
     disk = next(filter(_DISK.fullmatch, targets), "")
     return f"overwrites the disk {disk}" if disk else ""
 
 
 def _removals(context: "CallContext") -> Iterator[tuple[str, Extent]]:
     """Yield what each command removes, and how much that is, wherever the commands before go."""
-    values, folder = _values_at_start(), context.folder
+    folder = context.folder
+    values = {**_values_at_start(), "PWD": folder}
     root = os.path.realpath(context.session.cwd)
     for command in context.script.commands:
-        for name, value in command.assignments:
-            values[name] = _text(value, values)
+        values.update((name, _text(value, values)) for name, value in command.assignments)
+        values.update(_values_from(command))
         if command.program in {"cd", "pushd"}:
             target = _text(command.words[1], values) if len(command.words) > 1 else "~"
             if not target.startswith(_UNSET):
-                folder = _resolve(target or ".", folder)
+                folder = values["PWD"] = _resolve(target or ".", folder)
             continue
         for words in starts(command):
             yield from _removed(words, values, folder, root)
+
+
+def _values_from(command: Command) -> dict[str, str]:
+    """Return the variables that a command sets to something unknown, "" for any."""
+    if command.program in {"source", ".", "eval"}:
+        return {"": _UNSET}
+    is_reading = command.program in {"read", "mapfile", "readarray", "getopts"}
+    return {word.text: _UNSET for word in command.words[1:]} if is_reading else {}
 
 
 def _removed(
@@ -133,14 +145,11 @@ def _removed(
         extent = _extent(target, folder, root)
         if extent < (Extent.FILES if removes else Extent.SYSTEM):
             continue
-        if name == "find" and extent < Extent.SYSTEM and _is_narrow(words):
+        unset = next(filter(None, (_unset(part, values) for part in word.parts)), "")
+        if name == "find" and not unset and _is_narrow(words):
             continue
-        if word.is_computed:
-            unset = next((part.name for part in word.parts if isinstance(part, Expansion)), "")
-            advice = f" if {unset} is not set; write ${{{unset}:?}}"
-            yield f"{verb} {target!r} and everything in it{advice}", extent
-        else:
-            yield f"{verb} {word.text!r} and everything in it", extent
+        advice = f" if {unset} is not set; write ${{{unset}:?}}" if unset else ""
+        yield f"{verb} {target!r} and everything in it{advice}", extent
 
 
 def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> list[Word]:
@@ -180,6 +189,13 @@ def _values_at_start() -> dict[str, str]:
     return {name: os.environ.get(name, _UNSET) or _UNSET for name in known}
 
 
+def _unset(part: str | Expansion, values: Mapping[str, str]) -> str:
+    """Return the name of a variable that stands for nothing, "" for all other parts."""
+    if isinstance(part, str) or part.name.startswith("~") or values.get(part.name):
+        return ""
+    return part.name
+
+
 def _text(word: Word, values: Mapping[str, str]) -> str:
     """Return what a word stands for, with variables that nothing sets as nothing.
 
@@ -192,7 +208,10 @@ def _text(word: Word, values: Mapping[str, str]) -> str:
             continue
         if part.operator[-1:] == "?" or not part.name:  # it is set, or nobody knows
             return text + _UNSET
-        value = values.get(part.name, "")
+        if part.name.startswith("~"):
+            text += part.name
+            continue
+        value = values.get(part.name, values.get("", ""))
         if not value and part.operator[-1:] in {"-", "="}:
             value = part.default.strip("\"'")
         if value.startswith(_UNSET) or part.name.isdigit() or part.name in {"@", "*"}:
@@ -214,7 +233,8 @@ def _extent(text: str, folder: str, root: str) -> Extent:
         return Extent.SYSTEM
     place = _resolve(path, folder)
     if place == root:
-        return Extent.FILES if is_glob else Extent.WORKSPACE
+        # `.*` is the history, too.
+        return Extent.FILES if is_glob and last[0] != "." else Extent.WORKSPACE
     if _is_vital(place) or root.startswith(place.rstrip("/") + "/"):
         return Extent.SYSTEM
     is_history = any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES)

@@ -79,7 +79,8 @@ def _may_be_granted(command: "Command", context: "CallContext") -> bool:
     if not is_plain_command or not all(each.is_harmless for each in command.redirects):
         return False
     # A program that is named by its path may be one that the model has written.
-    if "/" in words[0] or words[0] in programs.NOT_GRANTED or not all(map(_WORD.fullmatch, words)):
+    names = {words[0], " ".join(words[:2])}
+    if "/" in words[0] or names & programs.NOT_GRANTED or not all(map(_WORD.fullmatch, words)):
         return False
     # A word that becomes a link later is no longer offered, and so no longer granted.
     has_links = any(len({*context.operand(word).names}) > 1 for word in words[1:])

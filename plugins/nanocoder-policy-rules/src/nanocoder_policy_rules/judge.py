@@ -4,7 +4,7 @@ A command in a sandbox is held by the kernel, so it needs no question; what asks
 sandbox gives is asked about. Without one, only a short list of commands runs unasked.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
@@ -15,7 +15,7 @@ from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.shell_text import clip_line
+from nanocoder_policy_rules.shell_text import Word, clip_line, starts
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath, Tool
@@ -99,8 +99,7 @@ def _deny_secret(context: CallContext) -> Verdict | None:
     settings = context.settings
     names = [name for path in context.paths for name in path.names]
     if context.started and not _is_held(context):
-        words = (word for each in context.script.commands for word in each.words[1:])
-        names += [word.text for word in words]
+        names += context.operands
     secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
     if not secret:
         return None
@@ -143,8 +142,7 @@ def _judge_reading(
 def _named_by_command(context: CallContext) -> "list[ResolvedPath]":
     if _is_held(context):
         return []
-    words = [word for each in context.script.commands for word in each.words[1:]]
-    named = [context.operand(word.text) for word in words if word.text and not word.is_computed]
+    named = [context.operand(word) for word in dict.fromkeys(context.operands) if word]
     return [path for path in named if path.exists]
 
 
@@ -194,12 +192,17 @@ def _protected(context: CallContext) -> Verdict | None:
     if word:
         return _ask_person(context, repr(word), why)
     for command in context.script.commands:
-        if any(
-            rule_matching.match_words(words, command.words) is Match.YES
-            for words in paths.LOOSENING
-        ):
+        if any(map(_loosens, starts(command))):
             return _ask_person(context, repr(clip_line(command.text)), paths.OURS)
     return None
+
+
+def _loosens(words: Sequence[Word]) -> bool:
+    """Tell whether a command may be one of ours that changes what may run."""
+    is_ours = any(word.text.rpartition("/")[2] == "nanocoder" for word in words[:1])
+    return is_ours and any(
+        rule_matching.match_words(each, words) is not Match.NO for each in paths.LOOSENING
+    )
 
 
 def _with_end(path: "ResolvedPath") -> str:

@@ -21,10 +21,10 @@ WHY_DENIED: Final = (
 )
 
 OURS = "nanocoder's own settings decide what may run"
-# Folders of our own settings and trust. A variable in the words of a command has lost its "$".
+# Folders of our own settings and trust.
 _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
-    for folder in (".config", "state", ".cache", "xdg_config_home", "xdg_state_home")
+    for folder in (".config", "state", ".cache", "${xdg_config_home}", "${xdg_state_home}")
 )
 # Git reads these names in its directory to know which programs to start.
 _DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")

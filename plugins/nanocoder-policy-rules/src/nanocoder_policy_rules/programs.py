@@ -10,7 +10,18 @@ from typing import Final, NamedTuple
 SHELLS: Final = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash"))
 WRAPPERS: Final = frozenset(
     (
-        *("builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice"),
+        *(
+            "builtin",
+            "chroot",
+            "command",
+            "coproc",
+            "doas",
+            "env",
+            "exec",
+            "find",
+            "flock",
+            "ionice",
+        ),
         *("nice", "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "su", "taskset"),
         *("time", "timeout", "unshare", "watch", "xargs"),
     )
@@ -20,11 +31,13 @@ TRANSPARENT: Final = {"time": 0, "timeout": 1, "nice": 0, "nohup": 0, "stdbuf": 
 """Those of them that change nothing of it, and how many arguments stand before it."""
 UNRULED: Final = frozenset(("eval", "source", ".", "trap", "alias", "nanocoder"))
 """What changes the meaning of later commands, so that no rule for it can be narrow."""
+_GIT: Final = (
+    *("--exec", "--upload-pack", "--receive-pack", "--config", "--config-env", "--exec-path"),
+    *("--open-files-in-pager", "--ext-diff", "--template"),
+)
 STARTING: Final = {
-    "git": (
-        *("-c", "-u", "-O", "-x", "--exec", "--upload-pack", "--receive-pack", "--config"),
-        *("--config-env", "--exec-path", "--open-files-in-pager", "--ext-diff", "--template"),
-    ),
+    "git": ("-c", "-u", "-O", "-x", *_GIT),
+    **dict.fromkeys(("git push", "git add", "git status", "git stash", "git switch"), _GIT),
     **dict.fromkeys(
         ("gcc", "cc", "g++", "c++", "clang", "clang++"),
         ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
@@ -32,14 +45,30 @@ STARTING: Final = {
     "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"),
     "rg": ("--pre", "--hostname-bin"),
     "sort": ("--compress-program", "-o", "--output"),
-    "tar": ("-I", "-F", "-P", "--to-command", "--use-compress-program", "--checkpoint-action"),
+    "tar": (
+        "-I",
+        "-F",
+        "-P",
+        "--to-command",
+        "--use-compress-program",
+        "--checkpoint-action",
+        "--absolute-names",
+        "--info-script",
+        "--new-volume-script",
+        "--rsh-command",
+    ),
     "make": ("-E", "--eval", "--file", "-f"),
     "go": ("-exec", "-toolexec", "-vettool"),
     "npm": ("--script-shell", "--node-options"),
     "cargo": ("--config",),
     "split": ("--filter",),
+    "printf": ("-v",),
+    "install": ("--strip-program",),
 }
-"""Options with which a program starts another one, or writes elsewhere: a rule has to name them."""
+"""Options with which a program starts another one, or writes elsewhere: a rule has to name them.
+
+A program with its first word is looked up before the program alone.
+"""
 
 
 class Reading(NamedTuple):
@@ -108,12 +137,15 @@ LASTING: Final[Mapping[tuple[str, ...], str]] = {
 FORGETTING: Final[Mapping[tuple[str, ...], str]] = {
     ("git", "branch", "-d"): "deletes a branch",
     ("git", "branch", "-D"): "deletes a branch",
+    ("git", "branch", "--delete"): "deletes a branch",
     ("git", "tag", "-d"): "deletes a tag",
+    ("git", "tag", "--delete"): "deletes a tag",
     ("git", "update-ref", "-d"): "deletes a branch or a tag",
     ("git", "stash", "drop"): "drops stashed changes",
     ("git", "stash", "clear"): "drops all stashed changes",
     ("git", "reflog", "expire"): "forgets how branches moved",
-    ("git", "clean", "-f*"): "deletes files that git does not keep",
+    ("git", "clean", "-f"): "deletes files that git does not keep",
+    ("git", "clean", "--force"): "deletes files that git does not keep",
 }
 """What no undo of ours brings back: it needs a person wherever the workspace can be written."""
 
@@ -135,7 +167,8 @@ NOT_GRANTED: Final = frozenset(
         *("cd", "pushd", "mv", "cp", "ln", "truncate", "kill", "pkill", "killall"),
         *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
         *("npx", "uvx", "pipx", "ssh", "scp", "rsync", "docker", "podman", "kubectl"),
-        *("curl", "wget", "pip", "pip3", "apt", "apt-get", "gh", "glab"),
+        *("curl", "wget", "pip", "pip3", "apt", "apt-get", "gh", "glab", "uv run", "poetry run"),
+        *("npm exec", "npm install", "npm i", "git reset", "git clean", "git checkout"),
     )
 )
 """What a person should see each time: it removes, runs code that is named, or reaches others."""

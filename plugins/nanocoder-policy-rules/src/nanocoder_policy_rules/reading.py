@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -55,14 +55,14 @@ def command_only_reads(command: Command, context: "CallContext") -> bool:
         return False
     words = list(command.words)
     if not words or any(word.is_computed for word in words):
-        return False
+        return not words and bool(command.redirects)
     name = words[0].text
     if name == "[" and words[-1].text == "]":
         name, words = "test", words[:-1]
     reading = READING.get(name)
     if reading is None or not (name in BUILTINS or is_of_system(name)):
         return False
-    expanded = _expanded(words[1:], context)
+    expanded = expand(words[1:], context.folder)
     operands = None if expanded is None else _operands(reading, expanded)
     return operands is not None and _may_take(reading, operands, context)
 
@@ -84,14 +84,14 @@ def _system_program(name: str, path: str) -> bool:
     return False
 
 
-def _expanded(words: Sequence[Word], context: "CallContext") -> list[str] | None:
+def expand(words: Iterable[Word], folder: str) -> list[str] | None:
     """Return *words* with the globs expanded as the shell does; None for too many names."""
     expanded = list[str]()
     for word in words:
         if not word.has_glob:
             expanded.append(word.text)
             continue
-        names = [*islice(_matching(word.text, context.folder), MAX_EXPANDED + 1)]
+        names = [*islice(_matching(word.text, folder), MAX_EXPANDED + 1)]
         # A name that begins with "-" would become an option.
         if len(names) > MAX_EXPANDED or any(name.startswith("-") for name in names):
             return None

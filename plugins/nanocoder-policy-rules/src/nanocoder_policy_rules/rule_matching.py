@@ -60,7 +60,7 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
     if not pattern or not words:
         return Match.NO
     program = pattern[0].rpartition("/")[2].casefold()
-    if words[0].is_computed:
+    if not words[0].is_literal:
         return Match.MAYBE
     if not fnmatchcase(words[0].text.rpartition("/")[2].casefold(), program):
         return Match.NO

@@ -26,13 +26,19 @@ _BLANKS: Final = "\n\t"
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 65_536
 _WILDCARDS: Final = frozenset("*?[")
+_HOME: Final = re.compile(r"~[\w.+-]*")
+# Tree-sitter takes two words for what bash reads as one.
+_JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 # In double quotes a backslash is itself before any other character.
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
 
 
 class Expansion(NamedTuple):
-    """A part of a word that the shell computes: `${name operator default}`, or "" for others."""
+    """A part of a word that the shell computes: `${name operator default}`, or "" for others.
+
+    A home has the name with which it is written, as `~` or `~root`.
+    """
 
     name: str = ""
     operator: str = ""
@@ -101,7 +107,14 @@ class Script(NamedTuple):
     @property
     def has_computed_program(self) -> bool:
         """Tell whether the name of a program is known only when the script runs."""
-        return any(command.words and command.words[0].is_computed for command in self.commands)
+        return any(each.words and not each.words[0].is_literal for each in self.commands)
+
+    @property
+    def operands(self) -> Iterator[Word]:
+        """The words behind the programs, and the files of redirections."""
+        for command in self.commands:
+            yield from command.words[1:]
+            yield from (each.target for each in command.redirects if each.target)
 
 
 @lru_cache(MAX_CACHED)
@@ -114,17 +127,25 @@ def parse(text: str, depth: int = 0) -> Script:
     root = _parsed(text)
     if root is None:
         return Script(problem="it is too complex to parse")
-    features, commands, problem = set[str](), list[Command](), ""
+    features, commands = set[str](), list[Command]()
+    problem = "a line break joins two of its words" if _JOINED.search(text) else ""
     for node, join in _nodes(root):
         features.add(node.type)
         if node.type == "ERROR" or node.is_missing:
             problem = problem or "a part of it is not understood as bash"
         elif node.type in _COMMANDS or _is_bare_assignment(node):
             commands.append(_command(node, join))
-    if depth < MAX_DEPTH:
-        inner = [parse(code, depth + 1) for each in commands for code in _quoted_scripts(each)]
-        problem = problem or next((script.problem for script in inner if script.problem), "")
-        commands += [command for script in inner for command in script.commands]
+        elif node.type == "for_statement":
+            commands.append(Command((), tuple(_loop_variables(node)), (), join, _text(node)))
+        elif node.type in _REDIRECTS and not _is_of_command(node):
+            commands.append(Command((), (), (_redirect(node),), join, _text(node)))
+    quoted = [code for each in commands for code in _quoted_scripts(each)]
+    if quoted and depth == MAX_DEPTH:
+        problem = problem or f"it has scripts in quotes more than {MAX_DEPTH} deep"
+        quoted = []
+    inner = [parse(code, depth + 1) for code in quoted]
+    problem = problem or next((script.problem for script in inner if script.problem), "")
+    commands += [command for script in inner for command in script.commands]
     return Script(tuple(commands), frozenset(features), problem)
 
 
@@ -229,6 +250,22 @@ def _command(node: "Node", join: str) -> Command:
     return Command(tuple(words), tuple(assignments), tuple(redirects), join, _text(node))
 
 
+def _is_of_command(redirect: "Node") -> bool:
+    """Tell whether a redirection is that of one simple command."""
+    parent = redirect.parent
+    if parent is None or parent.type in _COMMANDS:
+        return parent is not None
+    return parent.type == "redirected_statement" and any(
+        child.type in _COMMANDS for child in parent.children
+    )
+
+
+def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
+    for child in node.children:
+        if child.type == "variable_name":
+            yield _text(child), Word("", (Expansion(),))
+
+
 def _is_bare_assignment(node: "Node") -> bool:
     """Tell whether a node is `NAME=value` that no command follows."""
     parent = node.parent
@@ -262,18 +299,21 @@ def _redirect(node: "Node") -> Redirect:
 
 def _word(node: "Node") -> Word:
     text, parts, has_glob = "", list[str | Expansion](), False
-    for source, is_quoted in _parts(node):
-        part = source
-        if isinstance(source, str) and not is_quoted:
-            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", source))
-            part = _ESCAPED.sub(r"\1", source.replace("\\\n", ""))
+    for part, is_quoted in _parts(node):
+        if isinstance(part, str) and not is_quoted:
+            home = _HOME.match(part) if not parts else None
+            parts += [Expansion(home[0])] if home else []
+            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", part))
+            literal = _ESCAPED.sub(r"\1", part.replace("\\\n", ""))
+            parts.append(literal.removeprefix(home[0]) if home else literal)
+            text += literal
+            continue
         parts.append(part)
         text += part if isinstance(part, str) else _source_of(part)
-    whole = _text(node)
-    # `{a,b}` becomes several words, and `~` a home; neither is the text that stands there.
-    if whole.startswith("~") or (not is_in_quotes(node) and _has_braces(whole)):
+    # `{a,b}` becomes several words, which is not the text that stands there.
+    if not is_in_quotes(node) and _has_braces(_text(node)):
         parts.append(Expansion())
-    return Word(text, tuple(parts), has_glob)
+    return Word(text, tuple(parts), has_glob and text not in _KEYWORDS)
 
 
 def is_in_quotes(node: "Node") -> bool:
@@ -288,6 +328,8 @@ def _has_braces(text: str) -> bool:
 def _source_of(expansion: Expansion) -> str:
     if not expansion.name:
         return "$(…)"
+    if expansion.name.startswith("~"):
+        return expansion.name
     return f"${{{expansion.name}{expansion.operator}{expansion.default}}}"
 
 
@@ -356,19 +398,19 @@ def _expansion(node: "Node") -> Expansion:
 
 
 def _quoted_scripts(command: Command) -> Iterator[str]:
-    """Yield the literal scripts that a command gives to a shell."""
+    """Yield the scripts that a command gives to a shell; what is computed stands as written."""
     for words in starts(command):
         name = words[0].text.rpartition("/")[2] if words else ""
         if name == "eval":
-            yield " ".join(word.text for word in words[1:] if not word.is_computed)
+            yield " ".join(word.text for word in words[1:])
         elif name in programs.SHELLS:
             options = (at for at, word in enumerate(words) if _takes_script(word.text))
-            at = next(options, len(words)) + 1
-            yield from (word.text for word in words[at : at + 1] if not word.is_computed)
+            behind = words[next(options, len(words)) + 1 :]
+            yield from [word.text for word in behind if word.text[:1] not in {"-", "+"}][:1]
 
 
 def _takes_script(option: str) -> bool:
-    return option[:1] == "-" != option[1:2] and option.endswith("c")
+    return option[:1] == "-" != option[1:2] and "c" in option
 
 
 def _text(node: "Node") -> str:
