@@ -74,7 +74,7 @@ class CallContext:
         """Return the words of the command that may name files, with wildcards expanded."""
         from nanocoder_policy_rules.reading import expand
 
-        operands = [*self.script.operands]
+        operands = [*dict.fromkeys(self.script.operands)]
         expanded = expand(operands, self.folder)
         return [word.text for word in operands] if expanded is None else expanded
 

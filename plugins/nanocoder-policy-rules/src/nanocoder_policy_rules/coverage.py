@@ -24,6 +24,8 @@ _PLAIN_OPTION: Final = re.compile(
 _OLD_LETTERS: Final = re.compile(r"[A-Za-z]+")
 _LETTERS: Final = re.compile(r"-[A-Za-z]{2,4}")
 _ENTERS: Final = frozenset(("cd", "pushd", "popd"))
+_FORCING: Final = frozenset("+:")
+"""How words begin with which git overwrites or deletes a branch elsewhere."""
 MAX_PLACES: Final = 4
 MAX_JOINED: Final = 6
 _PARTS: Final = re.compile(r"[=:,@]")
@@ -89,7 +91,7 @@ def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:
 
 def _is_covered(word: Word, starting: Sequence[str], context: "CallContext") -> bool:
     """Tell whether the `*` of a rule stands for a word: it starts nothing, and stays inside."""
-    if word.is_computed or word.has_glob:
+    if word.is_computed or word.has_glob or word.text[:1] in _FORCING:
         return False
     text = word.text
     if text.startswith("-"):
@@ -156,7 +158,10 @@ def _may_start(context: "CallContext") -> bool:
 
 def protected_word(context: "CallContext") -> tuple[str, str]:
     """Return the first word that names something protected, and why; "" where none does."""
-    for word in context.operands:
+    commands = context.script.commands
+    # What is entered is about to be named without its directory.
+    entered = [f"{each.words[-1].text}/config" for each in commands if each.program in _ENTERS]
+    for word in (*context.operands, *entered):
         for part in dict.fromkeys((word, word.rpartition("=")[2])):
             why = paths.protection_of_word(part, context.operand(part)) if part else ""
             if why:

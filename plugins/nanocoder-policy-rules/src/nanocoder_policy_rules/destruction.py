@@ -31,9 +31,11 @@ _DISK: Final = re.compile(
     r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)\w*.*"
 )
 _BOMB: Final = re.compile(r"([\w:.]{1,64})\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
+MAX_BOMB: Final = 2_000
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin")
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
+_REMOVING: Final = frozenset((*REMOVERS, "find", "rsync"))
 _UNSET: Final = "$"
 """How a path begins of which nothing is known; it is not judged."""
 
@@ -50,7 +52,7 @@ class Extent(IntEnum):
 def damage(context: "CallContext") -> str:
     """Describe what a command would destroy for good, outside of the workspace or all of it."""
     script = context.script
-    if _BOMB.search(context.started):
+    if _BOMB.search(context.started, 0, MAX_BOMB):
         return "starts itself again and again"
     for command in script.commands:
         for words in starts(command):
@@ -137,6 +139,8 @@ def _removed(
     words: Sequence[Word], values: Mapping[str, str], folder: str, root: str
 ) -> Iterator[tuple[str, Extent]]:
     name = words[0].text.rpartition("/")[2] if words else ""
+    if name not in _REMOVING:
+        return
     operands = _operands(name, [word.text for word in words[1:]], words[1:])
     removes = name not in {"chmod", "chown", "chgrp"}
     verb = "deletes" if removes else "changes who may use"

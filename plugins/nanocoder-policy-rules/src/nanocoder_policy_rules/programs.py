@@ -29,15 +29,33 @@ WRAPPERS: Final = frozenset(
 """Programs that start the program which their arguments name."""
 TRANSPARENT: Final = {"time": 0, "timeout": 1, "nice": 0, "nohup": 0, "stdbuf": 0, "command": 0}
 """Those of them that change nothing of it, and how many arguments stand before it."""
-UNRULED: Final = frozenset(("eval", "source", ".", "trap", "alias", "nanocoder"))
+UNRULED: Final = frozenset(
+    (
+        *("eval", "source", ".", "trap", "alias", "enable", "hash", "shopt", "set", "nanocoder"),
+        *("declare", "typeset", "let", "[["),
+    )
+)
 """What changes the meaning of later commands, so that no rule for it can be narrow."""
 _GIT: Final = (
     *("--exec", "--upload-pack", "--receive-pack", "--config", "--config-env", "--exec-path"),
     *("--open-files-in-pager", "--ext-diff", "--template"),
 )
+INTERPRETERS: Final = frozenset(
+    (
+        *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
+        *("npx", "uvx", "pipx", "uv run", "poetry run", "npm exec", "pnpm exec", "yarn exec"),
+        *("ssh", "docker run", "docker exec", "podman run", "podman exec", "kubectl exec"),
+    )
+)
+"""Programs, some with their first word, that run the code or the program which they are given."""
+_DESTROYING: Final = ("--force", "-f", "--delete", "-d", "-D", "-M", "-C")
 STARTING: Final = {
     "git": ("-c", "-u", "-O", "-x", *_GIT),
-    **dict.fromkeys(("git push", "git add", "git status", "git stash", "git switch"), _GIT),
+    **dict.fromkeys(("git add", "git status", "git stash"), _GIT),
+    "git push": (*_GIT, *_DESTROYING, "--force-with-lease", "--mirror", "--prune"),
+    **dict.fromkeys(("git branch", "git tag", "git switch"), (*_GIT, *_DESTROYING)),
+    "test": ("-v",),
+    "[": ("-v",),
     **dict.fromkeys(
         ("gcc", "cc", "g++", "c++", "clang", "clang++"),
         ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
@@ -65,7 +83,8 @@ STARTING: Final = {
     "printf": ("-v",),
     "install": ("--strip-program",),
 }
-"""Options with which a program starts another one, or writes elsewhere: a rule has to name them.
+"""Options with which a program starts another one, writes elsewhere or destroys what no undo brings
+back: a rule has to name them.
 
 A program with its first word is looked up before the program alone.
 """
@@ -162,13 +181,13 @@ NOT_GRANTED: Final = frozenset(
         *SHELLS,
         *WRAPPERS,
         *UNRULED,
+        *INTERPRETERS,
         *REMOVERS,
         *FORMATTING,
         *("cd", "pushd", "mv", "cp", "ln", "truncate", "kill", "pkill", "killall"),
-        *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
-        *("npx", "uvx", "pipx", "ssh", "scp", "rsync", "docker", "podman", "kubectl"),
-        *("curl", "wget", "pip", "pip3", "apt", "apt-get", "gh", "glab", "uv run", "poetry run"),
-        *("npm exec", "npm install", "npm i", "git reset", "git clean", "git checkout"),
+        *("scp", "rsync", "docker", "podman", "kubectl", "curl", "wget", "gh", "glab"),
+        *("pip", "pip3", "apt", "apt-get", "npm install", "npm i"),
+        *("git reset", "git clean", "git checkout"),
     )
 )
 """What a person should see each time: it removes, runs code that is named, or reaches others."""

@@ -31,6 +31,8 @@ ANYTHING: Final = "*"
 ADDRESS: Final = "url"
 _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
+_SYNTAX: Final = ("<", ">", "$", "`")
+_NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
 _CHAINS: Final = ("&&", "||", ";", "|")
 
 
@@ -194,6 +196,8 @@ def check_pattern(rule: Rule) -> None:
         return
     if sign := next((sign for sign in _CHAINS if sign in rule.pattern), ""):
         problem = f"each command of a chain is matched by itself; write a rule without {sign!r}"
+    elif sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):
+        problem = f"it is compared with words, and {sign!r} is syntax of the shell"
     elif quote := next((quote for quote in "'\"" if quote in rule.pattern), ""):
         problem = f"words are matched without quotes; write them without {quote}"
     elif "=" in rule.pattern.split()[0]:
@@ -215,8 +219,11 @@ def check_allowing(rule: Rule) -> None:
     if name in programs.UNRULED:
         problem = f"{name} decides what later commands do, so only the rule `bash` allows it"
         raise ValueError(f"rule {rule.text!r} can never allow a command: {problem}")
-    if not others and (name == "git" or name in programs.SHELLS | programs.WRAPPERS):
-        problem = f"{name} runs what its arguments say; name that, too: `bash({name} WORD *)`"
+    named = [word for word in others if not _NOTHING_NAMED.fullmatch(word)]
+    runner = " ".join([name, *named])
+    is_open = not named and (name == "git" or name in programs.SHELLS | programs.WRAPPERS)
+    if is_open or runner in programs.INTERPRETERS:
+        problem = f"{runner} runs what its arguments say; name that, too: `bash({runner} WORD *)`"
         raise ValueError(f"rule {rule.text!r} allows too much: {problem}")
 
 

@@ -20,11 +20,13 @@ MAX_CHARS: Final = 131_072
 LIMIT_S: Final = 0.25
 MAX_DEPTH: Final = 3
 """How deep scripts in quotes are followed."""
+MAX_WORDS: Final = 200
+MAX_LEVEL: Final = 200
 MAX_CACHED: Final = 256
 SHOWN_CHARS: Final = 60
 _BLANKS: Final = "\n\t"
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
-_CHUNK_BYTES: Final = 65_536
+_CHUNK_BYTES: Final = 1_024
 _WILDCARDS: Final = frozenset("*?[")
 _HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash reads as one.
@@ -111,9 +113,10 @@ class Script(NamedTuple):
 
     @property
     def operands(self) -> Iterator[Word]:
-        """The words behind the programs, and the files of redirections."""
+        """The words behind the programs, values of assignments and files of redirections."""
         for command in self.commands:
             yield from command.words[1:]
+            yield from (value for _, value in command.assignments)
             yield from (each.target for each in command.redirects if each.target)
 
 
@@ -129,16 +132,20 @@ def parse(text: str, depth: int = 0) -> Script:
         return Script(problem="it is too complex to parse")
     features, commands = set[str](), list[Command]()
     problem = "a line break joins two of its words" if _JOINED.search(text) else ""
-    for node, join in _nodes(root):
+    for node, parent, join, level in _nodes(root):
         features.add(node.type)
         if node.type == "ERROR" or node.is_missing:
             problem = problem or "a part of it is not understood as bash"
-        elif node.type in _COMMANDS or _is_bare_assignment(node):
-            commands.append(_command(node, join))
+        elif level == MAX_LEVEL:
+            problem = problem or "it is nested too deeply"
+        elif node.type in _COMMANDS or _is_bare_assignment(node, parent):
+            commands.append(_command(node, parent, join))
         elif node.type == "for_statement":
             commands.append(Command((), tuple(_loop_variables(node)), (), join, _text(node)))
-        elif node.type in _REDIRECTS and not _is_of_command(node):
+        elif node.type in _REDIRECTS and not _is_of_command(parent):
             commands.append(Command((), (), (_redirect(node),), join, _text(node)))
+    if any(each.program in programs.WRAPPERS and len(each.words) > MAX_WORDS for each in commands):
+        problem = problem or f"a program that starts others has more than {MAX_WORDS} words"
     quoted = [code for each in commands for code in _quoted_scripts(each)]
     if quoted and depth == MAX_DEPTH:
         problem = problem or f"it has scripts in quotes more than {MAX_DEPTH} deep"
@@ -171,7 +178,7 @@ def starts(command: Command) -> Iterator[Sequence[Word]]:
     """Yield the words of a command, and of those that it starts: behind `sudo`, `env`, `xargs`."""
     yield command.words
     if command.program in programs.WRAPPERS:
-        for at in range(1, len(command.words)):
+        for at in range(1, min(len(command.words), MAX_WORDS)):
             if not command.words[at].text.startswith("-"):
                 yield command.words[at:]
 
@@ -222,20 +229,31 @@ def _language() -> "Language":
     return Language(tree_sitter_bash.language())
 
 
-def _nodes(root: "Node") -> "Iterator[tuple[Node, str]]":
-    """Yield all nodes in the order of the text, each with the operator before it."""
-    waiting = [(root, "")]
+class _Found(NamedTuple):
+    """A node of the tree, with the one above it and the operator before it."""
+
+    node: "Node"
+    parent: "Node"  # asked for it, a node would look from the root on
+    join: str = ""
+    level: int = 0
+
+
+def _nodes(root: "Node") -> Iterator[_Found]:
+    """Yield all nodes in the order of the text, as deep as they are followed."""
+    waiting = [_Found(root, root)]
     while waiting:
-        node, join = waiting.pop()
-        yield node, join
-        children, operator = [], join
-        for child in node.children:
-            children.append((child, operator))
+        found = waiting.pop()
+        yield found
+        if found.level == MAX_LEVEL:
+            continue
+        children, operator = [], found.join
+        for child in found.node.children:
+            children.append(_Found(child, found.node, operator, found.level + 1))
             operator = child.type if child.type in _JOINS else operator
         waiting += reversed(children)
 
 
-def _command(node: "Node", join: str) -> Command:
+def _command(node: "Node", parent: "Node", join: str) -> Command:
     words, assignments, redirects = list[Word](), list[tuple[str, Word]](), list[Redirect]()
     for child in (node,) if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
@@ -244,17 +262,15 @@ def _command(node: "Node", join: str) -> Command:
             redirects.append(_redirect(child))
         elif child.is_named or child.type in _KEYWORDS or node.type in _BUILTINS:
             words += _words_of(child)
-    parent = node.parent
-    if parent is not None and parent.type == "redirected_statement":
+    if parent.type == "redirected_statement":
         redirects += [_redirect(each) for each in parent.children if each.type in _REDIRECTS]
     return Command(tuple(words), tuple(assignments), tuple(redirects), join, _text(node))
 
 
-def _is_of_command(redirect: "Node") -> bool:
-    """Tell whether a redirection is that of one simple command."""
-    parent = redirect.parent
-    if parent is None or parent.type in _COMMANDS:
-        return parent is not None
+def _is_of_command(parent: "Node") -> bool:
+    """Tell whether a redirection below *parent* is that of one simple command."""
+    if parent.type in _COMMANDS:
+        return True
     return parent.type == "redirected_statement" and any(
         child.type in _COMMANDS for child in parent.children
     )
@@ -266,10 +282,9 @@ def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
             yield _text(child), Word("", (Expansion(),))
 
 
-def _is_bare_assignment(node: "Node") -> bool:
+def _is_bare_assignment(node: "Node", parent: "Node") -> bool:
     """Tell whether a node is `NAME=value` that no command follows."""
-    parent = node.parent
-    return node.type == "variable_assignment" and not (parent is None or parent.type in _COMMANDS)
+    return node.type == "variable_assignment" and parent.type not in _COMMANDS
 
 
 _BUILTINS: Final = frozenset(("declaration_command", "unset_command"))
