@@ -17,9 +17,6 @@ ENDING = [
     "rm -rf /home/me",
     "rm -rf /tmp/../",
     "r\\m -r'f' \"/\"",
-    "rm -rf $'/'",
-    "rm${IFS}-rf${IFS}/",
-    "{rm,-rf,/}",
     "cd /tmp && rm -rf /etc",
     "true; x=$(rm -rf /)",
     "bash -c 'rm -rf /'",
@@ -123,13 +120,8 @@ FOLLOWED = [
     "find . -mindepth 1 -delete",
     "find . -type f -exec rm -f {} +",
     "cd / && find . -type f -delete",
-    "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
-    "python3 -c 'import shutil; shutil.rmtree(\".\")'",
     "cd .. && chmod -R 777 /",
     "rm -rf way/..",
-    'rm -rf "$(pwd)"',
-    "rm -rf `pwd`",
-    "rm ${x:--rf} /",
     "rm -rf ${HOME:-x}",
     "rsync -a --delete empty/ /",
     "rsync -a --del empty/ ~/",
@@ -191,6 +183,63 @@ def test_no_text_makes_judging_slow(command, judge):
     """Each took hours or minutes where the time grew with the square; now it is below a second."""
     rules = ["bash(git push *)", "bash(rm -rf)", "bash(touch *)"]
     assert judge("bash", {"command": command}, "auto", deny=rules) is not None
+
+
+UNSET = [
+    "rm -rf $SNAP/*",
+    'rm -rf "$SNAP"/*',
+    "rm -rf ${SNAP}/*",
+    "rm -rf ${SNAP-}/*",
+    'rm -rf "${SNAP%/}/"',
+    'rm -rf "$A$B/"',
+    'rm -rf -- "$SNAP"/',
+    "rm -rf /$SNAP*",
+    "rm -rf /$SNAP",
+    'D=; rm -rf "$D/"',
+    "export D; rm -rf $D/",
+    'find "$SNAP/" -delete',
+    "find \"$SNAP/\" -name '*.pyc' -delete",
+    'chmod -R 777 "$SNAP/"',
+    'cd "$SNAP/" && rm -rf *',
+    'rsync -a --delete e/ "$SNAP/"',
+    'sudo rm -rf "$SNAP"/',
+    "bash -c 'rm -rf $SNAP/*'",
+    'rm -rf "${SNAP:-/}"',
+    '[ -d "$SNAP" ] && rm -rf "$SNAP"/*',
+]
+SET = [
+    'rm -rf "${DIR:?}/"*',
+    "D=$(mktemp -d); rm -rf $D/*",
+    "D=/tmp/x; rm -rf $D/*",
+    'D=build && rm -rf "$D"/*',
+    'for d in a b; do rm -rf "$d"/*; done',
+    'while read -r d; do rm -rf "$d"/*; done < list',
+    'f() { rm -rf "$1"/*; }; f a',
+    "source env.sh; rm -rf $OUT/*",
+    "rm -rf $SNAP",
+    "rm -rf build/$SNAP",
+    "rm -rf ${SNAP:-build}/*",
+    "rm -rf $(cat list)/*",
+    "cd $SNAP && rm -rf build",
+]
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("command", UNSET)
+def test_a_variable_that_nothing_sets_stands_for_nothing(command, mode, judge):
+    verdict = judge("bash", {"command": command}, mode, allow=["bash"], sandbox="")
+    assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
+
+
+def test_the_reason_names_the_variable_and_the_way_out(judge):
+    reason = judge("bash", {"command": "rm -rf $SNAP/*"}, "auto").reason
+    assert "'/*' and everything in it if SNAP is not set; write ${SNAP:?}" in reason
+
+
+@pytest.mark.parametrize("command", SET)
+def test_a_variable_that_is_set_or_not_known_is_not_judged(command, judge):
+    verdict = judge("bash", {"command": command}, "auto")
+    assert str(verdict.decision) == "allow", verdict.reason
 
 
 def test_a_person_may_turn_the_list_off(judge):

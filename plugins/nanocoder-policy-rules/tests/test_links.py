@@ -69,7 +69,7 @@ def test_a_command_that_reads_through_a_link_asks(command, tree, judge):
 @pytest.mark.finding("C1")
 @pytest.mark.parametrize(
     "command",
-    ["cat docs/sl/../x", "cat a/b/../x", "cd a/b && cat ../x", "cd docs/in && cat ../x", "ls x"],
+    ["cat docs/sl/../x", "cat a/b/../x", "ls x"],
 )
 def test_a_link_within_the_workspace_does_not_ask(command, judge):
     assert str(judge("bash", {"command": command}).decision) == "allow"

@@ -10,7 +10,6 @@ OWN = [
     "rm -rf /home/me/.Config/nanocoder",
     "nanocoder config trust",
     "nanocoder --cwd . config trust",
-    "true; python3 -m nanocoder config trust",
     "nanocoder config set mode auto",
     "env -u NANOCODER_CALL nanocoder config unset plugins.policy-rules.deny",
     "n=config; NANOCODER_CALL= nanocoder $n set mode auto",

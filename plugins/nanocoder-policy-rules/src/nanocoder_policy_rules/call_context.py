@@ -81,10 +81,10 @@ class CallContext:
     @cached_property
     def programs(self) -> frozenset[str] | None:
         """Return the programs that the command starts, in lower case; None where one is unknown."""
-        if self.script.problem or self.script.has_computed_program:
+        started = [each for command in self.script.commands for each in starts(command) if each]
+        if self.script.problem or not all(words[0].is_literal for words in started):
             return None
-        started = (words for command in self.script.commands for words in starts(command))
-        return frozenset(words[0].text.rpartition("/")[2].casefold() for words in started if words)
+        return frozenset(words[0].text.rpartition("/")[2].casefold() for words in started)
 
     @cached_property
     def sandbox(self) -> str:

@@ -24,10 +24,12 @@ MAX_WORDS: Final = 200
 MAX_LEVEL: Final = 200
 MAX_CACHED: Final = 256
 SHOWN_CHARS: Final = 60
-_BLANKS: Final = "\n\t"
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
 _WILDCARDS: Final = frozenset("*?[")
+_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+# Options, durations and assignments, which stand before the program that a wrapper starts.
+_BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
 _HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash reads as one.
 _JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
@@ -107,11 +109,6 @@ class Script(NamedTuple):
     problem: str = ""
 
     @property
-    def has_computed_program(self) -> bool:
-        """Tell whether the name of a program is known only when the script runs."""
-        return any(each.words and not each.words[0].is_literal for each in self.commands)
-
-    @property
     def operands(self) -> Iterator[Word]:
         """The words behind the programs, values of assignments and files of redirections."""
         for command in self.commands:
@@ -158,13 +155,10 @@ def parse(text: str, depth: int = 0) -> Script:
 
 def hidden_character(text: str) -> str:
     """Return the first character that cannot be seen, as its number; "" without one."""
-    if text.isascii() and text.isprintable():
+    visible = text.replace("\n", "").replace("\t", "")
+    if visible.isprintable():
         return ""
-    hidden = (
-        character
-        for character in text
-        if character not in _BLANKS and unicodedata.category(character) in _HIDDEN
-    )
+    hidden = (each for each in visible if unicodedata.category(each) in _HIDDEN)
     return next((f"U+{ord(character):04X}" for character in hidden), "")
 
 
@@ -176,11 +170,17 @@ def clip_line(text: str) -> str:
 
 def starts(command: Command) -> Iterator[Sequence[Word]]:
     """Yield the words of a command, and of those that it starts: behind `sudo`, `env`, `xargs`."""
-    yield command.words
-    if command.program in programs.WRAPPERS:
-        for at in range(1, min(len(command.words), MAX_WORDS)):
-            if not command.words[at].text.startswith("-"):
-                yield command.words[at:]
+    words, has_name = command.words, False
+    yield words
+    if command.program == "find":
+        yield from (words[at:] for at in range(2, len(words)) if words[at - 1].text in _RUNS)
+    elif command.program in programs.WRAPPERS:
+        for at in range(1, min(len(words), MAX_WORDS)):
+            is_before_name = _BEFORE_NAME.fullmatch(words[at].text) is not None
+            # What is computed behind the name of a program is an operand of it.
+            if not words[at].text.startswith("-") and (words[at].is_literal or not has_name):
+                yield words[at:]
+            has_name = has_name or not is_before_name
 
 
 def unwrapped(command: Command) -> Command:

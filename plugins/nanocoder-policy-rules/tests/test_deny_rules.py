@@ -1,0 +1,162 @@
+"""What rules that deny or ask find: the words of parsed commands, wherever these stand."""
+
+import pytest
+
+WRAPPERS = [
+    "X=1 {}",
+    "A=1 B='2 3' {}",
+    "taskset 1 {}",
+    "sudo -u me {}",
+    "env A=1 {}",
+    "timeout 5 {}",
+    "xargs -I% {} < list",
+    "find . -name x -exec {} +",
+    "find . -type f -exec sh -c '{}' _ +",
+    "bash -c '{}'",
+    "bash -c \"bash -c '{}'\"",
+    'bash -c "cd $x; {}"',
+    "bash -ec '{}'",
+    "sudo bash -lc '{}'",
+    "eval '{}'",
+    "echo <({})",
+    "f() {{ {}; }}; f",
+    "if true; then {}; fi",
+    "for i in 1; do {}; done",
+    "while {}; do true; done",
+    "case x in x) {};; esac",
+    "true && {}",
+    "true | {}",
+    "echo a\n{}",
+    "echo $({})",
+    'echo "$({})"',
+    "echo `{}`",
+    "cat <<E\n$({})\nE",
+    "({})",
+    "{{ {}; }}",
+    "! {}",
+    "{} & wait",
+    "# don't\n{}",
+    "{} > log 2>&1",
+    "coproc {}",
+    "time {}",
+]
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.contract("MA-107")
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_denied_command_is_found_wherever_it_stands(wrapper, mode, judge):
+    for denied, command in (("bash(touch *)", "touch x"), ("bash(git push *)", "git push")):
+        text = wrapper.format(command)
+        for sandbox in ("", "bwrap"):
+            about = {"allow": ["bash"], "sandbox": sandbox}
+            verdict = judge("bash", {"command": text}, mode, deny=[denied], **about)
+            assert (str(verdict.decision), verdict.rule) == ("deny", denied), text
+            asking = judge("bash", {"command": text}, mode, ask=[denied], **about)
+            assert (str(asking.decision), asking.rule) == ("ask", denied), text
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("bash(git push *)", "/usr/bin/git push"),
+        ("bash(git push *)", "GIT push"),
+        ("bash(/usr/bin/terraform apply *)", "terraform apply -auto-approve"),
+        ("bash(TERRAFORM apply *)", "terraform apply"),
+        ("bash(terraform apply:*)", "terraform apply -auto-approve"),
+        ("bash(terraform apply *) @Main", "terraform apply"),
+        ("bash(git push *)", "git -C . push"),
+        ("bash(git push *)", "git --git-dir=.git push -q"),
+        ("bash(git push *)", "g'i't pu\"s\"h"),
+        ("bash(git push *)", "git \\\n  push"),
+        ("bash(git push *)", "git\tpush"),
+        ("bash(git push --force)", "git push origin main --force"),
+        ("bash(git push --force)", "git push --force=x"),
+        ("bash(rm -rf)", "rm -fr x"),
+        ("bash(rm -rf)", "rm -r -f x"),
+        ("bash(rm -rf)", "rm -rvf x"),
+        ("bash(rm -rf *)", "rm -rf"),
+        ("bash(npm * deploy)", "npm run deploy"),
+        ("bash(* push)", "svn push"),
+    ],
+)
+def test_a_denied_command_is_found_in_its_spellings(rule, command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=[rule], allow=["bash"])
+    assert (str(verdict.decision), verdict.rule) == ("deny", rule)
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize("sandbox", ["", "bwrap"])
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("$(cat program) push", "computed"),
+        ('"${tools[0]}" push', "computed"),
+        ("/usr/bin/g* push", "computed"),
+        ("git $what", "computed"),
+        ("git {push,}", "computed"),
+        ("sudo $program push", "computed"),
+        ("$'git' push", "computed"),
+        ("git$IFS'push'", "computed"),
+        ('bash -c "$code"', "computed"),
+        ('eval "$code"', "computed"),
+        ("g\\\nit pull", "line break"),
+        ("if true", "not understood"),
+        ("echo \u200b", "cannot be seen"),
+        ("make " + "x" * 140_000, "131,072 characters"),
+    ],
+)
+def test_what_cannot_be_read_asks_where_a_rule_could_forbid_it(command, reason, sandbox, judge):
+    for kind in ("deny", "ask"):
+        rules = {kind: ["bash(git push *)"]}
+        verdict = judge("bash", {"command": command}, "auto", sandbox=sandbox, **rules)
+        assert str(verdict.decision) in {"ask", "deny"}
+        assert verdict.rule == "bash(git push *)"
+        assert reason in verdict.reason or verdict.decision == kind
+    assert judge("bash", {"command": command}, "auto", sandbox=sandbox).decision == "allow"
+
+
+@pytest.mark.finding("C4")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'git commit -m "describe git push"',
+        'grep "git push" README.md',
+        'echo "run git push later"',
+        "git commit -m push",
+        "git log --oneline --grep=push | grep git",
+        "git branch push-button",
+        "git status && npm run push",
+        "git diff > push.diff",
+        "mkdir push && touch push/git",
+        "cat git push",
+        "for f in *.py; do echo $f; done",
+        "cat <<'E'\ngit push\nE",
+        "# git push\nmake",
+    ],
+)
+def test_what_only_mentions_a_denied_command_runs(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=["bash(git push *)"])
+    assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("bash(make && make test)", "each command of a chain"),
+        ("bash(make | tee log)", "each command of a chain"),
+        ("bash(make; ls)", "each command of a chain"),
+        ("bash(echo $HOME)", "syntax of the shell"),
+        ("bash(make > log)", "syntax of the shell"),
+        ('bash(git commit -m "x y")', "without quotes"),
+        ("bash(X=1 make)", "NAME=value"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["deny", "ask", "allow"])
+def test_a_rule_that_can_match_no_command_stops_the_start(rule, problem, kind, judge):
+    with pytest.raises(ValueError, match="can match no command") as refused:
+        judge("bash", {"command": "ls"}, **{kind: [rule]})
+    assert repr(rule) in str(refused.value)
+    assert problem in str(refused.value)

@@ -1,0 +1,56 @@
+"""What a model is told where the sandbox refused something: one next step."""
+
+from pathlib import Path
+
+import pytest
+from nanocoder import Mode, SessionInfo, ToolCall, ToolResult
+from nanocoder_policy_rules import nanocoder_after_execute
+
+
+def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=False, **more):
+    session = SessionInfo("s", Path("/w"), Mode(mode), find_sandbox=lambda: sandbox)
+    metadata = more.pop("metadata", {})
+    result = ToolResult(output, is_error=is_error, metadata=metadata)
+    call = ToolCall("1", "bash", {"command": "x", **more}, typed=typed)
+    told = nanocoder_after_execute(result, call, tools["bash"], session)
+    return "" if told is None else told.output.removeprefix(output).strip()
+
+
+NO_HOST = "curl: (6) Could not resolve host: pypi.org"
+READ_ONLY = "touch: cannot touch 'a': Read-only file system"
+
+
+@pytest.mark.parametrize(
+    ("output", "mode", "more", "expected"),
+    [
+        (NO_HOST, "ask", {}, '`hosts = ["pypi.org"]` in [plugins.sandbox-bwrap]'),
+        (NO_HOST, "auto", {}, 'access="outside"'),
+        ("npm error getaddrinfo EAI_AGAIN registry.npmjs.org", "auto", {}, '"registry.npmjs.org"'),
+        (
+            READ_ONLY,
+            "ask",
+            {},
+            'read-only workspace: if that refused it, call again with access="w',
+        ),
+        (READ_ONLY, "edits", {}, "the workspace alone can be written: if that refused it, call"),
+        (READ_ONLY, "ask", {"access": "write"}, 'access="outside" and a reason'),
+        (READ_ONLY, "plan", {}, "plan mode changes nothing"),
+        ("", "ask", {"metadata": {"undone": 1}}, "nothing of it was kept: to change files, call"),
+    ],
+)
+def test_the_next_step_is_named(tools, output, mode, more, expected):
+    assert expected in hint(tools, output, mode, **more)
+
+
+@pytest.mark.parametrize(
+    ("output", "more"),
+    [
+        ("2 failed", {}),
+        (READ_ONLY, {"access": "outside"}),
+        (READ_ONLY, {"sandbox": ""}),
+        (READ_ONLY, {"typed": True}),
+        (READ_ONLY, {"is_error": False}),
+    ],
+)
+def test_nothing_is_said_where_the_sandbox_refused_nothing(tools, output, more):
+    assert hint(tools, output, **more) == ""
