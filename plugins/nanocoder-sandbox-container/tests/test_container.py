@@ -76,7 +76,6 @@ def test_a_command_runs_in_a_container_without_rights(docker, tmp_path):
         ("--pull", "never"),
         ("--volume", f"{workspace}:{workspace}"),
         ("--volume", f"{workspace}/.vscode:{workspace}/.vscode:ro"),
-        ("--tmpfs", f"{workspace}/.nanocoder:ro,mode=555"),
         ("--env", "MAKEFLAGS"),
     } <= pairs
     assert "--read-only" in arguments

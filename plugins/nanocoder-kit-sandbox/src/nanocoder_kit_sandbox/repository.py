@@ -122,8 +122,9 @@ class InnerRepository:
 
     def _exchange(self) -> Iterator[str]:
         """Copy each file that comes back to the side that has the older one; yield problems."""
+        tops = str(self._outside), str(self._inside)  # two paths for each name take long to make
         for name in CHECKED:
-            outside, inside = _read(self._outside / name), _read(self._inside / name)
+            outside, inside = (_read(f"{top}/{name}") for top in tops)
             before = self._base.get(name)
             problem = ""
             if inside not in {before, outside}:
@@ -181,7 +182,7 @@ class InnerRepository:
                             yield f"{folder}/{name}", name, descriptor
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path | str) -> bytes | None:
     """Return the content of a file; None when it is missing, too large, or no regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
