@@ -65,8 +65,11 @@ def test_npm_fails_soon_without_the_network(inside):  # noqa: F811
 
 
 @pytest.mark.contract("E3")
-@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/run"])
-def test_sockets_in_a_workspace_of_any_folder_are_not_reached(folder, box):
+@pytest.mark.parametrize("is_relative", [True, False])
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/run", "/var/tmp"])
+def test_sockets_in_a_workspace_of_any_folder_are_not_reached(
+    folder, is_relative, box, monkeypatch
+):
     try:
         workspace = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir=folder))
     except OSError:
@@ -76,7 +79,8 @@ def test_sockets_in_a_workspace_of_any_folder_are_not_reached(folder, box):
     own = "s.bind('own.sock'); s.listen(); c = socket.socket(1); c.connect('own.sock')"
     try:
         with socket.socket(socket.AF_UNIX) as server:
-            server.bind(str(path))
+            monkeypatch.chdir(workspace)
+            server.bind(path.name if is_relative else str(path))
             server.listen()
             for access in (Access.WRITE, Access.READ):
                 for script, ends in ((f"s.connect({str(path)!r})", 1), (own, 0)):

@@ -56,12 +56,7 @@ def listening_sockets(besides: Sequence[str] = (), shown: Sequence[str] = ()) ->
     Those below *besides* are left out, and those where a sandbox has folders of its own, unless
     they are below *shown*. A program inside with a network of its own is not of this machine.
     """
-    try:
-        lines = Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()[1:]
-    except OSError:  # not Linux
-        return []
-    named = {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
-    paths = {os.path.realpath(name) for name in named if name.startswith("/")}
+    paths = {os.path.realpath(name) for name in _socket_names() if name.startswith("/")}
     return sorted(
         path
         for path in paths
@@ -69,6 +64,20 @@ def listening_sockets(besides: Sequence[str] = (), shown: Sequence[str] = ()) ->
         and not _is_in(path, besides)
         and (_is_in(path, shown) or not _is_in(path, OWN_PLACES))
     )
+
+
+def relative_sockets() -> set[str]:
+    """Return the last names of sockets that programs of this machine have by a relative path."""
+    names = (name for name in _socket_names() if name[:1] not in "/@")
+    return {os.path.basename(name) for name in names}
+
+
+def _socket_names() -> set[str]:
+    try:
+        lines = Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()[1:]
+    except OSError:  # not Linux
+        return set()
+    return {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
 
 
 def environments_on_path(besides: Iterable[str]) -> list[str]:

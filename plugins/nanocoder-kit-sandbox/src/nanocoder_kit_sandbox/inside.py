@@ -9,6 +9,7 @@ from typing import Final
 from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
+from nanocoder_kit_sandbox.hidden import relative_sockets
 from nanocoder_kit_sandbox.leases import Lease
 from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
@@ -32,6 +33,7 @@ class Inside:
         self._session = session
         self._root = str(session.cwd)
         self._writable = frozenset(settings.writable)
+        self._has_network = settings.network
         self.files = SandboxFiles(session, self._note_end, self._note_meanwhile)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
@@ -165,4 +167,16 @@ class Inside:
             raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error
 
     def _secret(self, names: Surveyed) -> list[Mount]:
-        return [self.hidden(os.path.realpath(f"{self._root}/{path}")) for path in names.secret]
+        paths = (*names.secret, *self._foreign_sockets(names))
+        return [self.hidden(os.path.realpath(f"{self._root}/{path}")) for path in paths]
+
+    def _foreign_sockets(self, names: Surveyed) -> list[str]:
+        """Return the sockets in the workspace that may be of programs outside.
+
+        Such a program may know its socket by a relative path, and only the last name is sure. With
+        the network of this machine they are not told from those of programs inside.
+        """
+        if not names.sockets or self._has_network:
+            return []
+        relative = relative_sockets()
+        return [path for path in names.sockets if os.path.basename(path) in relative]

@@ -1,6 +1,7 @@
 """Which paths of a workspace nothing inside may change or read; looked up where folders changed."""
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ class Surveyed(NamedTuple):
     *git* tells whether the root has a repository of its own, of which programs inside get a copy.
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
-    *programs* are those of *protected* that an installation makes.
+    *programs* are those of *protected* that an installation makes, *sockets* are of any program.
     """
 
     protected: tuple[str, ...]
@@ -45,6 +46,7 @@ class Surveyed(NamedTuple):
     closed: frozenset[str] = frozenset()
     targets: tuple[str, ...] = ()
     programs: frozenset[str] = frozenset()
+    sockets: tuple[str, ...] = ()
 
 
 class _State(NamedTuple):
@@ -63,6 +65,7 @@ class _Folder(NamedTuple):
     folders: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    sockets: tuple[str, ...] = ()
     is_closed: bool = False
 
     def is_still(self, state: _State) -> bool:
@@ -86,6 +89,7 @@ class Survey:
             self._readable, self._folders = readable, {}
         folders = dict(self._walk(readable))
         secret = tuple(path for folder in folders.values() for path in folder.secret)
+        sockets = tuple(path for folder in folders.values() for path in folder.sockets)
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
@@ -100,7 +104,7 @@ class Survey:
         missing = [name for name in expected if name not in writable and not self._exists(name)]
         programs = frozenset(filter(self._is_installed, protected))
         return Surveyed(
-            tuple(protected), tuple(missing), secret, has_git, closed, programs=programs
+            tuple(protected), tuple(missing), secret, has_git, closed, (), programs, sockets
         )
 
     def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
@@ -167,7 +171,9 @@ class Survey:
 def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Folder:
     prefix = f"{path}/" if path else ""
     with os.scandir(f"{root}/{path}") as entries:
-        is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in entries}
+        listed = list(entries)
+    is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in listed}
+    sockets = [each.name for each in listed if _is_socket(each)]
     secret = readable.left_out(path, list(is_folder), asks=True)
     protected = [name for name in is_folder if _is_kept(prefix + name)]
     if "pyvenv.cfg" in is_folder:
@@ -183,7 +189,14 @@ def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Fo
         folders=tuple(prefix + name for name in folders),
         protected=tuple(prefix + name for name in protected),
         secret=tuple(prefix + name for name in sorted(secret)),
+        sockets=tuple(prefix + name for name in sockets),
     )
+
+
+def _is_socket(entry: "os.DirEntry[str]") -> bool:
+    if entry.is_symlink() or entry.is_file() or entry.is_dir():
+        return False
+    return stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
 
 
 def _beside_modules(folder: str) -> str:
