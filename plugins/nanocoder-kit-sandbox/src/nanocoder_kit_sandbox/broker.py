@@ -105,10 +105,10 @@ class Broker:
         if flags & _NOT_OURS:
             raise GoOn
         with self._caller.place(folder, path, follows=not flags & os.O_NOFOLLOW) as place:
-            wanted: Collection[bool]
-            wanted = (NEW if flags & os.O_EXCL else ANY) if flags & os.O_CREAT else THERE
-            wanted = wanted if flags & _WRITING else ()
-            state = self.paths.must_be((MIXED, IN_GIT, SHARED), place, wanted)
+            existence: Collection[bool]
+            existence = (NEW if flags & os.O_EXCL else ANY) if flags & os.O_CREAT else THERE
+            existence = existence if flags & _WRITING else ()
+            state = self.paths.must_be((MIXED, IN_GIT, SHARED), place, existence)
             if self.paths.is_granted(place.path):
                 raise GoOn
             if state == SHARED and not place.mode:

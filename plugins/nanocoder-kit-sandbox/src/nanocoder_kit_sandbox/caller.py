@@ -117,7 +117,7 @@ class Place:
 
     @property
     def mode(self) -> int:
-        """What is there by that name: its kind, and its rights; 0 for nothing."""
+        """The mode of the file of that name, 0 without one."""
         try:
             return os.stat(self.name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
         except OSError:

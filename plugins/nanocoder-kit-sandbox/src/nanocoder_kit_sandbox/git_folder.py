@@ -1,7 +1,7 @@
 """Which files of the workspace's `.git` commands inside Landlock may change, and how.
 
-What git writes in everyday work is beside what decides which programs it starts: settings, hooks,
-and the list of commands of a rebase. So names are allowed, one by one. Nobody inside can put a
+Git keeps its objects and refs beside settings, hooks and the command list of a rebase, which
+decide which programs it starts. So names are allowed, one by one. Nobody inside can put a
 link there, so no name leads elsewhere.
 """
 

@@ -7,7 +7,7 @@ the calls that rules for paths cannot judge, and ends what the command leaves be
 from __future__ import annotations
 
 # This runs before each command: a module such as `signal` or `typing`, which imports `enum`, takes
-# longer than all of the rest. What only the process needs that stays is imported when the other one
+# longer than all of the rest. The process that stays imports other modules later, while the command
 # gets ready.
 import gc
 import marshal

@@ -1,4 +1,4 @@
-"""What may be done on behalf of a command inside Landlock, by the path that a call is about."""
+"""Decide which paths are changed on behalf of a command inside Landlock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NEW, THERE, ANY = (False,), (True,), (False, True)
 """Whether a name has to exist, or not, for a call to change something."""
 DENIED, GRANTED, MIXED, IN_GIT, SHARED, OUTSIDE = range(6)
-"""What a path is: protected, granted by Landlock, beside something protected, of git, shared."""
+"""A path is protected, granted by Landlock, beside something protected, of git, shared, or else."""
 _DONE_HERE: Final = (MIXED, IN_GIT, SHARED)
 SHARED_FOLDER: Final = "/dev/shm"  # noqa: S108
 _SHARED_NAMES: Final = (b"sem.", b"pym-", b"psm_", b"torch_")
@@ -33,7 +33,7 @@ class PathRules:
 
     "denied" are paths that no process inside may change, "mixed" the folders above them, *granted*
     what Landlock lets them change: which file each path led to when its right was given. With
-    "read_only" nothing of the workspace "root" may be changed. What was refused is written to
+    "read_only" nothing of the workspace "root" may be changed. Refused writes are noted in
     *notes*, a file descriptor.
     """
 
@@ -48,10 +48,10 @@ class PathRules:
         self.git = GitFolder(rules["git"], rules["libraries"], self._denied)
         self.git.begin()
 
-    def state_for(self, place: Place, wanted: Collection[bool] = ()) -> int:
+    def state_for(self, place: Place, existence: Collection[bool] = ()) -> int:
         """Return what *place* is; raises GoOn where its name is none that may be changed.
 
-        *wanted*: NEW, THERE or ANY, when the call would change something.
+        *existence*: NEW, THERE or ANY, when the call would change something.
         """
         name = self.git.relative(place.path)
         state = self._state(place.folder if name is None else place.path)
@@ -60,16 +60,16 @@ class PathRules:
         elif place.folder == SHARED_FOLDER:
             state = self._shared_state(place)
         if (state in _DONE_HERE or state == GRANTED) and place.is_right:
-            if name and False in wanted:
+            if name and False in existence:
                 self.git.note_new(name)
             return state
-        if wanted and bool(place.mode) in wanted:
+        if existence and bool(place.mode) in existence:
             self._refuse(place.path, state)
         raise GoOn
 
-    def must_be(self, states: Collection[int], place: Place, wanted: Collection[bool]) -> int:
+    def must_be(self, states: Collection[int], place: Place, existence: Collection[bool]) -> int:
         """Return which one of *states* a place is; raises GoOn where it is none of them."""
-        state = self.state_for(place, wanted)
+        state = self.state_for(place, existence)
         if state not in states:
             raise GoOn
         return state
