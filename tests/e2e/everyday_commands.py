@@ -54,6 +54,7 @@ class Row:
     others. With *is_kept_out* it fails, or says that nothing took effect. *outside* is a command
     that then prints *shows*, without a sandbox. *before* runs first, in a call of its own, in the
     background if *serves*. *within_s* is how long it may take.
+    *landlock* is a part of what Landlock answers that refuses it, or what runs before.
     """
 
     command: str
@@ -70,11 +71,13 @@ class Row:
     serves: bool = False
     within_s: float = 60.0
     sandboxes: tuple[str, ...] = BOTH
+    landlock: str = ""
 
 
 THROWN_AWAY: Final = (
     "changes nothing: bubblewrap throws away what it writes, and says so; Landlock refuses it"
 )
+NOT_TMP: Final = "only $TMPDIR is writable, not /tmp"
 POOL: Final = "from multiprocessing import Pool; print(sum(Pool(2).map(abs, range(-4, 0))))"  # 10
 
 ROWS: Final = (
@@ -98,8 +101,9 @@ ROWS: Final = (
     Row(
         "echo 'print(6)' > /tmp/try.py && python /tmp/try.py",
         READ,
-        "works: `/tmp` is the session's own",
+        "works: `/tmp` is the session's own; Landlock refuses it, and says that `$TMPDIR` is",
         prints="6",
+        landlock=NOT_TMP,
     ),
     Row('f=$(mktemp) && echo kept > "$f" && cat "$f"', READ, "works", prints="kept"),
     Row("echo x > made.txt", READ, THROWN_AWAY, is_kept_out=True),
@@ -210,9 +214,10 @@ ROWS: Final = (
     Row(
         "/tmp/run.sh",
         WRITE,
-        "works: the next command sees the same `/tmp`",
+        "works: the next command sees the same `/tmp`; Landlock refuses it, as above",
         before="printf '#!/bin/sh\\necho ran\\n' > /tmp/run.sh && chmod +x /tmp/run.sh",
         prints="ran",
+        landlock=NOT_TMP,
     ),
     Row('echo x > "${TMPDIR:-/tmp}/x" && rm "${TMPDIR:-/tmp}/x"', WRITE, "works"),
     Row(

@@ -105,6 +105,11 @@ def check(row: Row, shop: Shop, sandbox: str) -> None:
     """Run a row and compare what happens."""
     names, digest = shop.names(), shop.digest()
     with shop.session(sandbox, row.access) as session:
+        if sandbox == "landlock" and row.landlock:
+            refused = call(session, row.before or row.command)
+            assert refused["status"] == "error"
+            assert row.landlock in refused["output"]
+            return
         if row.before:
             first = call(session, row.before, background=row.serves)
             assert first["status"] == "ok", first["output"]
