@@ -13,7 +13,7 @@ CALLS = [
     for line in Path(__file__).with_name("everyday_calls.jsonl").read_text().splitlines()
 ]
 MOST_IN_THE_SANDBOX = 10
-MOST_WITHOUT = 40
+MOST_WITHOUT = 60
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,6 @@ def test_a_day_in_the_sandbox_asks_at_most_ten_times(judge, tmp_path):
 
 
 @pytest.mark.contract("C9")
-def test_a_day_without_a_sandbox_asks_at_most_forty_times(judge, tmp_path):
+def test_a_day_without_a_sandbox_asks_at_most_sixty_times(judge, tmp_path):
     questions = asked(judge, tmp_path)
     assert len(questions) <= MOST_WITHOUT, questions

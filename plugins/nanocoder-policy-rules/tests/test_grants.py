@@ -51,7 +51,15 @@ WRAPPERS = [
     "ssh host make",
     "curl https://example.org",
 ]
-DESTRUCTIVE = ["rm x", "mv a b", "kill 1", "chmod 777 x", "git push", "git reset --hard", "git clean -f"]
+DESTRUCTIVE = [
+    "rm x",
+    "mv a b",
+    "kill 1",
+    "chmod 777 x",
+    "git push",
+    "git reset --hard",
+    "git clean -f",
+]
 PARTLY_KNOWN = [
     "make > log",
     "make; echo $HOME",
@@ -269,7 +277,10 @@ def test_conc_007_two_processes_that_save_at_once_lose_nothing(tmp_path):
 
 @pytest.fixture
 def keep(nanocoder, monkeypatch):
-    """Grant rules in the home of the command line."""
+    """Grant rules in the home of the command line, where no sandbox makes them needless."""
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[plugins.policy-rules]\nsandboxed = "ask"\n')
     monkeypatch.setenv("XDG_STATE_HOME", str(nanocoder.home / ".local/state"))
 
     def save(*rules, **more):

@@ -166,7 +166,10 @@ def test_a_link_to_a_secret_is_a_secret(tmp_path, judge):
     assert str(judge("bash", {"command": "cat readme.txt"}).decision) == "deny"
 
 
-@pytest.mark.parametrize("command", ["X=.env; cat $X", "cat .env", "cat 'a/.env'", "cp .env x", "echo $(<.env)", "wc < .env"])
+@pytest.mark.parametrize(
+    "command",
+    ["X=.env; cat $X", "cat .env", "cat 'a/.env'", "cp .env x", "echo $(<.env)", "wc < .env"],
+)
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_a_command_that_names_a_secret_is_denied(command, mode, judge):
     verdict = judge("bash", {"command": command}, mode, allow=["bash"])
@@ -349,9 +352,7 @@ def test_names_that_a_shell_makes_of_wildcards_are_looked_at(command, expected, 
         ("pytest -k 'x and y' > out.txt", "allow"),
     ],
 )
-def test_a_folder_that_nobody_may_read_is_found_by_its_name(
-    command, expected, tmp_path, judge
-):
+def test_a_folder_that_nobody_may_read_is_found_by_its_name(command, expected, tmp_path, judge):
     for name in ("secrets", "src"):
         (tmp_path / name).mkdir()
     (tmp_path / "secrets/x").touch()

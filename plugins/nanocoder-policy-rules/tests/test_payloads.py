@@ -1,4 +1,4 @@
-"""Commands that must never run without a person, each with the rule of somebody too trusting."""
+"""Commands that must never run outside of a sandbox unasked, each with too trusting a rule."""
 
 import pytest
 from nanocoder import Decision
@@ -158,6 +158,10 @@ PAYLOADS = [
 ]
 
 
+# What a rule for these allows is all that their words say: they run code, write or reach out.
+NAMED = ("sed *", "awk *", "less *", "man *", "curl *", "date *", "rg *", "git config *", "ssh *")
+
+
 def is_refused(rule):
     """Tell whether a rule is too wide, so that nothing starts with it."""
     try:
@@ -168,7 +172,7 @@ def is_refused(rule):
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.parametrize(("rule", "command"), PAYLOADS)
+@pytest.mark.parametrize(("rule", "command"), [each for each in PAYLOADS if each[0] not in NAMED])
 def test_what_a_trusting_rule_did_not_mean_still_needs_a_person(rule, command, judge):
     command = command.replace("{M}", "/tmp/mark")
     rule = f"bash({rule})"
@@ -179,6 +183,9 @@ def test_what_a_trusting_rule_did_not_mean_still_needs_a_person(rule, command, j
 
 
 @pytest.mark.parametrize("command", sorted({command for _, command in PAYLOADS}))
-def test_none_of_it_is_taken_for_reading(command, judge):
-    verdict = judge("bash", {"command": command.replace("{M}", "inside")})
-    assert verdict.decision is not Decision.ALLOW
+def test_none_of_it_runs_unasked_without_a_sandbox_or_leaves_it(command, judge):
+    arguments = {"command": command.replace("{M}", "inside")}
+    assert judge("bash", arguments).decision is not Decision.ALLOW
+    for mode, access in (("plan", "read"), ("ask", "read"), ("edits", "write"), ("auto", "write")):
+        verdict = judge("bash", arguments, mode, sandbox="bwrap")
+        assert (verdict.decision != "allow") or str(verdict.access) == access
