@@ -32,9 +32,9 @@ IN_THE_SANDBOX = {
 def test_what_the_sandbox_gives_runs_unasked_and_more_asks(command, mode, judge):
     expected = IN_THE_SANDBOX[mode]
     for access, outcome in zip((None, "write", "outside"), expected, strict=True):
-        if (command, access, outcome) == ("cat .env", "outside", "ask outside"):
-            outcome = "deny None"  # outside, nothing hides it
-        assert verdict_of(judge, command, mode, access=access, sandbox="bwrap") == outcome
+        is_shown = command == "cat .env" and access == "outside"  # there, nothing hides it
+        verdict = verdict_of(judge, command, mode, access=access, sandbox="bwrap")
+        assert verdict == ("deny None" if is_shown else outcome)
 
 
 @pytest.mark.parametrize("how", [{"sandboxed": "ask"}, {"only_managed_allow": True}])

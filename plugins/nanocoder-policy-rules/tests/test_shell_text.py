@@ -147,8 +147,10 @@ def test_wrappers_that_change_nothing_are_taken_off(text, inner):
     assert " ".join(word.text for word in unwrapped(command).words) == inner
 
 
-WORDS = r"a b git push ' $ ( ) { } < > << | & ; \ # * ? [ ] ~ = ${x} $( ` E <<E for do done".split()
-SIGNS = st.lists(st.sampled_from((*WORDS, '"', "\n")), max_size=20).map(" ".join)
+WORDS = r"""
+    a b git push ' $ ( ) { } < > << | & ; \ # * ? [ ] ~ = ${x} $( ` E <<E for do done
+"""
+SIGNS = st.lists(st.sampled_from((*WORDS.split(), '"', "\n")), max_size=20).map(" ".join)
 
 
 @given(st.one_of(st.text(), SIGNS))

@@ -127,20 +127,13 @@ def parse(text: str, depth: int = 0) -> Script:
     root = _parsed(text)
     if root is None:
         return Script(problem="it is too complex to parse")
-    features, commands = set[str](), list[Command]()
+    nodes = [*_nodes(root)]
     problem = "a line break joins two of its words" if _JOINED.search(text) else ""
-    for node, parent, join, level in _nodes(root):
-        features.add(node.type)
-        if node.type == "ERROR" or node.is_missing:
-            problem = problem or "a part of it is not understood as bash"
-        elif level == MAX_LEVEL:
-            problem = problem or "it is nested too deeply"
-        elif node.type in _COMMANDS or _is_bare_assignment(node, parent):
-            commands.append(_command(node, parent, join))
-        elif node.type == "for_statement":
-            commands.append(Command((), tuple(_loop_variables(node)), (), join, _text(node)))
-        elif node.type in _REDIRECTS and not _is_of_command(parent):
-            commands.append(Command((), (), (_redirect(node),), join, _text(node)))
+    if any(found.level == MAX_LEVEL for found in nodes):
+        problem = problem or "it is nested too deeply"
+    if any(found.node.type == "ERROR" or found.node.is_missing for found in nodes):
+        problem = problem or "a part of it is not understood as bash"
+    commands = [command for found in nodes if (command := _command_at(found)) is not None]
     if any(each.program in programs.WRAPPERS and len(each.words) > MAX_WORDS for each in commands):
         problem = problem or f"a program that starts others has more than {MAX_WORDS} words"
     quoted = [code for each in commands for code in _quoted_scripts(each)]
@@ -150,7 +143,7 @@ def parse(text: str, depth: int = 0) -> Script:
     inner = [parse(code, depth + 1) for code in quoted]
     problem = problem or next((script.problem for script in inner if script.problem), "")
     commands += [command for script in inner for command in script.commands]
-    return Script(tuple(commands), frozenset(features), problem)
+    return Script(tuple(commands), frozenset(found.node.type for found in nodes), problem)
 
 
 def hidden_character(text: str) -> str:
@@ -251,6 +244,18 @@ def _nodes(root: "Node") -> Iterator[_Found]:
             children.append(_Found(child, found.node, operator, found.level + 1))
             operator = child.type if child.type in _JOINS else operator
         waiting += reversed(children)
+
+
+def _command_at(found: _Found) -> Command | None:
+    """Return the command that a node is, or what else assigns or opens files; None for others."""
+    node, parent, join, _ = found
+    if node.type in _COMMANDS or _is_bare_assignment(node, parent):
+        return _command(node, parent, join)
+    if node.type == "for_statement":
+        return Command((), tuple(_loop_variables(node)), (), join, _text(node))
+    if node.type in _REDIRECTS and not _is_of_command(parent):
+        return Command((), (), (_redirect(node),), join, _text(node))
+    return None
 
 
 def _command(node: "Node", parent: "Node", join: str) -> Command:
