@@ -72,7 +72,7 @@ class CallContext:
     @cached_property
     def operands(self) -> list[str]:
         """Return the words of the command that may name files, with wildcards expanded."""
-        from nanocoder_policy_rules.reading import expand
+        from nanocoder_policy_rules.expansion import expand
 
         operands = [*dict.fromkeys(self.script.operands)]
         expanded = expand(operands, self.folder)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_kit_process.environment import LOADERS
 
-from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.programs import STARTING, UNRULED
 from nanocoder_policy_rules.reading import command_only_reads, may_read
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell_text import Command, Redirect, Word, unwrapped
+from nanocoder_policy_rules.shell_text import Command, Redirect, unwrapped
+from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -154,16 +154,3 @@ def _may_start(context: "CallContext") -> bool:
     from nanocoder_kit_git import reason_not_plain  # most commands need none
 
     return bool(reason_not_plain(os.path.realpath(context.folder)))
-
-
-def protected_word(context: "CallContext") -> tuple[str, str]:
-    """Return the first word that names something protected, and why; "" where none does."""
-    commands = context.script.commands
-    # What is entered is about to be named without its directory.
-    entered = [f"{each.words[-1].text}/config" for each in commands if each.program in _ENTERS]
-    for word in (*context.operands, *entered):
-        for part in dict.fromkeys((word, word.rpartition("=")[2])):
-            why = paths.protection_of_word(part, context.operand(part)) if part else ""
-            if why:
-                return part, why
-    return "", ""

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_policy_rules.programs import FORGETTING, FORMATTING, LASTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
-from nanocoder_policy_rules.shell_text import Command, Expansion, Script, Word, starts
+from nanocoder_policy_rules.shell_text import Command, Script, starts
+from nanocoder_policy_rules.shell_words import Expansion, Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -189,8 +190,9 @@ def _is_narrow(words: Sequence[Word]) -> bool:
 
 
 def _values_at_start() -> dict[str, str]:
-    known = ("HOME", "PWD", "USER", "TMPDIR", "PATH", "SHELL", "LOGNAME", "VIRTUAL_ENV")
-    return {name: os.environ.get(name, _UNSET) or _UNSET for name in known}
+    """Return the variables that every shell has: a home, and others of which nothing is known."""
+    others = dict.fromkeys(("PWD", "USER", "TMPDIR", "PATH", "SHELL", "LOGNAME"), _UNSET)
+    return {**others, "HOME": os.path.expanduser("~")}
 
 
 def _unset(part: str | Expansion, values: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ A command in a sandbox is held by the kernel, so it needs no question; what asks
 sandbox gives is asked about. Without one, only a short list of commands runs unasked.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
@@ -12,10 +12,12 @@ from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
+from nanocoder_policy_rules.protection import ask_about_protected
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.shell_text import Word, clip_line, starts
+from nanocoder_policy_rules.sandbox_access import granted_access, is_held, may_use_sandbox
+from nanocoder_policy_rules.shell_text import clip_line
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath, Tool
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
-_PROTECTED: Final = "protected names"
 _DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
 _UNDECLARED: Final = "does not declare its effects"
 _REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
@@ -36,22 +37,6 @@ def judge(context: CallContext) -> Verdict:
         if verdict is not None:
             return _with_access(context, _with_path_outside(context, verdict))
     return _with_access(context, _with_path_outside(context, _ask(context)))
-
-
-def granted_access(context: CallContext) -> Access | None:
-    """Return what the processes of a call may change, None for a call without a sandbox.
-
-    A person's own command runs as in their shell. A model gets what the mode gives, unless it asks
-    for more.
-    """
-    if not context.sandbox:
-        return None
-    if context.call.typed:
-        return Access.OUTSIDE
-    if context.mode == Mode.PLAN:
-        return Access.READ
-    is_asking = context.mode == Mode.ASK and context.call.name == SHELL and _trusts_sandbox(context)
-    return context.requested or (Access.READ if is_asking else Access.WRITE)
 
 
 def _with_access(context: CallContext, verdict: Verdict) -> Verdict:
@@ -98,7 +83,7 @@ def _deny_damage(context: CallContext) -> Verdict | None:
 def _deny_secret(context: CallContext) -> Verdict | None:
     settings = context.settings
     names = [name for path in context.paths for name in path.names]
-    if context.started and not _is_held(context):
+    if context.started and not is_held(context):
         names += context.operands
     secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
     if not secret:
@@ -107,11 +92,6 @@ def _deny_secret(context: CallContext) -> Verdict | None:
     if context.missing:  # not a secret; a model that knows it is missing looks elsewhere
         reason = f"there is no file {context.missing!r}, and {reason}"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {secret}", source=_DEFAULT)
-
-
-def _is_held(context: CallContext) -> bool:
-    """Tell whether a sandbox keeps secret and protected files from the call's command."""
-    return granted_access(context) in {Access.READ, Access.WRITE}
 
 
 def _deny_reading(context: CallContext) -> Verdict | None:
@@ -140,7 +120,7 @@ def _judge_reading(
 
 
 def _named_by_command(context: CallContext) -> "list[ResolvedPath]":
-    if _is_held(context):
+    if is_held(context):
         return []
     named = [context.operand(word) for word in dict.fromkeys(context.operands) if word]
     return [path for path in named if path.exists]
@@ -153,7 +133,7 @@ def _deny_in_plan(context: CallContext) -> Verdict | None:
     if ANY_TOOL in context.tool.composed_of and not _wants_consent(context):
         return None
     wants_more = context.requested in {Access.WRITE, Access.OUTSIDE}
-    if context.command and not wants_more and (_may_use_sandbox(context) or _only_reads(context)):
+    if context.command and not wants_more and (may_use_sandbox(context) or _only_reads(context)):
         return None
     deeds = [deed for effect, deed in _DEEDS.items() if effect in context.tool.effects]
     effects = f"{context.call.name} {' and '.join(deeds) or _UNDECLARED}"
@@ -165,58 +145,6 @@ def _only_reads(context: CallContext) -> bool:
     from nanocoder_policy_rules.reading import only_reads
 
     return only_reads(context)
-
-
-def _may_use_sandbox(context: CallContext) -> bool:
-    """Tell whether a command may run unasked because a sandbox holds it."""
-    return _trusts_sandbox(context) and _is_held(context)
-
-
-def _trusts_sandbox(context: CallContext) -> bool:
-    settings = context.settings
-    return settings.sandboxed == "allow" and not settings.only_managed_allow
-
-
-def _protected(context: CallContext) -> Verdict | None:
-    """Ask a person about files that decide what runs, even if a rule allows the call."""
-    if context.tool.is_read_only:
-        return None
-    for path in context.paths:
-        if path.protection is not None:
-            return _ask_person(context, _with_end(path), path.protection.reason)
-    if not context.started or _is_held(context) or _only_reads(context):
-        return None
-    from nanocoder_policy_rules.coverage import protected_word
-
-    word, why = protected_word(context)
-    if word:
-        return _ask_person(context, repr(word), why)
-    for command in context.script.commands:
-        if any(map(_loosens, starts(command))):
-            return _ask_person(context, repr(clip_line(command.text)), paths.OURS)
-    return None
-
-
-def _loosens(words: Sequence[Word]) -> bool:
-    """Tell whether a command may be one of ours that changes what may run."""
-    is_ours = any(word.text.rpartition("/")[2] == "nanocoder" for word in words[:1])
-    return is_ours and any(
-        rule_matching.match_words(each, words) is not Match.NO for each in paths.LOOSENING
-    )
-
-
-def _with_end(path: "ResolvedPath") -> str:
-    """Return a path as it is spelled, and the end of the links in it."""
-    spelled = repr(path.names[0])
-    return spelled if path.path == path.names[0] else f"{spelled}, which leads to {path.path!r},"
-
-
-def _ask_person(context: CallContext, what: str, why: str) -> Verdict:
-    reason = f"{what} is protected: {why}"
-    if context.mode == Mode.AUTO:
-        reason = f"{reason}; only a person can approve it, and mode auto does not ask"
-        return Verdict(Decision.DENY, reason, _PROTECTED, _DEFAULT)
-    return Verdict(Decision.ASK, reason, _PROTECTED, _DEFAULT)
 
 
 def _ask_by_rule(context: CallContext) -> Verdict | None:
@@ -319,7 +247,7 @@ def _ask_to_leave(context: CallContext) -> Verdict | None:
 def _allow_in_sandbox(context: CallContext) -> Verdict | None:
     # A tool that has no argument for more access gets it at once, so in mode ask it is asked about.
     is_for_mode = context.call.name == SHELL or context.mode in {Mode.EDITS, Mode.AUTO}
-    if not _may_use_sandbox(context) or not is_for_mode:
+    if not may_use_sandbox(context) or not is_for_mode:
         return None
     what = "read-only" if granted_access(context) is Access.READ else "the workspace writable"
     reason = f"it runs in the sandbox {context.sandbox}, {what}"
@@ -394,7 +322,7 @@ _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
     _deny_secret,
     _deny_reading,
     _deny_in_plan,
-    _protected,
+    ask_about_protected,
     _ask_by_rule,
     _ask_about_reading,
     _ask_when_unsure,

@@ -1,14 +1,13 @@
 """Commands that only read, without a sandbox: a short list of system programs on plain words."""
 
-import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from nanocoder_policy_rules.expansion import expand
 from nanocoder_policy_rules.programs import READING, Reading
-from nanocoder_policy_rules.shell_text import Command, Script, Word
+from nanocoder_policy_rules.shell_text import Command, Script
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -25,7 +24,6 @@ PLAIN: Final = frozenset(
 """The syntax of commands whose words mean what stands there."""
 BUILTINS: Final = frozenset(("echo", "pwd", "test", "[", "true"))
 SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
-MAX_EXPANDED: Final = 1_000
 
 
 def only_reads(context: "CallContext") -> bool:
@@ -82,28 +80,6 @@ def _system_program(name: str, path: str) -> bool:
         if folder.startswith("/") and os.access(f"{folder}/{name}", os.X_OK):
             return os.path.normpath(folder) in SYSTEM_FOLDERS
     return False
-
-
-def expand(words: Iterable[Word], folder: str) -> list[str] | None:
-    """Return *words* with the globs expanded as the shell does; None for too many names."""
-    expanded = list[str]()
-    for word in words:
-        if not word.has_glob:
-            expanded.append(word.text)
-            continue
-        names = [*islice(_matching(word.text, folder), MAX_EXPANDED + 1)]
-        # A name that begins with "-" would become an option.
-        if len(names) > MAX_EXPANDED or any(name.startswith("-") for name in names):
-            return None
-        expanded += sorted(names) or [word.text]
-    return expanded
-
-
-def _matching(pattern: str, folder: str) -> Iterator[str]:
-    if "**" in pattern or "[[" in pattern:
-        # One star for the shell, and classes that Python does not know.
-        return iter([pattern] * (MAX_EXPANDED + 1))
-    return glob.iglob(pattern, root_dir=folder)
 
 
 def _operands(reading: Reading, words: Sequence[str]) -> list[str] | None:

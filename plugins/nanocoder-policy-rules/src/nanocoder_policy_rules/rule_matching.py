@@ -10,7 +10,8 @@ from nanocoder import named_paths
 
 from nanocoder_policy_rules import rules
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell_text import Word, starts
+from nanocoder_policy_rules.shell_text import starts
+from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nanocoder_policy_rules import programs
+from nanocoder_policy_rules.shell_words import JOINED, KEYWORDS, Expansion, Word, text_of, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -26,45 +27,9 @@ MAX_CACHED: Final = 256
 SHOWN_CHARS: Final = 60
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
-_WILDCARDS: Final = frozenset("*?[")
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
 _BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
-_HOME: Final = re.compile(r"~[\w.+-]*")
-# Tree-sitter takes two words for what bash reads as one.
-_JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-# In double quotes a backslash is itself before any other character.
-_ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
-
-
-class Expansion(NamedTuple):
-    """A part of a word that the shell computes: `${name operator default}`, or "" for others.
-
-    A home has the name with which it is written, as `~` or `~root`.
-    """
-
-    name: str = ""
-    operator: str = ""
-    default: str = ""
-
-
-class Word(NamedTuple):
-    """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
-
-    text: str
-    parts: tuple[str | Expansion, ...]
-    has_glob: bool = False
-
-    @property
-    def is_literal(self) -> bool:
-        """Tell whether the shell passes the word on as *text*."""
-        return not self.has_glob and all(isinstance(part, str) for part in self.parts)
-
-    @property
-    def is_computed(self) -> bool:
-        """Tell whether a part of the word is known only when the command runs."""
-        return any(not isinstance(part, str) for part in self.parts)
 
 
 class Redirect(NamedTuple):
@@ -128,7 +93,7 @@ def parse(text: str, depth: int = 0) -> Script:
     if root is None:
         return Script(problem="it is too complex to parse")
     nodes = [*_nodes(root)]
-    problem = "a line break joins two of its words" if _JOINED.search(text) else ""
+    problem = "a line break joins two of its words" if JOINED.search(text) else ""
     if any(found.level == MAX_LEVEL for found in nodes):
         problem = problem or "it is nested too deeply"
     if any(found.node.type == "ERROR" or found.node.is_missing for found in nodes):
@@ -192,7 +157,6 @@ _COMMANDS: Final = frozenset(
 )
 _REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _JOINS: Final = frozenset(("&&", "||", ";", "|", "|&", "&", "\n", ";;"))
-_KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 
 
 def _parsed(text: str) -> "Node | None":
@@ -252,9 +216,9 @@ def _command_at(found: _Found) -> Command | None:
     if node.type in _COMMANDS or _is_bare_assignment(node, parent):
         return _command(node, parent, join)
     if node.type == "for_statement":
-        return Command((), tuple(_loop_variables(node)), (), join, _text(node))
+        return Command((), tuple(_loop_variables(node)), (), join, text_of(node))
     if node.type in _REDIRECTS and not _is_of_command(parent):
-        return Command((), (), (_redirect(node),), join, _text(node))
+        return Command((), (), (_redirect(node),), join, text_of(node))
     return None
 
 
@@ -265,11 +229,11 @@ def _command(node: "Node", parent: "Node", join: str) -> Command:
             assignments.append(_assignment(child))
         elif child.type in _REDIRECTS:
             redirects.append(_redirect(child))
-        elif child.is_named or child.type in _KEYWORDS or node.type in _BUILTINS:
+        elif child.is_named or child.type in KEYWORDS or node.type in _BUILTINS:
             words += _words_of(child)
     if parent.type == "redirected_statement":
         redirects += [_redirect(each) for each in parent.children if each.type in _REDIRECTS]
-    return Command(tuple(words), tuple(assignments), tuple(redirects), join, _text(node))
+    return Command(tuple(words), tuple(assignments), tuple(redirects), join, text_of(node))
 
 
 def _is_of_command(parent: "Node") -> bool:
@@ -284,7 +248,7 @@ def _is_of_command(parent: "Node") -> bool:
 def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
     for child in node.children:
         if child.type == "variable_name":
-            yield _text(child), Word("", (Expansion(),))
+            yield text_of(child), Word("", (Expansion(),))
 
 
 def _is_bare_assignment(node: "Node", parent: "Node") -> bool:
@@ -299,122 +263,24 @@ def _words_of(node: "Node") -> list[Word]:
     """Return the words of an argument; a test such as `-f x` has several."""
     if node.type.endswith("_expression") and node.type != "brace_expression":
         return [word for child in node.children for word in _words_of(child)]
-    return [_word(node)]
+    return [word_of(node)]
 
 
 def _assignment(node: "Node") -> tuple[str, Word]:
     name, *rest = node.children
     values = [child for child in rest if child.is_named]
-    return _text(name), _word(values[0]) if values else Word("", ("",))
+    return text_of(name), word_of(values[0]) if values else Word("", ("",))
 
 
 def _redirect(node: "Node") -> Redirect:
     operator = "".join(
-        _text(child) for child in node.children if not child.is_named or "descriptor" in child.type
+        text_of(child)
+        for child in node.children
+        if not child.is_named or "descriptor" in child.type
     )
     targets = [child for child in node.children if child.is_named and "desc" not in child.type]
     is_file = node.type == "file_redirect" and targets
-    return Redirect(operator, _word(targets[-1]) if is_file else None)
-
-
-def _word(node: "Node") -> Word:
-    text, parts, has_glob = "", list[str | Expansion](), False
-    for part, is_quoted in _parts(node):
-        if isinstance(part, str) and not is_quoted:
-            home = _HOME.match(part) if not parts else None
-            parts += [Expansion(home[0])] if home else []
-            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", part))
-            literal = _ESCAPED.sub(r"\1", part.replace("\\\n", ""))
-            parts.append(literal.removeprefix(home[0]) if home else literal)
-            text += literal
-            continue
-        parts.append(part)
-        text += part if isinstance(part, str) else _source_of(part)
-    # `{a,b}` becomes several words, which is not the text that stands there.
-    if not is_in_quotes(node) and _has_braces(_text(node)):
-        parts.append(Expansion())
-    return Word(text, tuple(parts), has_glob and text not in _KEYWORDS)
-
-
-def is_in_quotes(node: "Node") -> bool:
-    """Tell whether a whole word is in quotes."""
-    return node.type in {"raw_string", "string"}
-
-
-def _has_braces(text: str) -> bool:
-    return "{" in text and ("," in text or ".." in text) and "${" not in text
-
-
-def _source_of(expansion: Expansion) -> str:
-    if not expansion.name:
-        return "$(…)"
-    if expansion.name.startswith("~"):
-        return expansion.name
-    return f"${{{expansion.name}{expansion.operator}{expansion.default}}}"
-
-
-def _parts(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
-    """Yield the literal and the computed parts of a word, and whether each is in quotes."""
-    match node.type:
-        case "command_name" | "concatenation":
-            for child in node.children:
-                yield from _parts(child)
-        case "raw_string":
-            yield _text(node)[1:-1], True
-        case "string":
-            yield from _parts_in_quotes(node)
-        case "simple_expansion":
-            yield Expansion(_text(node)[1:]), False
-        case "expansion":
-            yield _expansion(node), False
-        case "command_substitution" if (document := _quoted_document(node)) is not None:
-            yield document, True
-        case "command_substitution" | "process_substitution" | "arithmetic_expansion":
-            yield Expansion(), False
-        case "ansi_c_string" | "translated_string" | "brace_expression":
-            yield Expansion(), True
-        case _:
-            yield _text(node), False
-
-
-def _parts_in_quotes(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
-    source, at = node.text or b"", 1
-    for child in node.children[1:-1]:
-        start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-        if start > at:  # blanks that the grammar leaves out
-            yield source[at:start].decode(errors="replace"), True
-        at = end
-        if child.type == "string_content":
-            yield _ESCAPED_IN_QUOTES.sub(_unescaped, _text(child)), True
-        else:
-            yield from ((part, True) for part, _ in _parts(child))
-
-
-def _quoted_document(node: "Node") -> str | None:
-    """Return the text of `$(cat <<'END' …)`, which is known; None for any other substitution."""
-    inner = [child for child in node.children if child.is_named]
-    if len(inner) != 1 or inner[0].type != "redirected_statement":
-        return None
-    command, *redirects = inner[0].children
-    if _text(command) != "cat" or len(redirects) != 1 or redirects[0].type != "heredoc_redirect":
-        return None
-    by_type = {child.type: _text(child) for child in redirects[0].children}
-    is_quoted = by_type.get("heredoc_start", "")[:1] in {"'", '"', "\\"}
-    return by_type.get("heredoc_body", "").rstrip("\n") if is_quoted else None
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return "" if match[1] == "\n" else match[1]
-
-
-def _expansion(node: "Node") -> Expansion:
-    names = [_text(child) for child in node.children if child.type == "variable_name"]
-    if not names:
-        return Expansion()
-    inner = _text(node)[2:-1].removeprefix(names[0])
-    operator = re.match(r":?[-=?+]|", inner)
-    length = operator.end() if operator else 0
-    return Expansion(names[0], inner[:length], inner[length:])
+    return Redirect(operator, word_of(targets[-1]) if is_file else None)
 
 
 def _quoted_scripts(command: Command) -> Iterator[str]:
@@ -431,7 +297,3 @@ def _quoted_scripts(command: Command) -> Iterator[str]:
 
 def _takes_script(option: str) -> bool:
     return option[:1] == "-" != option[1:2] and "c" in option
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode(errors="replace")

@@ -1,0 +1,152 @@
+"""The words of shell text: what of each is literal, and what the shell computes."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
+_WILDCARDS: Final = frozenset("*?[")
+_HOME: Final = re.compile(r"~[\w.+-]*")
+# Tree-sitter takes two words for what bash reads as one.
+JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+# In double quotes a backslash is itself before any other character.
+_ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
+
+
+class Expansion(NamedTuple):
+    """A part of a word that the shell computes: `${name operator default}`, or "" for others.
+
+    A home has the name with which it is written, as `~` or `~root`.
+    """
+
+    name: str = ""
+    operator: str = ""
+    default: str = ""
+
+
+class Word(NamedTuple):
+    """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
+
+    text: str
+    parts: tuple[str | Expansion, ...]
+    has_glob: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        """Tell whether the shell passes the word on as *text*."""
+        return not self.has_glob and all(isinstance(part, str) for part in self.parts)
+
+    @property
+    def is_computed(self) -> bool:
+        """Tell whether a part of the word is known only when the command runs."""
+        return any(not isinstance(part, str) for part in self.parts)
+
+
+def word_of(node: "Node") -> Word:
+    """Return the word that a node of the syntax tree stands for."""
+    text, parts, has_glob = "", list[str | Expansion](), False
+    for part, is_quoted in _parts(node):
+        if isinstance(part, str) and not is_quoted:
+            home = _HOME.match(part) if not parts else None
+            parts += [Expansion(home[0])] if home else []
+            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", part))
+            literal = _ESCAPED.sub(r"\1", part.replace("\\\n", ""))
+            parts.append(literal.removeprefix(home[0]) if home else literal)
+            text += literal
+            continue
+        parts.append(part)
+        text += part if isinstance(part, str) else _source_of(part)
+    # `{a,b}` becomes several words, which is not the text that stands there.
+    if not is_in_quotes(node) and _has_braces(text_of(node)):
+        parts.append(Expansion())
+    return Word(text, tuple(parts), has_glob and text not in KEYWORDS)
+
+
+def is_in_quotes(node: "Node") -> bool:
+    """Tell whether a whole word is in quotes."""
+    return node.type in {"raw_string", "string"}
+
+
+def _has_braces(text: str) -> bool:
+    return "{" in text and ("," in text or ".." in text) and "${" not in text
+
+
+def _source_of(expansion: Expansion) -> str:
+    if not expansion.name:
+        return "$(…)"
+    if expansion.name.startswith("~"):
+        return expansion.name
+    return f"${{{expansion.name}{expansion.operator}{expansion.default}}}"
+
+
+def _parts(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
+    """Yield the literal and the computed parts of a word, and whether each is in quotes."""
+    match node.type:
+        case "command_name" | "concatenation":
+            for child in node.children:
+                yield from _parts(child)
+        case "raw_string":
+            yield text_of(node)[1:-1], True
+        case "string":
+            yield from _parts_in_quotes(node)
+        case "simple_expansion":
+            yield Expansion(text_of(node)[1:]), False
+        case "expansion":
+            yield _expansion(node), False
+        case "command_substitution" if (document := _quoted_document(node)) is not None:
+            yield document, True
+        case "command_substitution" | "process_substitution" | "arithmetic_expansion":
+            yield Expansion(), False
+        case "ansi_c_string" | "translated_string" | "brace_expression":
+            yield Expansion(), True
+        case _:
+            yield text_of(node), False
+
+
+def _parts_in_quotes(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
+    source, at = node.text or b"", 1
+    for child in node.children[1:-1]:
+        start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+        if start > at:  # blanks that the grammar leaves out
+            yield source[at:start].decode(errors="replace"), True
+        at = end
+        if child.type == "string_content":
+            yield _ESCAPED_IN_QUOTES.sub(_unescaped, text_of(child)), True
+        else:
+            yield from ((part, True) for part, _ in _parts(child))
+
+
+def _quoted_document(node: "Node") -> str | None:
+    """Return the text of `$(cat <<'END' …)`, which is known; None for any other substitution."""
+    inner = [child for child in node.children if child.is_named]
+    if len(inner) != 1 or inner[0].type != "redirected_statement":
+        return None
+    command, *redirects = inner[0].children
+    if text_of(command) != "cat" or len(redirects) != 1 or redirects[0].type != "heredoc_redirect":
+        return None
+    by_type = {child.type: text_of(child) for child in redirects[0].children}
+    is_quoted = by_type.get("heredoc_start", "")[:1] in {"'", '"', "\\"}
+    return by_type.get("heredoc_body", "").rstrip("\n") if is_quoted else None
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "" if match[1] == "\n" else match[1]
+
+
+def _expansion(node: "Node") -> Expansion:
+    names = [text_of(child) for child in node.children if child.type == "variable_name"]
+    if not names:
+        return Expansion()
+    inner = text_of(node)[2:-1].removeprefix(names[0])
+    operator = re.match(r":?[-=?+]|", inner)
+    length = operator.end() if operator else 0
+    return Expansion(names[0], inner[:length], inner[length:])
+
+
+def text_of(node: "Node") -> str:
+    """Return the source of a node."""
+    return (node.text or b"").decode(errors="replace")
