@@ -12,7 +12,7 @@ def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=Fal
     metadata = more.pop("metadata", {})
     result = ToolResult(output, is_error=is_error, metadata=metadata)
     call = ToolCall("1", "bash", {"command": "x", **more}, typed=typed)
-    told = nanocoder_after_execute(result, call, tools["bash"], session)
+    told = nanocoder_after_execute(result, call, tools["bash"], session, None)
     return "" if told is None else told.output.removeprefix(output).strip()
 
 
