@@ -46,6 +46,8 @@ def home(tmp_path_factory):
     reply = {"turns": [{"text": "Hello."}]}
     (folder / "reply.json").write_text(json.dumps(reply), encoding="utf-8")
     loaded(folder, "tools")
+    # The first run tries the sandbox, and remembers that it works.
+    loaded(folder, "run", "--model", f"scripted/{folder}/reply.json", "Hello")
     return folder
 
 

@@ -220,7 +220,9 @@ def test_the_drift_from_a_central_profile_lists_the_overrides_and_what_they_chan
     same = nanocoder("policy", "diff", str(central))
     assert (same.returncode, same.stderr) == (0, "")
     assert same.stdout.startswith("0 settings differ")
-    configure('sandbox = "none"\nmode = "auto"\n[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n')
+    configure(
+        'sandbox = "none"\nmode = "auto"\n[plugins.policy-rules]\nallow = ["bash(pytest *)"]\n'
+    )
     done = nanocoder("policy", "diff", str(central), "--output", "json")
     assert done.returncode == 1
     report = json.loads(done.stdout)

@@ -54,5 +54,5 @@ def test_sockets_are_hidden_where_they_are_shown(below_tmp):
         server.bind(name)
         server.listen()
         assert name not in listening_sockets()  # a sandbox has a /tmp of its own
-        assert name in listening_sockets(shown=[str(below_tmp)])
-        assert name not in listening_sockets([str(below_tmp)], shown=[str(below_tmp)])
+        assert name in listening_sockets(visible=[str(below_tmp)])
+        assert name not in listening_sockets([str(below_tmp)], visible=[str(below_tmp)])

@@ -16,16 +16,16 @@ def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=Fal
     return "" if told is None else told.output.removeprefix(output).strip()
 
 
-NO_HOST = "curl: (6) Could not resolve host: pypi.org"
+NO_HOST = "curl: (6) Could not resolve host: index.example.org"
 READ_ONLY = "touch: cannot touch 'a': Read-only file system"
 
 
 @pytest.mark.parametrize(
     ("output", "mode", "more", "expected"),
     [
-        (NO_HOST, "ask", {}, '`hosts = ["pypi.org"]` in [plugins.sandbox-bwrap]'),
+        (NO_HOST, "ask", {}, '`hosts = ["index.example.org"]` in [plugins.sandbox-bwrap]'),
         (NO_HOST, "auto", {}, 'access="outside"'),
-        ("npm error getaddrinfo EAI_AGAIN registry.npmjs.org", "auto", {}, '"registry.npmjs.org"'),
+        ("npm error getaddrinfo EAI_AGAIN npm.example.org", "auto", {}, '"npm.example.org"'),
         (
             READ_ONLY,
             "ask",

@@ -5,6 +5,7 @@ from nanocoder_kit_sandbox.landlock import Landlocked
 from nanocoder_kit_sandbox.survey import MISSING
 from sandbox_arrivals import *  # noqa: F403
 from sandbox_arrivals import test_a_protected_name_that_appears_is_moved_away as moved_away
+from sandbox_killed import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
 
 

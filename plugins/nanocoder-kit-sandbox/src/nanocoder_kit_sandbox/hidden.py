@@ -50,11 +50,11 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     return list(_outermost(path for path in real if not _holds(path, str(session.cwd))))
 
 
-def listening_sockets(besides: Sequence[str] = (), shown: Sequence[str] = ()) -> list[str]:
+def listening_sockets(besides: Sequence[str] = (), visible: Sequence[str] = ()) -> list[str]:
     """Return the sockets of the file system that programs of this machine listen on now.
 
     Those below *besides* are left out, and those where a sandbox has folders of its own, unless
-    they are below *shown*. A program inside with a network of its own is not of this machine.
+    they are below *visible*. A program inside with a network of its own is not of this machine.
     """
     paths = {os.path.realpath(name) for name in _socket_names() if name.startswith("/")}
     return sorted(
@@ -62,7 +62,7 @@ def listening_sockets(besides: Sequence[str] = (), shown: Sequence[str] = ()) ->
         for path in paths
         if os.path.exists(path)
         and not _is_in(path, besides)
-        and (_is_in(path, shown) or not _is_in(path, OWN_PLACES))
+        and (_is_in(path, visible) or not _is_in(path, OWN_PLACES))
     )
 
 

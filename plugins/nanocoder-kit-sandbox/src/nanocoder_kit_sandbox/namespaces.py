@@ -2,7 +2,7 @@
 
 A process holds them from the first command on. Its file system has a tmpfs of its own with an
 overlay for each cache in the person's home, and for each command that must not change the
-workspace. What such layers hold is in memory, and gone with the process.
+workspace. Such layers are in memory, and gone with the process.
 """
 
 import json
@@ -45,12 +45,12 @@ END_S: Final = 2.0
 
 
 class Layer(NamedTuple):
-    """A throw-away layer over the workspace: *shown* is what programs see instead of it.
+    """A throw-away layer over the workspace: *path* is what programs see instead of it.
 
     *enter* are the words that start a command with it.
     """
 
-    shown: str
+    path: str
     enter: tuple[str, ...]
 
 

@@ -76,14 +76,14 @@ def covers(words: Sequence[str], command: Command, context: "CallContext") -> bo
 
 
 def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:
-    wanted, words = rule.words, command.words
-    if not wanted or len(wanted) > len(words) or words[0].text in UNRULED:
+    expected, words = rule.words, command.words
+    if not expected or len(expected) > len(words) or words[0].text in UNRULED:
         return False
-    pairs = zip(wanted, words, strict=False)
+    pairs = zip(expected, words, strict=False)
     if any(word.is_computed or not fnmatchcase(word.text, want) for want, word in pairs):
         return False
-    starting = STARTING.get(" ".join(wanted[:2]), STARTING.get(command.program, ()))
-    rest = [word for word in words[len(wanted) :] if word.text not in wanted]
+    starting = STARTING.get(" ".join(expected[:2]), STARTING.get(command.program, ()))
+    rest = [word for word in words[len(expected) :] if word.text not in expected]
     if command.program == "tar" and len(words) > 1 and _OLD_LETTERS.fullmatch(words[1].text):
         rest = [Word(f"-{words[1].text}", (f"-{words[1].text}",)), *rest]
     return all(_is_covered(word, starting, context) for word in rest)

@@ -1,7 +1,7 @@
 """The one table of programs that the rules know: what starts others, what only reads, what lasts.
 
-It makes questions fewer or more precise. What a program can do is held by the sandbox; without one,
-only `READING` runs unasked.
+It makes questions fewer or more precise; the sandbox holds what a program can do. Without one, only
+`READING` runs unasked.
 """
 
 from collections.abc import Mapping

@@ -26,8 +26,10 @@ def ask_about_protected(context: CallContext) -> Verdict | None:
     for path in context.paths:
         if path.protection is not None:
             return _ask_person(context, _with_end(path), path.protection.reason)
-    if not context.started or is_held(context):
-        return None
+    return _of_command(context) if context.started and not is_held(context) else None
+
+
+def _of_command(context: CallContext) -> Verdict | None:
     from nanocoder_policy_rules.reading import only_reads  # in a sandbox nothing asks for it
 
     if only_reads(context):

@@ -26,13 +26,13 @@ _CHANGES: Final = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 
 def deny_placeholder(call: ToolCall, tool: "Tool[..., object]") -> Verdict | None:
     """Deny a call that would put a placeholder where a secret was."""
-    if not tool.effects & _CHANGES or not (found := placeholders_in(call.arguments)):
+    if not tool.effects & _CHANGES or not (placeholders := placeholders_in(call.arguments)):
         return None
     return Verdict(
         Decision.DENY,
-        f"{found[0]} stands for a value that was hidden from you, and would replace it."
+        f"{placeholders[0]} stands for a value that was hidden from you, and would replace it."
         " Leave the line with it out of the edit, or ask the user to change it",
-        rule=f"placeholder {found[0]}",
+        rule=f"placeholder {placeholders[0]}",
         source="plugins.policy-rules.refuse_placeholders",
     )
 

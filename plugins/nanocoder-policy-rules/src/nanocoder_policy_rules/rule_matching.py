@@ -66,10 +66,10 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
     if not fnmatchcase(words[0].text.rpartition("/")[2].casefold(), program):
         return Match.NO
     rest = words[1:]
-    options = [wanted for wanted in pattern[1:] if wanted.startswith("-")]
-    found = [_match_option(option, rest) for option in options]
-    operands = [wanted for wanted in pattern[1:] if not wanted.startswith("-")]
-    return min([*found, _match_operands(operands, rest)])
+    options = [expected for expected in pattern[1:] if expected.startswith("-")]
+    matches = [_match_option(option, rest) for option in options]
+    operands = [expected for expected in pattern[1:] if not expected.startswith("-")]
+    return min([*matches, _match_operands(operands, rest)])
 
 
 def _match_option(option: str, words: Sequence[Word]) -> Match:
@@ -87,14 +87,14 @@ def _match_option(option: str, words: Sequence[Word]) -> Match:
     return Match.MAYBE if any(word.is_computed for word in words) else Match.NO
 
 
-def _match_operands(wanted: Sequence[str], words: Sequence[Word]) -> Match:
+def _match_operands(expected: Sequence[str], words: Sequence[Word]) -> Match:
     best, at, after_option = Match.YES, 0, False
     for word in words:
-        if at == len(wanted):
+        if at == len(expected):
             return best
         if not word.is_literal:
             best, at, after_option = Match.MAYBE, at + 1, False
-        elif fnmatchcase(word.text, wanted[at]):
+        elif fnmatchcase(word.text, expected[at]):
             at, after_option = at + 1, False
         elif word.text.startswith("-"):
             after_option = True
@@ -102,7 +102,7 @@ def _match_operands(wanted: Sequence[str], words: Sequence[Word]) -> Match:
             return Match.NO
         else:
             after_option = False
-    return best if at == len(wanted) else Match.NO
+    return best if at == len(expected) else Match.NO
 
 
 def _forbids_commands(rule: Rule, context: "CallContext") -> Match:

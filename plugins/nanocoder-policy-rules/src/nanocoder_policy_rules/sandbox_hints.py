@@ -1,4 +1,4 @@
-"""What the model is told where its command failed because of the sandbox, in one line."""
+"""The line that tells the model why its command failed in the sandbox, and what it may ask for."""
 
 import re
 from typing import Final

@@ -94,11 +94,11 @@ def parse(text: str, depth: int = 0) -> Script:
         return Script(problem="it is too complex to parse")
     nodes = [*_nodes(root)]
     problem = "a line break joins two of its words" if JOINED.search(text) else ""
-    if any(found.level == MAX_LEVEL for found in nodes):
+    if any(visit.level == MAX_LEVEL for visit in nodes):
         problem = problem or "it is nested too deeply"
-    if any(found.node.type == "ERROR" or found.node.is_missing for found in nodes):
+    if any(visit.node.type == "ERROR" or visit.node.is_missing for visit in nodes):
         problem = problem or "a part of it is not understood as bash"
-    commands = [command for found in nodes if (command := _command_at(found)) is not None]
+    commands = [command for visit in nodes if (command := _command_at(visit)) is not None]
     if any(each.program in programs.WRAPPERS and len(each.words) > MAX_WORDS for each in commands):
         problem = problem or f"a program that starts others has more than {MAX_WORDS} words"
     quoted = [code for each in commands for code in _quoted_scripts(each)]
@@ -108,7 +108,7 @@ def parse(text: str, depth: int = 0) -> Script:
     inner = [parse(code, depth + 1) for code in quoted]
     problem = problem or next((script.problem for script in inner if script.problem), "")
     commands += [command for script in inner for command in script.commands]
-    return Script(tuple(commands), frozenset(found.node.type for found in nodes), problem)
+    return Script(tuple(commands), frozenset(visit.node.type for visit in nodes), problem)
 
 
 def hidden_character(text: str) -> str:
@@ -135,7 +135,7 @@ def starts(command: Command) -> Iterator[Sequence[Word]]:
     elif command.program in programs.WRAPPERS:
         for at in range(1, min(len(words), MAX_WORDS)):
             is_before_name = _BEFORE_NAME.fullmatch(words[at].text) is not None
-            # What is computed behind the name of a program is an operand of it.
+            # A computed word behind the name of a program is an operand of it.
             if not words[at].text.startswith("-") and (words[at].is_literal or not has_name):
                 yield words[at:]
             has_name = has_name or not is_before_name
@@ -186,7 +186,7 @@ def _language() -> "Language":
     return Language(tree_sitter_bash.language())
 
 
-class _Found(NamedTuple):
+class _Visit(NamedTuple):
     """A node of the tree, with the one above it and the operator before it."""
 
     node: "Node"
@@ -195,24 +195,24 @@ class _Found(NamedTuple):
     level: int = 0
 
 
-def _nodes(root: "Node") -> Iterator[_Found]:
+def _nodes(root: "Node") -> Iterator[_Visit]:
     """Yield all nodes in the order of the text, as deep as they are followed."""
-    waiting = [_Found(root, root)]
+    waiting = [_Visit(root, root)]
     while waiting:
-        found = waiting.pop()
-        yield found
-        if found.level == MAX_LEVEL:
+        visit = waiting.pop()
+        yield visit
+        if visit.level == MAX_LEVEL:
             continue
-        children, operator = [], found.join
-        for child in found.node.children:
-            children.append(_Found(child, found.node, operator, found.level + 1))
+        children, operator = [], visit.join
+        for child in visit.node.children:
+            children.append(_Visit(child, visit.node, operator, visit.level + 1))
             operator = child.type if child.type in _JOINS else operator
         waiting += reversed(children)
 
 
-def _command_at(found: _Found) -> Command | None:
+def _command_at(visit: _Visit) -> Command | None:
     """Return the command that a node is, or what else assigns or opens files; None for others."""
-    node, parent, join, _ = found
+    node, parent, join, _ = visit
     if node.type in _COMMANDS or _is_bare_assignment(node, parent):
         return _command(node, parent, join)
     if node.type == "for_statement":

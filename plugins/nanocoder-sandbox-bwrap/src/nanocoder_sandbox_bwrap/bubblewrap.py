@@ -59,7 +59,7 @@ OFFLINE: Final = {
     "UV_OFFLINE": "1",
     "CARGO_NET_RETRY": "0",
 }
-"""What is not in a cache fails at once, without retries that take a minute."""
+"""Downloads fail at once, without retries that take a minute."""
 NO_CACHES_IN_WORKSPACE: Final = {"PYTHONDONTWRITEBYTECODE": "1"}
 UNSET: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST")
 SOCKET: Final = "/run/nanocoder.socket"
@@ -103,7 +103,7 @@ class Bubblewrap:
         enter = self._namespaces.enter(self._bridge(str(self._files.socket), bridge.__file__))
         is_read_only = access is Access.READ
         layer = self._namespaces.add_layer() if enter and is_read_only else None
-        workspace = layer.shown if layer else self._root
+        workspace = layer.path if layer else self._root
         is_bound_read_only = is_read_only and layer is None
         return [
             *filtered(self._files.filter, (*enter, *(layer.enter if layer else ()))),
@@ -143,8 +143,8 @@ class Bubblewrap:
         yield from ("--bind", str(self._files.tmp), TMP)
         # Before the workspace: what a command left in its /tmp leads these over nothing of it.
         yield from _repeated("--ro-bind-try", environments_on_path(self._apart))
-        for path, shown in self._namespaces.caches():
-            yield from ("--bind", shown, path)
+        for path, layer in self._namespaces.caches():
+            yield from ("--bind", layer, path)
 
     def _all_variables(self, *, is_bound_read_only: bool) -> dict[str, str]:
         home = str(Path.home())
@@ -194,8 +194,8 @@ class Bubblewrap:
         """Hide the sockets of services: what is shown read-only can still be connected to."""
         # With the network of this machine those in the workspace may be of programs inside.
         besides = (self._root,) if self._settings.network else ()
-        shown = (self._root, *KEPT_IN_RUN, *environments_on_path(self._apart), *self._paths())
-        return [self._inside.hidden(path) for path in listening_sockets(besides, shown)]
+        visible = (self._root, *KEPT_IN_RUN, *environments_on_path(self._apart), *self._paths())
+        return [self._inside.hidden(path) for path in listening_sockets(besides, visible)]
 
     def _writable(self) -> Iterator[str]:
         yield from _repeated("--bind-try", self._paths())

@@ -53,9 +53,9 @@ def bash(
     background: Annotated[bool, "Run as a job: bash_job."] = False,
     access: Annotated[
         Literal["default", "write", "outside"],
-        Param('"write": change files although the mode only reads; "outside": no sandbox. Asks.'),
+        Param('"write" (files), "outside" (no sandbox): asks.'),
     ] = "default",
-    reason: Annotated[str, Param("Why it needs that, for the person.")] = "",
+    reason: Annotated[str, Param("Why.")] = "",
 ) -> ToolResult:
     """Run a shell command without input."""
     del access, reason  # for policies: they decide in which sandbox ctx.wrap runs it
