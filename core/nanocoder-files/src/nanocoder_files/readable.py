@@ -39,6 +39,13 @@ class PathFilter:
         """
         return names
 
+    def outside(self) -> Iterable[str]:
+        """Return absolute paths elsewhere that commands may not read either; a sandbox hides them.
+
+        Only paths that exist now count.
+        """
+        return ()
+
 
 class OwnFolders(PathFilter):
     """Refuses the folders of a program's own that lie in the workspace, and what lies there.
@@ -111,6 +118,10 @@ class Readable:
     def asks(self, path: str) -> str:
         """Say why a person has to agree before *path* is read, "" when no consent is needed."""
         return self.now().reason(path, "asks")
+
+    def outside(self) -> list[str]:
+        """Return the absolute paths elsewhere that commands may not read."""
+        return [path for _, each in self.now().filters for path in each.outside()]
 
     def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
         """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.

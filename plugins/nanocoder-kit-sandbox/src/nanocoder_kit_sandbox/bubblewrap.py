@@ -91,7 +91,7 @@ def lock_options(file: Path) -> tuple[str, ...]:
 def problem() -> str:
     """Return why bubblewrap cannot be used here, or ""."""
     if not program():
-        return "there is no program bwrap; install the package bubblewrap"
+        return "bubblewrap is not installed; install the package bubblewrap (program bwrap)"
     return "" if base() else _failure(NAMESPACES)
 
 

@@ -44,6 +44,7 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     listed = [home / name for name in IN_HOME]
     listed += [Path(path).expanduser() for path in settings.hidden]
     listed += session.own_folders
+    listed += map(Path, session.readable.outside())
     if session.folder is not None:
         listed.append(session.folder)
     real = sorted({os.path.realpath(path) for path in listed if os.path.lexists(path)})

@@ -40,7 +40,7 @@ WHOLE: Final = (os.SEEK_SET, 0, 0, 0)
 
 def unavailable(name: str, why: str) -> ToolError:
     """Return the error of a sandbox that cannot be used."""
-    message = f"the sandbox {name!r}, which is configured, cannot be used: {why}"
+    message = f"the sandbox {name!r} cannot be used: {why}"
     return ToolError(message, error_class="sandbox_unavailable")
 
 

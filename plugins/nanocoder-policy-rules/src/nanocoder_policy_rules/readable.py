@@ -6,9 +6,12 @@ A rule for one reader holds for all: `grep` does not find what `read_file` may n
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from glob import iglob
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, named_paths, unescape_path
+from nanocoder_kit_glob import expand_braces
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.candidate_names import select_candidates
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 _SIGNS: Final = "*?[{\\"
+MAX_OUTSIDE: Final = 1_000
+"""So many paths outside of a workspace are hidden at most."""
 _BY_NAME: Final = "name"
 """A tool with this argument looks things up by name, so rules for it are not about paths."""
 
@@ -65,9 +70,12 @@ class ReadingRules(PathFilter):
     ) -> None:
         readers = [name for name, tool in tools.items() if _reads_paths(tool)]
 
+        self._absolute: list[str] = []
+
         def guards(all_rules: Iterable[Rule]) -> list[Guard]:
             holding = (rule for rule in all_rules if rule.holds(session, session.mode))
-            about_readers = _for_readers(holding, readers, tools)
+            about_readers = [*_for_readers(holding, readers, tools)]
+            self._absolute += [rule.pattern for rule in about_readers if rule.is_absolute]
             return [guard for rule in about_readers for guard in _guards(rule)]
 
         self._settings = settings
@@ -99,6 +107,17 @@ class ReadingRules(PathFilter):
             patterns += [guard.name for guard in guards if self._is_near(guard, here)]
         return select_candidates(names, tuple(patterns))
 
+    def outside(self) -> Iterable[str]:
+        """Return the paths that rules with an absolute pattern are about, as far as they exist."""
+        patterns = (
+            single
+            for pattern in self._absolute
+            for each in paths.globs(os.path.expanduser(pattern))
+            for single in expand_braces(each.removesuffix("/**"))
+        )
+        names = (name for each in patterns for name in iglob(each, include_hidden=True))
+        return dict.fromkeys(islice(names, MAX_OUTSIDE))
+
     def _fitting(self, guards: "Guards", path: str) -> str:
         """Return the rule among *guards* that fits *path*, or ""."""
         if not guards.all:
@@ -128,6 +147,10 @@ class JoinedFilters(PathFilter):
     def asks(self, path: str) -> str:
         """Return the first question."""
         return next(filter(None, (each.asks(path) for each in self._filters)), "")
+
+    def outside(self) -> Iterable[str]:
+        """Return the paths elsewhere of all filters."""
+        return [path for each in self._filters for path in each.outside()]
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
         """Return the names that one of the filters suspects."""

@@ -18,7 +18,7 @@ def nanocoder_settings() -> type:
 @hookimpl
 def nanocoder_sandboxes() -> list[Sandbox]:
     """Offer bubblewrap, the first choice where it works."""
-    return [Sandbox("bwrap", in_force, rank=10)]
+    return [Sandbox("bwrap", in_force, rank=10, system="linux")]
 
 
 @hookimpl

@@ -18,7 +18,7 @@ def nanocoder_settings() -> type:
 @hookimpl
 def nanocoder_sandboxes() -> list[Sandbox]:
     """Offer Landlock."""
-    return [Sandbox("landlock", in_force, rank=20)]
+    return [Sandbox("landlock", in_force, rank=20, system="linux")]
 
 
 @hookimpl
