@@ -106,7 +106,7 @@ def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
     gaps = {(row["kind"], row["subject"]): row for row in findings}
     assert ("no rule", "read_file") in gaps
     assert ("no rule", "bash") not in gaps
-    assert gaps["dead", "frobnicate(x)"]["where"] == f"{file}:2"
+    assert gaps["dead", "frobnicate(x)"]["where"] == f"{file}:3"
     shadowed = gaps["shadowed", "bash(git push origin *)"]["meaning"]
     assert shadowed == "never decides: the rule 'bash(git push *)' wins (deny)"
     assert gaps["shadowed", "bash(git push *)"]["where"] == f"{file}:3"

@@ -179,16 +179,16 @@ def test_the_doctor_says_that_calls_lack_bubblewrap(nanocoder):
         rows[key] = [(row["status"], row["detail"]) for row in of_it]
     [(status, detail)] = rows["used"]
     assert status == "wrong"
-    assert detail.startswith("each call of its tools is refused: there is no program bwrap")
+    assert detail.startswith("each call of its tools is refused: bubblewrap is not installed")
     assert [status for status, _ in rows["unused"]] == ["ok"]
 
 
 def test_without_bubblewrap_a_call_says_so(tmp_path, workspace, monkeypatch):
     act = Acting(tmp_path, workspace, ["fs.read"])
-    monkeypatch.setattr(jail, "problem", lambda: "there is no program bwrap")
+    monkeypatch.setattr(jail, "problem", lambda: "bubblewrap is not installed")
     result = act("read", "notes.txt")
     assert result.error_class == "sandbox_unavailable"
-    assert "there is no program bwrap" in result.output
+    assert "bubblewrap is not installed" in result.output
 
 
 def test_a_plugin_with_hooks_inside_nanocoder_is_refused(tmp_path):
