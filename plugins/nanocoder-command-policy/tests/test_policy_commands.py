@@ -109,7 +109,7 @@ def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
     assert gaps["dead", "frobnicate(x)"]["where"] == f"{file}:3"
     shadowed = gaps["shadowed", "bash(git push origin *)"]["meaning"]
     assert shadowed == "never decides: the rule 'bash(git push *)' wins (deny)"
-    assert gaps["shadowed", "bash(git push *)"]["where"] == f"{file}:3"
+    assert gaps["shadowed", "bash(git push *)"]["where"] == f"{file}:4"
     assert ("never hit", "bash(pytest *)") in gaps
     assert ("never hit", "bash(git push *)") not in gaps
     text = nanocoder("policy", "coverage").stdout
