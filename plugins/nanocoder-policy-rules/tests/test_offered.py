@@ -3,8 +3,10 @@
 import nanocoder_policy_rules as plugin
 import pytest
 from nanocoder import Mode, Request, SessionInfo, ToolDefinition, hookimpl, tool
+from nanocoder_kit_redact import Redactor
 from nanocoder_policy_rules import Settings, nanocoder_before_request
 from nanocoder_policy_rules.offered import Offered
+from nanocoder_policy_rules.redaction import RedactedMessages
 from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_testing import opened
 
@@ -32,8 +34,8 @@ TOOLS = tuple(
 def offered(tmp_path, settings, offer=None, **session):
     request = Request("m", "", (), TOOLS)
     info = SessionInfo("s", tmp_path, **session)
-    keeper = offer or Offered()
-    reduced = nanocoder_before_request(request, info, settings, lambda _name: keeper)
+    kept = {"offered": offer or Offered(), "messages": RedactedMessages(Redactor({}))}
+    reduced = nanocoder_before_request(request, info, settings, kept.__getitem__)
     return (reduced or request).tools
 
 

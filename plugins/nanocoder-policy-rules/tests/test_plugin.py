@@ -24,9 +24,16 @@ def test_a_project_may_add_to_what_is_strict_and_to_nothing_else():
         "not_secrets": None,
         "blocklist": "true",
         "ask_in_steps": "true",
+        "ignore": "union",
+        "not_ignored": None,
+        "redact_results": None,
+        "refuse_placeholders": None,
+        "redactor": None,
         "sandboxed": None,
     }
-    assert attrs.fields(Settings).sandboxed.metadata["user_only"]
+    loosening = ("sandboxed", "not_ignored", "redact_results", "refuse_placeholders")
+    for name in loosening:
+        assert getattr(attrs.fields(Settings), name).metadata["user_only"]
 
 
 def test_it_imports_nothing_slow():
