@@ -82,6 +82,7 @@ class UncheckedSettings:
     `.nanocoderignore` of every workspace, and *not_ignored* those of files that may be read all the
     same. *redact_results*: whether the model reads placeholders in the place of secrets.
     *refuse_placeholders*: whether a call that would write or run a placeholder is denied.
+    *redactor* is no setting: it knows the secrets of the environment.
     """
 
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
