@@ -158,10 +158,6 @@ PAYLOADS = [
 ]
 
 
-# What a rule for these allows is all that their words say: they run code, write or reach out.
-NAMED = ("sed *", "awk *", "less *", "man *", "curl *", "date *", "rg *", "git config *", "ssh *")
-
-
 def is_refused(rule):
     """Tell whether a rule is too wide, so that nothing starts with it."""
     try:
@@ -172,7 +168,7 @@ def is_refused(rule):
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.parametrize(("rule", "command"), [each for each in PAYLOADS if each[0] not in NAMED])
+@pytest.mark.parametrize(("rule", "command"), PAYLOADS)
 def test_what_a_trusting_rule_did_not_mean_still_needs_a_person(rule, command, judge):
     command = command.replace("{M}", "/tmp/mark")
     rule = f"bash({rule})"

@@ -44,6 +44,7 @@ INTERPRETERS: Final = frozenset(
     (
         *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
         *("npx", "uvx", "pipx", "uv run", "poetry run", "npm exec", "pnpm exec", "yarn exec"),
+        *("sed", "less", "more", "man", "curl", "wget", "git config"),
         *("ssh", "docker run", "docker exec", "podman run", "podman exec", "kubectl exec"),
     )
 )
@@ -61,7 +62,8 @@ STARTING: Final = {
         ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
     ),
     "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"),
-    "rg": ("--pre", "--hostname-bin"),
+    "date": ("-s", "--set"),
+    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
     "sort": ("--compress-program", "-o", "--output"),
     "tar": (
         "-I",
