@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_policy_rules.shell_text import MAX_CHARS, MAX_WORDS, parse, starts, unwrapped
+from nanocoder_policy_rules.shell_text import MAX_CHARS, MAX_WORDS, parse, unwrapped
 
 
 def programs(text):
@@ -126,10 +126,10 @@ def test_a_program_with_a_name_is_known_as_one(text):
 
 def test_wrappers_start_what_their_words_name():
     [command] = parse("sudo -u me env A=1 git push").commands
-    started = [" ".join(word.text for word in words) for words in starts(command)]
+    started = [" ".join(word.text for word in words) for words in command.started]
     assert {"sudo -u me env A=1 git push", "git push"} <= {*started}
     [plain] = parse("make git push").commands
-    assert len([*starts(plain)]) == 1
+    assert len(plain.started) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
-from nanocoder_policy_rules.shell_text import Script, parse, starts
+from nanocoder_policy_rules.shell_text import Script, parse
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -81,7 +81,7 @@ class CallContext:
     @cached_property
     def programs(self) -> frozenset[str] | None:
         """Return the programs that the command starts, in lower case; None where one is unknown."""
-        started = [each for command in self.script.commands for each in starts(command) if each]
+        started = [each for command in self.script.commands for each in command.started if each]
         if self.script.problem or not all(words[0].is_literal for words in started):
             return None
         return frozenset(words[0].text.rpartition("/")[2].casefold() for words in started)
@@ -125,9 +125,9 @@ class CallContext:
         start = str(self.call.arguments.get("workdir", HERE))
         return HERE if start in {HERE, "./"} else self.session.resolve(start).path
 
-    @property
+    @cached_property
     def folder(self) -> str:
-        """Where a command runs, absolute."""
+        """Return where a command runs, absolute."""
         return os.path.normpath(os.path.join(self.session.cwd, self.directory))
 
     def operand(self, word: str) -> "ResolvedPath":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from attrs import evolve
 from nanocoder_kit_process.environment import LOADERS
 
 from nanocoder_policy_rules.programs import STARTING, UNRULED
@@ -58,7 +59,7 @@ def covering_rule(rules: Sequence[Rule], context: "CallContext") -> Rule | None:
 
 
 def _only_reads(command: Command, places: "Sequence[CallContext]") -> bool:
-    bare = unwrapped(command)._replace(assignments=(), redirects=())
+    bare = evolve(unwrapped(command), assignments=(), redirects=())
     return all(command_only_reads(bare, place) for place in places)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_policy_rules.programs import FORGETTING, FORMATTING, LASTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
-from nanocoder_policy_rules.shell_text import Command, Script, starts
+from nanocoder_policy_rules.shell_text import Command, Script
 from nanocoder_policy_rules.shell_words import Expansion, Word
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def damage(context: "CallContext") -> str:
     if _BOMB.search(context.started, 0, MAX_BOMB):
         return "starts itself again and again"
     for command in script.commands:
-        for words in starts(command):
+        for words in command.started:
             if deed := _damage_by_program([word.text for word in words]):
                 return deed
         for redirect in command.redirects:
@@ -83,7 +83,7 @@ def forgotten(script: Script) -> tuple[tuple[str, ...], str]:
 def _first_of(deeds: Mapping[tuple[str, ...], str], script: Script) -> tuple[tuple[str, ...], str]:
     programs = {words[0] for words in deeds}
     for command in script.commands:
-        for words in starts(command):
+        for words in command.started:
             if words and words[0].text.rpartition("/")[2] in programs:
                 for pattern, deed in deeds.items():
                     if match_words(pattern, words) is Match.YES:
@@ -124,7 +124,7 @@ def _removals(context: "CallContext") -> Iterator[tuple[str, Extent]]:
             if not target.startswith(_UNSET):
                 folder = values["PWD"] = _resolve(target or ".", folder)
             continue
-        for words in starts(command):
+        for words in command.started:
             yield from _removed(words, values, folder, root)
 
 

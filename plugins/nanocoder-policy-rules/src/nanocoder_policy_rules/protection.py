@@ -9,7 +9,7 @@ from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import CallContext
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.sandbox_access import is_held
-from nanocoder_policy_rules.shell_text import clip_line, starts
+from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _of_command(context: CallContext) -> Verdict | None:
     if word:
         return _ask_person(context, repr(word), why)
     for command in context.script.commands:
-        if any(map(_loosens, starts(command))):
+        if any(map(_loosens, command.started)):
             return _ask_person(context, repr(clip_line(command.text)), paths.OURS)
     return None
 

@@ -31,6 +31,7 @@ def only_reads(context: "CallContext") -> bool:
     return why_not_reading(context) is None
 
 
+@lru_cache(maxsize=1)  # several steps ask about the same call
 def why_not_reading(context: "CallContext") -> str | None:
     """Return the part of a command that is not known only to read, None where there is none."""
     script = context.script

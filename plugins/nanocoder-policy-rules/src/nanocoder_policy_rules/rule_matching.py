@@ -10,7 +10,6 @@ from nanocoder import named_paths
 
 from nanocoder_policy_rules import rules
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell_text import starts
 from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _forbids_commands(rule: Rule, context: "CallContext") -> Match:
     if script.problem:
         return Match.MAYBE
     matches = (
-        match_words(rule.words, words) for command in script.commands for words in starts(command)
+        match_words(rule.words, words) for command in script.commands for words in command.started
     )
     return max(matches, default=Match.NO)
 

@@ -1,11 +1,14 @@
 """What the sandbox gives the command of a call: by its mode, and by what the model asks for."""
 
+from functools import lru_cache
+
 from nanocoder import Access, Mode
 
 from nanocoder_policy_rules.call_context import CallContext
 from nanocoder_policy_rules.rules import SHELL
 
 
+@lru_cache(maxsize=1)  # several steps ask about the same call
 def granted_access(context: CallContext) -> Access | None:
     """Return what the processes of a call may change, None for a call without a sandbox.
 

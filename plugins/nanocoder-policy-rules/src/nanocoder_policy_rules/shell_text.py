@@ -11,7 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from attrs import evolve, frozen
+
 from nanocoder_policy_rules import programs
+from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.shell_words import JOINED, KEYWORDS, Expansion, Word, text_of, word_of
 
 if TYPE_CHECKING:
@@ -47,7 +50,8 @@ class Redirect(NamedTuple):
         return self.operator in {">", "1>", "2>", "&>", ">>"} and text == "/dev/null"
 
 
-class Command(NamedTuple):
+@frozen(slots=False)
+class Command:
     """One simple command; *join* is the operator before it, *text* its source."""
 
     words: tuple[Word, ...]
@@ -56,10 +60,15 @@ class Command(NamedTuple):
     join: str = ""
     text: str = ""
 
-    @property
+    @cached_property
     def program(self) -> str:
-        """The name of the program without its directory; "" where it is computed, or missing."""
+        """Return the name of the program without its directory; "" where there is none."""
         return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+    @cached_property
+    def started(self) -> tuple[Sequence[Word], ...]:
+        """Return the words, and those of each command behind `sudo`, `env`, `xargs` or `-exec`."""
+        return tuple(_started(self))
 
 
 class Script(NamedTuple):
@@ -126,8 +135,7 @@ def clip_line(text: str) -> str:
     return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
-def starts(command: Command) -> Iterator[Sequence[Word]]:
-    """Yield the words of a command, and of those that it starts: behind `sudo`, `env`, `xargs`."""
+def _started(command: Command) -> Iterator[Sequence[Word]]:
     words, has_name = command.words, False
     yield words
     if command.program == "find":
@@ -149,7 +157,7 @@ def unwrapped(command: Command) -> Command:
         while rest and rest[0].text.startswith("-"):
             rest = rest[1:]
         words = rest[takes:]
-    return command._replace(words=words)
+    return evolve(command, words=words)
 
 
 _COMMANDS: Final = frozenset(
@@ -285,7 +293,7 @@ def _redirect(node: "Node") -> Redirect:
 
 def _quoted_scripts(command: Command) -> Iterator[str]:
     """Yield the scripts that a command gives to a shell; what is computed stands as written."""
-    for words in starts(command):
+    for words in command.started:
         name = words[0].text.rpartition("/")[2] if words else ""
         if name == "eval":
             yield " ".join(word.text for word in words[1:])

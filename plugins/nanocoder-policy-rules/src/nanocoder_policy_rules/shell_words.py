@@ -4,6 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from attrs import frozen
+
+from nanocoder_policy_rules.cached_properties import cached_property
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -28,19 +32,20 @@ class Expansion(NamedTuple):
     default: str = ""
 
 
-class Word(NamedTuple):
+@frozen(slots=False)
+class Word:
     """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
 
     text: str
     parts: tuple[str | Expansion, ...]
     has_glob: bool = False
 
-    @property
+    @cached_property
     def is_literal(self) -> bool:
         """Tell whether the shell passes the word on as *text*."""
         return not self.has_glob and all(isinstance(part, str) for part in self.parts)
 
-    @property
+    @cached_property
     def is_computed(self) -> bool:
         """Tell whether a part of the word is known only when the command runs."""
         return any(not isinstance(part, str) for part in self.parts)
