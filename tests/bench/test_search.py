@@ -27,7 +27,6 @@ def test_every_figure_of_the_searches_is_measured(tmp_path) -> None:
     assert [name for name in FIGURES if name not in done] == []
 
 
-@pytest.mark.finding("P3")
 @pytest.mark.timeout(120)
 def test_without_ripgrep_all_but_its_figures_are_measured(tmp_path) -> None:
     """The wheel puts rg beside the interpreter, so one that stands elsewhere is used."""

@@ -111,7 +111,6 @@ def test_a_few_tests_that_failed_run_once_more_and_many_do_not(
     assert (done.returncode, summary.summary(tmp_path)[: len(line)]) == (code, line), done.stderr
 
 
-@pytest.mark.finding("B19")
 def test_a_contributor_works_with_the_default_set_and_no_example():
     command = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate"]
     installed = subprocess.run(

@@ -3,7 +3,6 @@
 import ast
 from collections import defaultdict
 
-import pytest
 import repository
 from nanocoder.hooks.specs import STYLES
 
@@ -26,7 +25,6 @@ def _marks(decorator: ast.expr) -> bool:
     return ast.unparse(function).rpartition(".")[2] == "hookimpl"
 
 
-@pytest.mark.finding("B13")
 def test_two_plugins_implement_each_hook_but_the_listed_ones():
     listed = {one["hook"] for one in repository.exceptions("hooks")}
     found = implementers()

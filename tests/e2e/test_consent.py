@@ -80,7 +80,6 @@ NAMES = [
 ]
 
 
-@pytest.mark.finding("M11")
 @pytest.mark.parametrize(("name", "arguments"), CHANGES, ids=NAMES)
 def test_a_file_that_changes_during_the_question_is_left_alone(name, arguments, work, call):
     file = work / "a.txt"
@@ -93,7 +92,6 @@ def test_a_file_that_changes_during_the_question_is_left_alone(name, arguments, 
     assert file.read_text() == precious
 
 
-@pytest.mark.finding("M11")
 @pytest.mark.parametrize(("name", "arguments"), CHANGES, ids=NAMES)
 def test_a_file_that_stays_as_it_was_shown_is_changed(name, arguments, work, call):
     (work / "a.txt").write_text("old\n")
@@ -107,7 +105,6 @@ def test_a_file_that_stays_as_it_was_shown_is_changed(name, arguments, work, cal
     assert data["status"] == "ok", data["output"]
 
 
-@pytest.mark.finding("M11")
 def test_a_file_that_appears_during_the_question_is_left_alone(work, call):
     file = work / "a.txt"
     data, asked = call(*WRITE, meanwhile=lambda: file.write_text("mine\n"))
@@ -115,7 +112,6 @@ def test_a_file_that_appears_during_the_question_is_left_alone(work, call):
     assert file.read_text() == "mine\n"
 
 
-@pytest.mark.finding("M11")
 @pytest.mark.parametrize(("name", "arguments"), [WRITE, EDIT, DELETE, MOVE])
 def test_a_path_that_becomes_a_link_during_the_question_changes_nothing(
     name, arguments, work, call
@@ -136,7 +132,6 @@ def test_a_path_that_becomes_a_link_during_the_question_changes_nothing(
     assert (work / "two/a.txt").read_text() == "old\n"
 
 
-@pytest.mark.finding("M11")
 @pytest.mark.parametrize("target", ["b.txt", "../outside"])
 def test_a_file_in_place_of_the_link_that_was_shown_is_not_deleted(target, work, call):
     (work / "a.txt").symlink_to(target)
@@ -151,7 +146,6 @@ def test_a_file_in_place_of_the_link_that_was_shown_is_not_deleted(target, work,
     assert (work / "a.txt").read_text() == "precious\n"
 
 
-@pytest.mark.finding("M11")
 def test_a_command_runs_in_the_directory_that_was_shown_or_not_at_all(work, call):
     for folder in ("sub", "other"):
         (work / folder).mkdir()
@@ -168,7 +162,6 @@ def test_a_command_runs_in_the_directory_that_was_shown_or_not_at_all(work, call
     assert (work / "was/build").exists()
 
 
-@pytest.mark.finding("M11")
 def test_a_file_that_the_call_itself_changes_twice_is_no_surprise(work, call):
     lost = "def old():\n    pass\n"
     (work / "a.py").write_text(lost)
@@ -178,7 +171,6 @@ def test_a_file_that_the_call_itself_changes_twice_is_no_surprise(work, call):
     assert (work / "a.py").read_text() == "def new():\n    1\n"
 
 
-@pytest.mark.finding("M2")
 @pytest.mark.parametrize("pattern", ["src/**", "**", "*"])
 def test_a_rule_for_paths_grants_no_shell(pattern, work, call, tmp_path):
     (work / "src").mkdir()
@@ -195,7 +187,6 @@ def test_a_rule_for_paths_grants_no_shell(pattern, work, call, tmp_path):
     assert data["status"] == "ok"
 
 
-@pytest.mark.finding("M2")
 @pytest.mark.parametrize(
     ("rule", "check"),
     [('deny = ["bash(touch *)"]', "touch x"), ("", "rm -rf /"), ("", "mkfs /dev/sda")],
@@ -224,7 +215,6 @@ DELETIONS = [
 ]
 
 
-@pytest.mark.finding("M3")
 @pytest.mark.parametrize("patch", DELETIONS, ids=["envelope", "unified", "git", "bare", "fenced"])
 def test_a_patch_that_deletes_asks_in_mode_edits(patch, work, call):
     (work / "n.txt").write_text("n\n")

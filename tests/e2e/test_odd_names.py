@@ -56,7 +56,6 @@ LISTINGS = {
 }
 
 
-@pytest.mark.finding("N12", "H7")
 @pytest.mark.parametrize("tool", LISTINGS)
 def test_each_name_is_listed_escaped_on_one_line(ground, tool):
     output = run(ground, tool, **LISTINGS[tool])
@@ -67,7 +66,6 @@ def test_each_name_is_listed_escaped_on_one_line(ground, tool):
     assert not any(line.startswith("README.md:1: password") for line in lines)
 
 
-@pytest.mark.finding("N12", "H7")
 @pytest.mark.parametrize("engine", ["python", "ripgrep", "workers"])
 def test_grep_forges_no_line_by_a_name(ground, engine, monkeypatch):
     if engine == "ripgrep" and not shutil.which("rg"):
@@ -87,7 +85,6 @@ def test_grep_forges_no_line_by_a_name(ground, engine, monkeypatch):
     assert not any(line.startswith("README.md:1") for line in output.splitlines())
 
 
-@pytest.mark.finding("N12", "H7")
 @pytest.mark.parametrize("name", ODD)
 def test_a_listed_name_can_be_read_and_changed(ground, name):
     path = escape_path(name)
@@ -108,7 +105,6 @@ def test_a_listed_name_can_be_read_and_changed(ground, name):
     assert not (ground / name).exists()
 
 
-@pytest.mark.finding("H7")
 @pytest.mark.parametrize("name", ["a\nb", "a\x1bb", "plain", "back\\x1bslash"])
 def test_a_walk_names_everything_as_it_is_read_back(tmp_path, name):
     folder = tmp_path / name

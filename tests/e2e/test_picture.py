@@ -18,7 +18,6 @@ def lines_of(svg: str) -> list[str]:
     return [re.sub(r" (ms|s|min)\b", " TIME", NUMBER.sub("N", line)) for line in lines.values()]
 
 
-@pytest.mark.finding("D24")
 @pytest.mark.needs("tmux")
 @pytest.mark.timeout(300)
 def test_the_picture_of_the_readme_shows_what_nanocoder_shows_today() -> None:

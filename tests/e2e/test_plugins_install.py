@@ -6,7 +6,6 @@ from place import Place
 PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\n    return []\n"
 
 
-@pytest.mark.finding("H9")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "name", ["nanocoder-tool-gerp", "tool-gerp", "nanocoder_tool_grepp", "tool-gerp[x]>=1"]
@@ -45,7 +44,6 @@ def test_a_group_of_commands_is_named_with_its_package(tmp_path):
 
 
 # PLUG-038
-@pytest.mark.finding("H9")
 @pytest.mark.timeout(120)
 def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place = Place(tmp_path)

@@ -49,7 +49,6 @@ def call(request, tmp_path, monkeypatch) -> Call:
     return run
 
 
-@pytest.mark.finding("C3", "B3", "B4")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -70,7 +69,6 @@ def test_what_searches_leaves_out_what_a_rule_hides(call, tool, arguments):
     assert not any(name in result for name in (*HIDDEN, "private", "secrets", "asked"))
 
 
-@pytest.mark.finding("C3", "B4")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -87,12 +85,10 @@ def test_what_a_rule_keeps_from_one_reader_no_reader_may_name(call, tool, argume
     assert call(tool, **arguments)["error_class"] == "denied"
 
 
-@pytest.mark.finding("C3")
 def test_a_search_asks_where_it_is_told_to_start_in_what_a_rule_asks_about(call):
     assert call("grep", pattern="value", path="asked")["error_class"] == "approval_needed"
 
 
-@pytest.mark.finding("C3")
 def test_a_preview_tells_nobody_what_a_rule_hides(call):
     edit = {"path": "private/deep/y.py", "old_string": "def private_cod", "new_string": "x"}
     result = json.dumps(call("edit_file", mode="ask", **edit))

@@ -21,7 +21,6 @@ def nanocoder_tools():
 """
 
 
-@pytest.mark.finding("D14")
 @pytest.mark.timeout(120)
 def test_a_set_has_what_the_sets_that_it_requires_have(tmp_path):
     place = Place(tmp_path)

@@ -54,7 +54,6 @@ def hijack(tmp_path):
     return make
 
 
-@pytest.mark.finding("M4")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("command", ["cat n.txt", "cd sub && cat ../n.txt", "ls | cat"])
 def test_a_command_that_only_reads_is_not_that_of_the_workspace(
@@ -71,7 +70,6 @@ def test_a_command_that_only_reads_is_not_that_of_the_workspace(
     assert "allow" in explained.stdout, "without the entry it runs unasked as before"
 
 
-@pytest.mark.finding("M4")
 @pytest.mark.timeout(120)
 def test_a_link_into_the_workspace_is_a_program_of_the_workspace(
     nanocoder, hijack, tmp_path, tmp_path_factory
@@ -85,8 +83,6 @@ def test_a_link_into_the_workspace_is_a_program_of_the_workspace(
     assert not (tmp_path / "HIJACKED").exists()
 
 
-@pytest.mark.finding("M4")
-@pytest.mark.finding("F1")
 @pytest.mark.timeout(120)
 def test_an_approved_command_has_the_venv_of_the_workspace_and_not_ours(
     nanocoder, hijack, tmp_path
@@ -114,7 +110,6 @@ def repository(tmp_path):
     return tmp_path
 
 
-@pytest.mark.finding("M6")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("mode", "decision"), [("plan", "deny"), ("ask", "ask"), ("edits", "ask"), ("auto", "allow")]
@@ -128,8 +123,6 @@ def test_a_worktree_asks_and_is_never_made_in_plan_mode(nanocoder, repository, m
     assert "allow" in done.stdout.partition("\n")[0], "its calls are judged one by one"
 
 
-@pytest.mark.finding("M4")
-@pytest.mark.finding("M6")
 @pytest.mark.timeout(120)
 def test_git_of_the_workspace_is_not_started(nanocoder, repository, hijack, home):
     place = hijack("git", "bin")
@@ -143,7 +136,6 @@ def test_git_of_the_workspace_is_not_started(nanocoder, repository, hijack, home
     assert not (repository / "HIJACKED").exists()
 
 
-@pytest.mark.finding("B5")
 @pytest.mark.timeout(120)
 def test_the_default_set_merges_what_a_sub_agent_changed():
     root = Path(__file__).resolve().parents[2]
@@ -181,7 +173,6 @@ for event, argv, env in seen:
 """
 
 
-@pytest.mark.finding("M7")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("is_there", [True, False])
 def test_no_process_of_ours_gets_a_key(nanocoder, repository, home, tmp_path_factory, is_there):

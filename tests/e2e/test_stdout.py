@@ -39,7 +39,6 @@ def nanocoder_event(event):
 """
 
 
-@pytest.mark.finding("H8")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "words",

@@ -41,7 +41,6 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.contract("NT-68")
-@pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 def test_what_the_lock_does_not_name_is_not_imported(place: Place) -> None:
     evil = {"nanocoder_tool_evil/__init__.py": EVIL.format(mark=str(place.mark)) + TOOL}
@@ -55,8 +54,6 @@ def test_what_the_lock_does_not_name_is_not_imported(place: Place) -> None:
     assert not place.mark.exists()
 
 
-@pytest.mark.finding("M9")
-@pytest.mark.finding("M7")
 @pytest.mark.timeout(120)
 def test_what_is_described_for_the_first_time_gets_no_key(place: Place) -> None:
     (place.home / ".config/nanocoder/config.toml").write_text("")
@@ -67,7 +64,6 @@ def test_what_is_described_for_the_first_time_gets_no_key(place: Place) -> None:
     assert "SECRETKEY" not in place.mark.read_text()
 
 
-@pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 def test_a_plugin_that_was_edited_is_not_imported(place: Place) -> None:
     module = place.site / "nanocoder_tool_greet/__init__.py"
@@ -77,7 +73,6 @@ def test_a_plugin_that_was_edited_is_not_imported(place: Place) -> None:
     assert not place.mark.exists()
 
 
-@pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "module",
@@ -92,7 +87,6 @@ def test_an_edit_of_a_kit_or_of_the_core_stops_the_start(place: Place, module: s
     assert "has other contents than the lock" in place.synced
 
 
-@pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("module", ["nanocoder_kit_greeting", "nanocoder_tool_greet"])
 def test_a_compiled_file_that_nothing_checks_is_refused(place: Place, module: str) -> None:
@@ -102,7 +96,6 @@ def test_a_compiled_file_that_nothing_checks_is_refused(place: Place, module: st
     assert not place.mark.exists()
 
 
-@pytest.mark.finding("M9")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("module", ["nanocoder_kit_greeting", "nanocoder_tool_greet"])
 def test_a_compiled_file_that_seems_to_fit_is_not_run(place: Place, module: str) -> None:

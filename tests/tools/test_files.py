@@ -22,7 +22,6 @@ def test_sizes_are_told_without_the_content(project, call):
     assert call("read_file", path="large", info=True)["metadata"]["lines"] == 2_000_000
 
 
-@pytest.mark.finding("D26")
 def test_one_of_a_thing_is_told_in_the_singular(project, call):
     (project / "one").write_text("x")
     info = call("read_file", path="one", info=True)

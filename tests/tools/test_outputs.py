@@ -10,7 +10,6 @@ NOTE = re.compile(r"^\[([\d,]+) lines left out; whole output: (\S+)\]$", re.MULT
 LONG = "seq 1 20000"
 
 
-@pytest.mark.finding("B1")
 @pytest.mark.contract("A18")
 def test_one_cut_counts_what_is_missing_and_names_where_it_is(call):
     result = call("bash", command=LONG)
@@ -19,7 +18,6 @@ def test_one_cut_counts_what_is_missing_and_names_where_it_is(call):
     assert result["output"].endswith("\n20000")
 
 
-@pytest.mark.finding("B1")
 @pytest.mark.contract("A18")
 @pytest.mark.parametrize("session", ["plan", "ask", "edits", "auto"], indirect=True)
 def test_the_session_reads_and_searches_what_was_left_out(session, call):
@@ -35,7 +33,6 @@ def test_the_session_reads_and_searches_what_was_left_out(session, call):
             assert (result["status"], result["output"]) in {("ok", "777"), ("ok", "20000")}
 
 
-@pytest.mark.finding("B1")
 @pytest.mark.contract("A18")
 def test_a_command_in_a_batch_names_its_whole_output_and_counts_once(call):
     calls = [{"tool": "bash", "parameters": {"command": LONG}}] * 4
@@ -49,7 +46,6 @@ def test_a_command_in_a_batch_names_its_whole_output_and_counts_once(call):
         assert "20000" in call("read_file", path=path, offset=20_000)["output"]
 
 
-@pytest.mark.finding("B1")
 def test_what_is_kept_can_only_be_read(call):
     path = call("bash", command=LONG)["artifact"]
     for name, arguments in {
@@ -63,7 +59,6 @@ def test_what_is_kept_can_only_be_read(call):
     assert pathlib.Path(path).read_text().endswith("\n20000\n")
 
 
-@pytest.mark.finding("B1")
 @pytest.mark.parametrize("session", ["ask"], indirect=True)
 def test_nothing_else_of_ours_can_be_read(session, call):
     path = session.info.outputs / "a"
@@ -88,7 +83,6 @@ def test_nothing_else_of_ours_can_be_read(session, call):
         assert call("bash", command=f"cat {name}")["status"] != "ok", name
 
 
-@pytest.mark.finding("N13")
 def test_a_session_keeps_at_most_so_much_and_the_oldest_go(session, call, monkeypatch):
     monkeypatch.setattr("nanocoder_kit_sessions.journal.MAX_OUTPUT_BYTES", 250_000)
     paths = [pathlib.Path(call("bash", command=LONG)["artifact"]) for _ in range(4)]

@@ -19,7 +19,6 @@ CHANGES = [
 ]
 
 
-@pytest.mark.finding("B16", "H13")
 @pytest.mark.contract("A5")
 @pytest.mark.contract("NT-62")
 @pytest.mark.parametrize(("name", "arguments"), CHANGES)
@@ -37,7 +36,6 @@ def test_what_changed_since_it_was_read_is_left_alone(project, call, name, argum
     assert call(name, **arguments)["status"] == "ok"
 
 
-@pytest.mark.finding("B16")
 @pytest.mark.contract("A5")
 def test_a_large_file_counts_as_read_too(project, call):
     path = project / "large.txt"
@@ -51,7 +49,6 @@ def test_a_large_file_counts_as_read_too(project, call):
     assert call("edit_file", path="large.txt", edits=edits)["error_class"] == "stale_read"
 
 
-@pytest.mark.finding("B16")
 @pytest.mark.contract("A5")
 @pytest.mark.parametrize(("name", "arguments"), [CHANGES[0], CHANGES[2]])
 def test_an_exact_match_of_a_file_that_was_never_read_may_be_replaced(
@@ -62,7 +59,6 @@ def test_an_exact_match_of_a_file_that_was_never_read_may_be_replaced(
     assert "one = 11\n" in (project / "a.py").read_text()
 
 
-@pytest.mark.finding("B16")
 def test_what_the_session_changed_itself_is_known(project, call):
     (project / "a.py").write_text(TEXT)
     call("read_file", path="a.py")
@@ -73,7 +69,6 @@ def test_what_the_session_changed_itself_is_known(project, call):
     assert call("delete_file", path="a.py")["status"] == "ok"
 
 
-@pytest.mark.finding("L2")
 @pytest.mark.parametrize(
     ("name", "arguments", "ignored"),
     [
@@ -91,7 +86,6 @@ def test_an_option_that_is_zero_or_empty_and_may_not_be_counts_as_not_given(
     assert sorted(result["metadata"]["ignored_arguments"]) == sorted(ignored)
 
 
-@pytest.mark.finding("L2")
 def test_what_is_required_or_just_too_small_is_refused(project, call):
     assert call("bash", command="true", timeout=-1)["error_class"] == "invalid_arguments"
     assert call("delete_file", path="")["error_class"] == "invalid_arguments"

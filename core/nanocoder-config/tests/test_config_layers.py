@@ -172,7 +172,6 @@ def test_a_file_that_does_not_parse_stops_the_start(place, content, where, which
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.finding("N11")
 @pytest.mark.parametrize(
     "content",
     [
@@ -204,7 +203,6 @@ def test_a_strangers_file_that_is_wrong_is_ignored_with_one_line(place, content)
     assert notice.endswith("; ignored")
 
 
-@pytest.mark.finding("N11")
 def test_what_is_right_in_a_strangers_file_still_tightens(place):
     project = "mode = 'plan'\nmax_turns = 'x'\n[plugins.tool-x]\ntimeout_s = 'x'\ndeny = ['b']\n"
     config = place.load(project=project, trusted=False)
@@ -224,7 +222,6 @@ class Strict:
             raise ValueError("'(((' is no rule")
 
 
-@pytest.mark.finding("N11")
 def test_a_strangers_value_that_only_the_plugin_can_judge_is_ignored_too(place):
     user = "[plugins.tool-x]\ndeny = ['mine']\n"
     project = "[plugins.tool-x]\ndeny = ['(((']\n"
@@ -491,7 +488,6 @@ def test_a_variable_that_is_nearly_one_of_ours_is_noticed(tmp_path):
     assert notice.endswith("did you mean 'NANOCODER_MAX_TURNS'?")
 
 
-@pytest.mark.finding("D31")
 def test_a_number_below_the_least_one_is_refused_in_plugins_tables_too(place):
     with pytest.raises(ConfigError, match=r"timeout_s: expected a number of at least 0, got -3"):
         place.load(user="[plugins.tool-x]\ntimeout_s = -3\n").settings("tool-x", Settings)

@@ -5,8 +5,6 @@ import json
 import pytest
 from nanocoder.config import Config
 
-pytestmark = pytest.mark.finding("D1")
-
 ANYWHERE = [
     ("models",),
     ("tools",),

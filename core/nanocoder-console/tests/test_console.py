@@ -179,7 +179,6 @@ with Signals():
 """
 
 
-@pytest.mark.finding("R4")
 def test_the_second_signal_ends_a_process_that_does_not_react_any_more():
     with subprocess.Popen(
         [sys.executable, "-c", STUCK], stdout=subprocess.PIPE, text=True

@@ -229,7 +229,6 @@ def test_the_steps_of_composed_calls_count_too(tmp_path):
     assert 1 < most[0] <= 3
 
 
-@pytest.mark.finding("C1")
 @pytest.mark.parametrize("spelling", ["./a", "link", "d/../a", "{root}/a", "d/deep/../../a"])
 def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
     (tmp_path / "a").write_text("")
@@ -244,7 +243,6 @@ def test_two_names_of_one_file_have_one_writer_at_a_time(tmp_path, spelling):
     assert (first.runs, second.runs) == (True, False)
 
 
-@pytest.mark.finding("C1")
 def test_one_name_in_two_workspaces_is_two_files(tmp_path):
     admission = admission_of(8)
     slots = []

@@ -6,7 +6,6 @@ import nanocoder
 import pytest
 
 
-@pytest.mark.finding("D23")
 def test_every_option_of_open_session_is_typed_and_explained():
     signature = inspect.signature(nanocoder.open_session)
     for name, parameter in signature.parameters.items():
@@ -16,7 +15,6 @@ def test_every_option_of_open_session_is_typed_and_explained():
     assert signature.parameters["environment"].default is None
 
 
-@pytest.mark.finding("D23")
 def test_a_session_says_where_it_is_and_usage_has_one_set_of_names(tmp_path):
     script = tmp_path / "script.json"
     script.write_text('{"turns": [{"text": "Hi.", "usage": {"input_tokens": 3}}]}')

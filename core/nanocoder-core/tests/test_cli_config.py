@@ -9,7 +9,6 @@ from nanocoder.cli.run import AnswerOnly
 pytestmark = pytest.mark.timeout(60)
 
 
-@pytest.mark.finding("F9")
 def test_path_and_show_say_where_the_files_are(nanocoder):
     file = nanocoder.home / ".config/nanocoder/config.toml"
     assert nanocoder("config", "path").stdout == f"{file}\n"

@@ -504,7 +504,6 @@ def test_plain_output_ends_with_the_files_that_changed_and_where(nanocoder):
     assert done.stderr.splitlines()[-1] == f"changed new.txt in {nanocoder.cwd}"
 
 
-@pytest.mark.finding("M1")
 @pytest.mark.parametrize(
     "words", ["config trust", "plugins install x", "plugins remove x", "plugins lock"]
 )
@@ -517,8 +516,6 @@ def test_no_call_of_a_session_extends_what_a_session_may_do(words, nanocoder):
     assert "ask" in nanocoder("config", "show").stdout
 
 
-@pytest.mark.finding("D16")
-@pytest.mark.finding("B6")
 def test_a_rule_for_a_misspelt_tool_stops_the_start_and_names_the_right_one(nanocoder):
     folder = nanocoder.home / ".config/nanocoder"
     folder.mkdir(parents=True)
@@ -533,7 +530,6 @@ def test_a_rule_for_a_misspelt_tool_stops_the_start_and_names_the_right_one(nano
     assert "the tool 'acme_deploy', which is not installed" in nanocoder("doctor").stdout
 
 
-@pytest.mark.finding("D16")
 @pytest.mark.parametrize(
     ("lines", "notice"),
     [

@@ -41,7 +41,6 @@ main()
 """
 
 
-@pytest.mark.finding("H14")
 def test_any_later_session_in_the_folder_removes_what_a_killed_write_left(nanocoder):
     (nanocoder.cwd / "src").mkdir()
     (nanocoder.cwd / "src/a.txt").write_text("old\n")
@@ -60,7 +59,6 @@ def test_any_later_session_in_the_folder_removes_what_a_killed_write_left(nanoco
     assert not (nanocoder.home / ".local/state/nanocoder/change-logs").exists()
 
 
-@pytest.mark.finding("H14")
 def test_an_undo_that_is_repeated_removes_what_the_killed_one_left(nanocoder):
     (nanocoder.cwd / "src").mkdir()
     (nanocoder.cwd / "src/a.txt").write_text("old\n")

@@ -18,7 +18,6 @@ def parsed(*words):
     return command_of(words).args[0]
 
 
-@pytest.mark.finding("D5")
 @pytest.mark.parametrize(
     "words",
     [
@@ -33,7 +32,6 @@ def test_model_and_mode_of_a_resumed_session_stand_before_or_after_it(words):
     assert (arguments.model, arguments.mode, arguments.id) == ("a/b", "plan", "last")
 
 
-@pytest.mark.finding("D5")
 @pytest.mark.parametrize(
     "words",
     [
@@ -48,7 +46,6 @@ def test_an_option_that_a_command_would_ignore_is_refused(words):
         command_of(words)
 
 
-@pytest.mark.finding("D15", "D17", "B23")
 @pytest.mark.parametrize(
     ("words", "prompt", "resume"),
     [
@@ -72,7 +69,6 @@ def test_a_conversation_takes_a_prompt_a_model_and_a_session(words, prompt, resu
     assert arguments.model == ("a/b" if "a/b" in words else "")
 
 
-@pytest.mark.finding("D17")
 @pytest.mark.parametrize(
     "words",
     [
@@ -94,7 +90,6 @@ def test_the_habit_of_other_agents_runs_one_prompt(words):
     assert arguments.resume == ("last" if {"-c", "--continue"} & set(words) else "")
 
 
-@pytest.mark.finding("D17")
 @pytest.mark.parametrize("words", [("fix the bug",), ("--mode", "plan", "fix the bug")])
 def test_a_prompt_without_a_command_is_told_how(nanocoder, words):
     done = nanocoder(*words)
@@ -103,7 +98,6 @@ def test_a_prompt_without_a_command_is_told_how(nanocoder, words):
     assert "nanocoder chat 'fix the bug'" in done.stderr
 
 
-@pytest.mark.finding("D15", "B23")
 def test_help_and_completion_know_the_conversation(nanocoder):
     done = nanocoder("chat", "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -163,7 +157,6 @@ def test_an_option_whose_plugin_is_not_installed_names_the_package(monkeypatch, 
         command()
 
 
-@pytest.mark.finding("D29")
 @pytest.mark.parametrize(
     ("word", "known", "meant"),
     [
@@ -178,7 +171,6 @@ def test_swapped_letters_are_the_likeliest_slip(word, known, meant):
     assert nearest(word, known)[0] == meant
 
 
-@pytest.mark.finding("D29")
 def test_a_misspelt_variable_and_key_name_what_was_meant(nanocoder):
     done = nanocoder("config", "show", env={"NANOCODER_MODLE": "x"})
     assert "unknown environment variable NANOCODER_MODLE; did you mean 'NANOCODER_MODEL'?" in (
@@ -190,7 +182,6 @@ def test_a_misspelt_variable_and_key_name_what_was_meant(nanocoder):
     assert "did you mean 'model'?" in nanocoder("config", "show").stderr
 
 
-@pytest.mark.finding("D38")
 def test_a_tool_shows_its_parameters(nanocoder):
     done = nanocoder("tools", "read_file")
     assert done.returncode == 0, done.stderr
@@ -204,7 +195,6 @@ def test_a_tool_shows_its_parameters(nanocoder):
     assert "did you mean 'read_file'?" in wrong.stderr
 
 
-@pytest.mark.finding("D38")
 def test_a_plugin_is_listed_alone(nanocoder):
     done = nanocoder("plugins", "list", "tool-grep")
     assert done.returncode == 0, done.stderr
@@ -218,7 +208,6 @@ def test_a_plugin_is_listed_alone(nanocoder):
 # What a session is resumed with.
 
 
-@pytest.mark.finding("D5")
 def test_a_session_is_resumed_with_its_own_model(nanocoder):
     first = nanocoder.script({"text": "One."}, {"text": "Two."})
     nanocoder("run", "--model", first, "hi")
@@ -253,14 +242,12 @@ def sent(nanocoder):
     return run
 
 
-@pytest.mark.finding("D12")
 def test_what_is_piped_follows_the_prompt_between_marks(sent):
     text, title, _ = sent("review this", stdin=None, input="a diff\n")
     assert text == "review this\n\nStandard input:\n<stdin>\na diff\n</stdin>"
     assert title == "review this"
 
 
-@pytest.mark.finding("D12")
 def test_a_file_as_standard_input_counts_too_and_cannot_close_the_mark(sent, tmp_path):
     (tmp_path / "in.txt").write_text("x</stdin>\ny")
     with open(tmp_path / "in.txt") as file:
@@ -268,13 +255,11 @@ def test_a_file_as_standard_input_counts_too_and_cannot_close_the_mark(sent, tmp
     assert text.endswith("<stdin->\nx</stdin>\ny\n</stdin->")
 
 
-@pytest.mark.finding("D12")
 def test_input_alone_is_the_prompt(sent):
     assert sent(stdin=None, input="say hello")[0] == "say hello"
     assert sent("-", stdin=None, input="say hello")[0] == "say hello"
 
 
-@pytest.mark.finding("D12")
 @pytest.mark.parametrize("words", [(), ("--no-stdin",)])
 def test_no_input_changes_nothing(sent, words):
     given = {"input": "ignored" if words else " \n", "stdin": None}
@@ -282,7 +267,6 @@ def test_no_input_changes_nothing(sent, words):
     assert sent("hi", stdin=subprocess.DEVNULL)[0] == "hi"
 
 
-@pytest.mark.finding("D12")
 def test_a_pipe_that_nobody_closes_holds_nothing_up(sent):
     reader, writer = os.pipe()
     try:
@@ -294,7 +278,6 @@ def test_a_pipe_that_nobody_closes_holds_nothing_up(sent):
     assert "standard input sent nothing" in stderr
 
 
-@pytest.mark.finding("D12")
 def test_too_much_input_and_none_at_all_are_errors(nanocoder):
     done = nanocoder("run", "hi", stdin=None, input="x" * 1_000_001)
     assert done.returncode == 2
@@ -307,7 +290,6 @@ def test_too_much_input_and_none_at_all_are_errors(nanocoder):
 # Lists of sessions.
 
 
-@pytest.mark.finding("D19")
 def test_the_list_of_all_sessions_has_their_directories_and_hides_failed_ones(nanocoder):
     other = nanocoder.home / "project"
     other.mkdir()
@@ -322,7 +304,6 @@ def test_the_list_of_all_sessions_has_their_directories_and_hides_failed_ones(na
     assert nanocoder("sessions", "list").stdout.count("here") == 1
 
 
-@pytest.mark.finding("D30")
 def test_an_interrupted_call_is_shown_with_its_status_once(nanocoder, monkeypatch):
     monkeypatch.setenv("HOME", str(nanocoder.home))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)

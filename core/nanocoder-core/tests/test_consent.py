@@ -684,7 +684,6 @@ def test_a_renderer_or_policy_that_changes_the_arguments_changes_nothing(tmp_pat
     assert request.call.arguments == started.data["arguments"] == {"target": "x"}
 
 
-@pytest.mark.finding("M10")
 def test_a_preview_of_ten_megabytes_is_whole(tmp_path):
     person = Person(yes)
     target = "<" + "x" * 10_000_000 + ">"
@@ -839,7 +838,6 @@ def test_whether_a_person_is_there_cannot_be_said_by_the_model(tmp_path):
     assert result.error_class == "invalid_arguments"
 
 
-@pytest.mark.finding("D21")
 @pytest.mark.parametrize(("limit", "expected"), [(None, 0.0), (300.0, 300.0), (7.0, 7.0)])
 def test_a_question_at_a_terminal_waits_unless_a_limit_was_set(tmp_path, limit, expected):
     class AtTerminal:

@@ -48,7 +48,6 @@ def played(tmp_path: Path, plugins: dict[str, Any], turns: list[Any] | None = No
     return found, play(tmp_path, turns, plugins=found)
 
 
-@pytest.mark.finding("H5")
 def test_a_policy_that_is_late_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
@@ -65,7 +64,6 @@ def test_a_policy_that_is_late_asks(
     assert "acme-guard" not in plugins.set_aside
 
 
-@pytest.mark.finding("H5")
 def test_the_other_policies_are_heard_beside_a_late_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
@@ -88,7 +86,6 @@ def test_the_other_policies_are_heard_beside_a_late_one(
     assert [one.error_class for one in run.results] == ["approval_needed"]
 
 
-@pytest.mark.finding("H5")
 @pytest.mark.parametrize(
     "name", ["nanocoder_event", "nanocoder_prompt", "nanocoder_select_provider"]
 )
@@ -166,7 +163,6 @@ def test_a_plugin_that_unregisters_a_policy_changes_no_verdict(
     assert {one.error_class for one in run.results} == {"denied"}
 
 
-@pytest.mark.finding("H5")
 def test_a_late_look_at_a_result_withholds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
@@ -180,7 +176,6 @@ def test_a_late_look_at_a_result_withholds_it(
     assert "seen" not in run.results[0].output
 
 
-@pytest.mark.finding("H5")
 @pytest.mark.timeout(60)
 def test_an_async_tool_that_blocks_holds_up_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
@@ -284,7 +279,6 @@ print(os.waitpid(child, 0)[1])
 """
 
 
-@pytest.mark.finding("H5")
 def test_work_in_time_is_done_in_a_forked_process_too() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True

@@ -810,7 +810,6 @@ def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):
 
 
 @pytest.mark.contract("CO-18")
-@pytest.mark.finding("M2")
 def test_what_is_allowed_is_consent_to_the_steps_only_where_the_policy_says_so(tmp_path):
     class Asking:
         @hookimpl

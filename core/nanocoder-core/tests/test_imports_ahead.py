@@ -12,8 +12,6 @@ from nanocoder.plugins.introspect import describe
 from nanocoder_discovery import Entry
 from nanocoder_testing import Scripted, opened
 
-pytestmark = pytest.mark.finding("P2")
-
 WAIT_S = 30
 CHECK = "nanocoder_schema.check"
 SOURCE = '''

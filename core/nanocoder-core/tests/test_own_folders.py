@@ -46,7 +46,6 @@ READS = [
 ]
 
 
-@pytest.mark.finding("N10")
 @pytest.mark.parametrize(("tool", "arguments"), READS)
 def test_no_tool_reads_what_nanocoder_keeps(home, tool, arguments):
     arguments = {name: text.format(home=home) for name, text in arguments.items()}
@@ -55,7 +54,6 @@ def test_no_tool_reads_what_nanocoder_keeps(home, tool, arguments):
     assert "other.jsonl " not in text
 
 
-@pytest.mark.finding("N10")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -217,7 +217,6 @@ def test_a_policy_that_is_disabled_does_not_stop_the_start(site: Site, tmp_path:
         assert session.report.text == "Hello."
 
 
-@pytest.mark.finding("D36")
 def test_a_syntax_error_names_the_whole_path(site: Site) -> None:
     site.install("tool-odd", "x = 1\ndef broken(:\n")
     reason = site.plugins().set_aside["tool-odd"]
@@ -225,7 +224,6 @@ def test_a_syntax_error_names_the_whole_path(site: Site) -> None:
     assert f"({path}, line 2)" in reason
 
 
-@pytest.mark.finding("B20")
 def test_a_plugin_that_comes_later_takes_no_tool_away(site: Site, tmp_path: Path) -> None:
     cache = tmp_path / "plugins.json"
     site.plugins(cache)
@@ -365,7 +363,6 @@ def test_a_damaged_cache_is_made_anew(site: Site, tmp_path: Path, damage: bytes)
 DENIES = hook("return Verdict(Decision.DENY, 'no')", "nanocoder_before_execute", "call")
 
 
-@pytest.mark.finding("R11")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -391,7 +388,6 @@ def test_one_wrong_bit_in_the_cache_opens_nothing(
     assert plugins.reports == []
 
 
-@pytest.mark.finding("R11")
 def test_every_byte_of_the_cache_counts(site: Site, tmp_path: Path) -> None:
     cache = tmp_path / "plugins.json"
     site.plugins(cache)
@@ -403,7 +399,6 @@ def test_every_byte_of_the_cache_counts(site: Site, tmp_path: Path) -> None:
         assert read_cache(cache, key) == {}, place
 
 
-@pytest.mark.finding("R11")
 @pytest.mark.parametrize("described", ["nanocoder_event", "nanocoder_before_execute"])
 def test_a_plugin_that_judges_by_other_hooks_than_were_described_stops_the_start(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, described: str
@@ -423,7 +418,6 @@ def test_a_plugin_that_judges_by_other_hooks_than_were_described_stops_the_start
         open_session(tmp_path, plugins=plugins, persist=False)
 
 
-@pytest.mark.finding("R12")
 def test_what_killed_writers_left_beside_the_cache_is_removed(site: Site, tmp_path: Path) -> None:
     cache = tmp_path / "plugins.json"
     with subprocess.Popen(["true"]) as ended:
@@ -437,7 +431,6 @@ def test_what_killed_writers_left_beside_the_cache_is_removed(site: Site, tmp_pa
     assert all(path.exists() for path in others)
 
 
-@pytest.mark.finding("H5")
 @pytest.mark.timeout(120)
 def test_a_plugin_that_hung_is_not_tried_again_until_it_changes(site: Site, tmp_path: Path) -> None:
     cache, mark = tmp_path / "plugins.json", tmp_path / "mark"

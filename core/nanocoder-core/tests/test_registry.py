@@ -80,7 +80,6 @@ def test_tools_are_listed_by_name_and_not_by_chance(tmp_path):
 
 
 @pytest.mark.contract("NT-09")
-@pytest.mark.finding("B20")
 @pytest.mark.parametrize(("first", "second"), [("a", "b"), ("b", "a")])
 def test_a_second_tool_of_one_name_is_refused_until_somebody_chooses_it(first, second):
     plugins = Plugins()
@@ -443,7 +442,6 @@ def test_a_settings_object_reaches_its_own_plugin_only(tmp_path):
         assert called(session, "other", {})[0].output == "none"
 
 
-@pytest.mark.finding("B18")
 @pytest.mark.parametrize(("rank", "text"), [(10, "mine"), (50, "its own"), (90, "its own")])
 def test_a_rank_says_who_is_asked_first_where_the_first_answer_wins(tmp_path, rank, text):
     class Own:
@@ -475,7 +473,6 @@ def test_a_rank_is_a_whole_number():
         plugins_with(mine=Renderer())
 
 
-@pytest.mark.finding("H9")
 @pytest.mark.parametrize("name", ["__class__", "_", "_private", "__init__"])
 def test_a_tool_is_not_called_like_a_part_of_python(name):
     with pytest.raises(PluginError, match="is not a tool name"):

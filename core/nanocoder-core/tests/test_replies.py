@@ -56,7 +56,6 @@ class Breaking(Scripted):
         yield from super().stream(request, cancel)
 
 
-@pytest.mark.finding("R6")
 def test_a_reply_that_breaks_off_is_asked_for_again_and_said_once(tmp_path):
     model = Breaking(["The whole sentence."], times=2)
     played = play(tmp_path, [], plugins=TOOLS, model=model)
@@ -70,7 +69,6 @@ def test_a_reply_that_breaks_off_is_asked_for_again_and_said_once(tmp_path):
     assert [message.role for message in played.messages] == ["user", "assistant"]
 
 
-@pytest.mark.finding("R6")
 def test_a_reply_that_breaks_off_three_times_ends_the_run_and_keeps_its_text(tmp_path):
     model = Breaking(["never"], times=3)
     played = play(tmp_path, [], plugins=TOOLS, model=model)
@@ -91,8 +89,6 @@ def test_what_another_try_would_only_repeat_is_not_asked_for_again(tmp_path, err
     assert model.left == 8
 
 
-@pytest.mark.finding("B14")
-@pytest.mark.finding("D11")
 def test_a_retry_of_the_provider_is_an_event(tmp_path):
     class Busy(Scripted):
         def stream(self, request, cancel):
@@ -118,7 +114,6 @@ def test_what_a_provider_does_just_now_is_an_event_that_passes(tmp_path):
     ]
 
 
-@pytest.mark.finding("H11")
 def test_what_was_said_until_an_interrupt_stays_in_the_session(tmp_path):
     class Slow(Scripted):
         def stream(self, request, cancel):
@@ -134,7 +129,6 @@ def test_what_was_said_until_an_interrupt_stays_in_the_session(tmp_path):
         assert session.report.stop_reason == "interrupted"
 
 
-@pytest.mark.finding("H11")
 @pytest.mark.parametrize("calls", [(), (ToolCall("c", "change", {}),)])
 def test_a_reply_that_a_filter_stopped_is_no_success(tmp_path, calls):
     turns = [Finished("Half", calls, refusal="example.org stopped the reply: content filter")]
@@ -144,7 +138,6 @@ def test_a_reply_that_a_filter_stopped_is_no_success(tmp_path, calls):
     assert all(result.error_class == "not_run" for result in played.results)
 
 
-@pytest.mark.finding("N4")
 def test_a_reply_without_end_is_given_up(tmp_path):
     class Endless(Scripted):
         def stream(self, request, cancel):
@@ -157,7 +150,6 @@ def test_a_reply_without_end_is_given_up(tmp_path):
     assert "longer than" in played.report["error"]["message"]
 
 
-@pytest.mark.finding("N5")
 def test_more_calls_than_anybody_reads_are_answered_and_do_not_run(tmp_path):
     calls = [("look", {"at": str(number)}) for number in range(1_000)]
     played = play(tmp_path, [calls, "Done."], plugins=TOOLS)
@@ -166,7 +158,6 @@ def test_more_calls_than_anybody_reads_are_answered_and_do_not_run(tmp_path):
     assert "too many calls" in played.results[128].output
 
 
-@pytest.mark.finding("N5")
 def test_the_calls_of_a_turn_share_some_threads(tmp_path):
     counts = []
 
@@ -192,7 +183,6 @@ def test_the_calls_of_a_turn_share_some_threads(tmp_path):
 # Stuck
 
 
-@pytest.mark.finding("L5")
 @pytest.mark.parametrize("period", [1, 80, 103, 700, 2_000])
 def test_a_reply_that_repeats_itself_is_stopped_while_it_streams(tmp_path, period):
     passage = "".join(chr(97 + number * number % 26) for number in range(period - 1)) + "\n"
@@ -213,7 +203,6 @@ def test_a_reply_that_repeats_itself_is_stopped_while_it_streams(tmp_path, perio
     assert "repeated" in played.messages[-1].text
 
 
-@pytest.mark.finding("L5")
 @pytest.mark.parametrize(
     "text",
     [
@@ -229,8 +218,6 @@ def test_long_texts_that_only_look_alike_are_no_loop(text):
 # Limits
 
 
-@pytest.mark.finding("B8")
-@pytest.mark.finding("D13")
 def test_the_report_counts_the_turns_that_were_allowed_and_names_the_limit(tmp_path):
     turns = [[("look", {"at": str(number)})] for number in range(9)]
     report = play(tmp_path, turns, plugins=TOOLS, max_turns=2).report
@@ -238,8 +225,6 @@ def test_the_report_counts_the_turns_that_were_allowed_and_names_the_limit(tmp_p
     assert "2 turns" in report["error"]["message"]
 
 
-@pytest.mark.finding("B9")
-@pytest.mark.finding("D2")
 def test_a_limit_on_money_without_a_price_is_refused_at_the_start(tmp_path, home):
     environment = {"HOME": str(home), "NANOCODER_MAX_COST_USD": "1.0"}
     with (
@@ -267,8 +252,6 @@ def test_a_request_that_was_free_is_kept_as_free(tmp_path):
     ]
 
 
-@pytest.mark.finding("B10")
-@pytest.mark.finding("D3")
 def test_a_context_that_is_full_says_what_now(tmp_path):
     turns = [ProviderError("maximum context length is 8192", kind="context_overflow")]
     message = play(tmp_path, turns, plugins=TOOLS).report["error"]["message"]
@@ -280,8 +263,6 @@ def test_a_context_that_is_full_says_what_now(tmp_path):
 # Addresses
 
 
-@pytest.mark.finding("N6")
-@pytest.mark.finding("H10")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -297,8 +278,6 @@ def test_an_address_is_shown_without_its_password(text, shown):
     assert without_password(text) == shown
 
 
-@pytest.mark.finding("N6")
-@pytest.mark.finding("H10")
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_no_password_of_an_address_is_printed_or_kept(nanocoder, form):
     folder = nanocoder.home / ".config/nanocoder"

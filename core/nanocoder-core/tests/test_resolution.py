@@ -54,7 +54,6 @@ def identity(status):
     return status.st_dev, status.st_ino
 
 
-@pytest.mark.finding("C1", "C2")
 @settings(max_examples=150, deadline=None)
 @given(nodes, paths, st.sampled_from(["", "{ws}/", "./"]))
 @example([("a/b", "d", ""), ("c", "l", "a/b"), ("a/a", "f", "")], "c/../a", "")
@@ -86,7 +85,6 @@ def test_the_place_that_is_judged_is_the_place_that_is_opened(made, path, prefix
         assert (ws / resolved.path).read_text() == "new"
 
 
-@pytest.mark.finding("C1")
 @settings(max_examples=150, deadline=None)
 @given(nodes, paths, st.sampled_from([".", "a", "b/c", "../out"]))
 def test_a_word_of_a_command_is_resolved_as_the_kernel_does(made, path, directory):
@@ -111,7 +109,6 @@ letters = st.one_of(
 ).filter(lambda name: "\0" not in name)
 
 
-@pytest.mark.finding("C2", "N12", "H7")
 @settings(max_examples=500, deadline=None)
 @given(letters)
 @example("\\x1b")
@@ -124,13 +121,11 @@ def test_what_is_shown_of_a_name_is_read_back_as_that_name(name):
     visible.encode()
 
 
-@pytest.mark.finding("C2")
 @pytest.mark.parametrize("path", ["\\xc3\\xa9", "a\\x41", "\\u00e9", "\\ud800", "\\U00110000"])
 def test_an_escape_that_is_never_shown_is_no_escape(path):
     assert unescape_path(path) == path
 
 
-@pytest.mark.finding("C1")
 def test_every_name_on_the_way_is_told(tmp_path):
     (tmp_path / "src/deep").mkdir(parents=True)
     (tmp_path / "second").symlink_to("src/deep")
@@ -142,7 +137,6 @@ def test_every_name_on_the_way_is_told(tmp_path):
     assert (resolved.is_inside, resolved.exists) == (True, False)
 
 
-@pytest.mark.finding("C1")
 def test_a_path_that_leaves_and_comes_back_is_outside(tmp_path):
     ws = tmp_path / "ws"
     ws.mkdir()
@@ -152,7 +146,6 @@ def test_a_path_that_leaves_and_comes_back_is_outside(tmp_path):
     assert resolved.path == "file"
 
 
-@pytest.mark.finding("N9", "H15")
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -205,7 +198,6 @@ def test_what_decides_what_runs_has_a_kind(tmp_path, path, kind):
         assert workspace.protection(path) == protection
 
 
-@pytest.mark.finding("H15")
 @pytest.mark.parametrize(
     "path",
     [
@@ -219,7 +211,6 @@ def test_what_only_looks_alike_is_not_protected(tmp_path, path):
     assert SessionInfo("s", tmp_path).resolve(path).protection is None
 
 
-@pytest.mark.finding("H15")
 def test_the_program_that_runs_is_protected_wherever_it_is(tmp_path):
     import sys
 
@@ -234,7 +225,6 @@ def test_the_program_that_runs_is_protected_wherever_it_is(tmp_path):
     assert outside.protection is not None
 
 
-@pytest.mark.finding("N10")
 def test_our_own_folders_are_told_apart(tmp_path):
     state = tmp_path / ".local/state/nanocoder"
     mine = state / "sessions/1.artifacts"
@@ -252,7 +242,6 @@ def test_our_own_folders_are_told_apart(tmp_path):
     assert protection.kind is ProtectionKind.STATE
 
 
-@pytest.mark.finding("M8")
 def test_a_path_of_many_names_is_judged_at_once():
     began = time.process_time()
     assert protection_of("a/" * 100_000 + ".git/x") is not None

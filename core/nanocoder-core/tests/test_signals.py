@@ -55,7 +55,6 @@ def ended_by(process):
     return 128 - code if code < 0 else code
 
 
-@pytest.mark.finding("R3")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_stopped_names_the_signal_and_exits_by_its_number(start, nanocoder, number):
     process = start("run", "--output", "jsonl", "--model", nanocoder.script(READ, LATE), "go")
@@ -69,8 +68,6 @@ def test_a_run_that_is_stopped_names_the_signal_and_exits_by_its_number(start, n
     assert ended_by(process) == 128 + number
 
 
-@pytest.mark.finding("R1")
-@pytest.mark.finding("R2")
 @pytest.mark.parametrize("place", range(1, EVENTS_BEFORE_THE_WAIT + 1))
 def test_a_signal_at_any_event_of_a_run_ends_it(start, nanocoder, place):
     words = ("run", "--output", "jsonl", "--model", nanocoder.script(READ, LATE), "go")
@@ -81,7 +78,6 @@ def test_a_signal_at_any_event_of_a_run_ends_it(start, nanocoder, place):
     assert ended_by(process) == 143
 
 
-@pytest.mark.finding("R2")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_at_any_moment_of_the_start_ends_the_run(start, nanocoder, number):
     script = nanocoder.script(LATE)
@@ -132,7 +128,6 @@ main()
 """
 
 
-@pytest.mark.finding("R4")
 def test_a_signal_that_meets_the_main_thread_inside_a_lock_is_obeyed(start, nanocoder, tmp_path):
     program = tmp_path / "in_the_lock.py"
     program.write_text(IN_THE_LOCK)
@@ -149,7 +144,6 @@ def test_a_signal_that_meets_the_main_thread_inside_a_lock_is_obeyed(start, nano
     assert process.returncode in {143, -signal.SIGTERM}, process.stderr
 
 
-@pytest.mark.finding("R9")
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize(
     "words",
@@ -164,7 +158,6 @@ def test_a_run_that_cannot_begin_prints_its_object_too(nanocoder, form, words):
     assert report["error"]["message"] in done.stderr
 
 
-@pytest.mark.finding("R9")
 def test_a_wrong_configuration_prints_the_object_too(nanocoder):
     config = nanocoder.home / ".config/nanocoder/config.toml"
     config.parent.mkdir(parents=True)
@@ -174,7 +167,6 @@ def test_a_wrong_configuration_prints_the_object_too(nanocoder):
     assert json.loads(done.stdout)["error"]["class"] == "configuration"
 
 
-@pytest.mark.finding("R9")
 @pytest.mark.parametrize("command", ["run --model scripted/x hi", "tools", "call glob '{}'"])
 def test_a_closed_standard_output_is_an_error_and_no_silence(nanocoder, command):
     done = nanocoder("-c", f"{COMMAND} {command} >&-", command="bash")

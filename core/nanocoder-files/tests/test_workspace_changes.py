@@ -390,7 +390,6 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path):
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
-@pytest.mark.finding("R10")
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 @pytest.mark.parametrize("where", [".nc-", "state/backups", ".changes"])
 def test_a_full_disk_and_a_used_up_quota_have_one_name_wherever_they_are_met(
@@ -471,7 +470,6 @@ def killed_at(tmp_path):
 
 
 # FS-027
-@pytest.mark.finding("H14")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
 @pytest.mark.contract("MA-16")
@@ -486,7 +484,6 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(killed_at, call, wh
     assert not change_logs.exists(), "nothing is kept of a write that is over"
 
 
-@pytest.mark.finding("H14")
 def test_what_a_living_process_writes_is_spared(killed_at):
     write, ws, change_logs = killed_at
     process = write("rename", "before", "stop")
@@ -498,7 +495,6 @@ def test_what_a_living_process_writes_is_spared(killed_at):
     assert names(ws / "d") == ["f"]
 
 
-@pytest.mark.finding("H14")
 def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path):
     write, ws, change_logs = killed_at
     write("rename", "before")
@@ -512,7 +508,6 @@ def test_no_file_of_others_is_removed_and_none_behind_a_link(killed_at, tmp_path
     assert (ws / like_ours).exists()
 
 
-@pytest.mark.finding("H14")
 @pytest.mark.parametrize("path", [b"d/f", b"../outside/.f.nc-1-0a1b2c3d", b"/etc/hostname", b"d"])
 def test_a_damaged_note_removes_nothing(killed_at, tmp_path, path):
     write, ws, change_logs = killed_at

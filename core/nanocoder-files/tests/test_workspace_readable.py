@@ -40,7 +40,6 @@ def workspace(root):
         yield workspace
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize("path", ["payroll/2026/sum", "link", "deep/payroll", "./deep/../link"])
 def test_what_is_refused_is_opened_by_no_path(workspace, path):
     for read in (workspace.open, workspace.read_bytes, workspace.read_text, workspace.digest_of):
@@ -49,7 +48,6 @@ def test_what_is_refused_is_opened_by_no_path(workspace, path):
         assert caught.value.error_class == "read_denied"
 
 
-@pytest.mark.finding("C3")
 def test_a_listing_leaves_it_out(workspace):
     assert {entry.path for entry in workspace.scan()} == {"a", "deep", "link"}
     assert [entry.name for entry in workspace.scan("deep")] == ["c"]
@@ -57,7 +55,6 @@ def test_a_listing_leaves_it_out(workspace):
         assert folder.refused(["a", "payroll", "private"]) == {"payroll", "private"}
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize("start", ["payroll", "payroll/2026"])
 def test_no_listing_starts_where_nobody_may_read(workspace, start):
     for listing in (workspace.open_folder, workspace.scan, workspace.readable_below):
@@ -66,7 +63,6 @@ def test_no_listing_starts_where_nobody_may_read(workspace, start):
         assert caught.value.error_class == "read_denied"
 
 
-@pytest.mark.finding("C3")
 def test_what_a_person_has_to_agree_to_is_found_only_where_a_listing_starts_there(workspace):
     assert [entry.path for entry in workspace.scan("private")] == ["private/b"]
     assert workspace.read_text("private/b") == "text\n"  # who named it was asked
@@ -74,7 +70,6 @@ def test_what_a_person_has_to_agree_to_is_found_only_where_a_listing_starts_ther
     assert workspace.readable_below("private")("private/b")
 
 
-@pytest.mark.finding("C3")
 def test_a_filter_that_breaks_refuses(root):
     readable = Readable([("acme", Payroll()), ("broken", Broken())])
     assert readable.refuses("a") == "policy 'broken' failed: RuntimeError: boom"
@@ -84,7 +79,6 @@ def test_a_filter_that_breaks_refuses(root):
             workspace.read_text("a")
 
 
-@pytest.mark.finding("C3")
 def test_a_path_of_a_thousand_folders_is_judged(root):
     deep = "/".join(["x"] * 2_000)
     readable = Readable([("acme", Payroll())])
@@ -92,7 +86,6 @@ def test_a_path_of_a_thousand_folders_is_judged(root):
     assert readable.refuses(deep) == ""
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -123,7 +116,6 @@ def test_a_move_lets_nothing_be_read_that_nobody_may_read(source, target, tmp_pa
         workspace.move("app/other", "app/else")
 
 
-@pytest.mark.finding("C3")
 def test_a_link_to_what_nobody_may_read_can_be_moved(root):
     (root / "way").symlink_to("payroll")
     with Workspace(root, readable=Readable([("acme", Payroll())])) as workspace:

@@ -17,7 +17,6 @@ def signature_of(pattern: str) -> Signature:
     return Signature.of_class(attrs.make_class("One", {"it": attrs.field(type=annotation)}))
 
 
-@pytest.mark.finding("H4")
 @pytest.mark.parametrize("pattern", [*SLOW, *HIDDEN])
 def test_a_pattern_that_may_take_years_is_refused_where_it_is_declared(pattern):
     signature = signature_of(pattern)
@@ -27,7 +26,6 @@ def test_a_pattern_that_may_take_years_is_refused_where_it_is_declared(pattern):
         signature.check({"it": "a" * 60 + "!"})
 
 
-@pytest.mark.finding("H4")
 @pytest.mark.timeout(60)
 def test_a_text_of_a_million_letters_is_refused_or_matched():
     with pytest.raises(BadArguments, match="takes too long"):

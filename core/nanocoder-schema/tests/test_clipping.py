@@ -17,7 +17,6 @@ def test_clip_says_what_is_missing():
     assert clip("abc", head=1, tail=0) == "a\n[2 characters left out]\n"
 
 
-@pytest.mark.finding("B1")
 def test_an_output_is_clipped_to_whole_lines_that_are_counted():
     text = "".join(f"{number}\n" for number in range(1, 1_001))
     assert clip_output(text, LIMIT, where="/x") == (
@@ -30,7 +29,6 @@ def test_an_output_is_clipped_to_whole_lines_that_are_counted():
     )
 
 
-@pytest.mark.finding("B1")
 def test_what_is_clipped_twice_is_counted_once_and_named():
     wide = OutputLimit(10_000, 10_000, 20, 20)
     once = clip_output("line\n" * 1_000, wide, where="/all")
@@ -39,7 +37,6 @@ def test_what_is_clipped_twice_is_counted_once_and_named():
     )
 
 
-@pytest.mark.finding("B1")
 @given(st.text("ab\n", max_size=400), st.integers(1, 40), st.integers(1, 40), st.integers(1, 20))
 def test_the_count_is_what_is_missing(text, head, tail, lines):
     short = clip_output(text * 3, OutputLimit(head, tail, lines, lines))

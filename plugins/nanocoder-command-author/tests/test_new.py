@@ -25,8 +25,6 @@ def outcome_of_its_tests(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.finding("D22")
-@pytest.mark.finding("F18")
 @pytest.mark.contract("LC-04")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tests_of_a_new_package_pass_at_once(tmp_path: Path, kind: str) -> None:

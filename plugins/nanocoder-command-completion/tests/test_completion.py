@@ -5,7 +5,6 @@ import pytest
 pytestmark = pytest.mark.timeout(60)
 
 
-@pytest.mark.finding("F15")
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_every_shell_has_a_completion(nanocoder, shell):
     done = nanocoder("completion", shell)

@@ -32,7 +32,6 @@ def test_a_fork_has_the_messages_and_leaves_the_origin_alone(store, tmp_path):
     assert store.transcript(fork_id).mode == "plan"
 
 
-@pytest.mark.finding("F8")
 def test_a_session_keeps_its_name_through_all_that_follows(store, tmp_path):
     other, session_id = begin(store, tmp_path, "Older"), begin(store, tmp_path, "First words")
     before = {summary.id: summary.updated for summary in store.list()}

@@ -167,7 +167,6 @@ def test_on_a_terminal_it_says_what_will_be_removed_and_asks(nanocoder, answer, 
 # Names
 
 
-@pytest.mark.finding("F8")
 def test_sessions_are_named_and_found_by_words(nanocoder, small):
     small(PROMPT)
     small("Something else")

@@ -251,7 +251,6 @@ def test_when_somebody_else_changed_one_file_the_rest_is_put_back_and_it_is_name
     assert tree(nanocoder) == rest
 
 
-@pytest.mark.finding("B7")
 @pytest.mark.usefixtures("without_snapshots")
 def test_a_formatter_between_changes_does_not_keep_the_rest_from_being_undone(nanocoder, work):
     (nanocoder.cwd / "fm.py").write_text("old = 1")
@@ -274,7 +273,6 @@ def test_a_formatter_between_changes_does_not_keep_the_rest_from_being_undone(na
     assert tree(nanocoder) == {"fm.py": "new = 1\n"}
 
 
-@pytest.mark.finding("B7")
 def test_the_changes_of_one_file_alone_can_be_undone(nanocoder, work):
     (nanocoder.cwd / "a.txt").write_text("a")
     work(write("a.txt", "1"), write("b.txt", "1"), write("a.txt", "2"))

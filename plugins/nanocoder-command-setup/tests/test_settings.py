@@ -16,7 +16,6 @@ def document(text, path):
     return ConfigFile(path / "config.toml", text.encode())
 
 
-@pytest.mark.finding("F9")
 @pytest.mark.parametrize(
     ("text", "key", "value", "expected"),
     [
@@ -40,7 +39,6 @@ def test_one_value_is_changed_and_every_other_line_stays(tmp_path, text, key, va
     assert changed.text == expected
 
 
-@pytest.mark.finding("F9")
 @pytest.mark.parametrize("text", ["tools = { disable = [] }\n", "tools.disable = [\n # why\n]\n"])
 def test_what_cannot_be_changed_without_loss_is_left_to_the_person(tmp_path, text):
     key = ("tools", "disable")
@@ -52,7 +50,6 @@ def test_what_cannot_be_changed_without_loss_is_left_to_the_person(tmp_path, tex
             with_value(document(text, tmp_path), key, ["a"])
 
 
-@pytest.mark.finding("F9")
 def test_a_value_is_removed_and_a_missing_one_named(tmp_path):
     two = document("mode = 'plan'\n[tools]\ndisable = ['a']\n", tmp_path)
     assert without_value(two, ("tools", "disable")).text == "mode = 'plan'\n"
@@ -75,7 +72,6 @@ def test_a_table_goes_with_its_last_value_unless_a_comment_is_there(tmp_path, te
     assert changed == ("mode = 'plan'\n\n[wrap]\nx = 1\n" if rest is None else rest)
 
 
-@pytest.mark.finding("F9")
 def test_set_writes_the_persons_file(nanocoder):
     file = nanocoder.home / ".config/nanocoder/config.toml"
     done = nanocoder("config", "set", "mode", "plan")
@@ -88,7 +84,6 @@ def test_set_writes_the_persons_file(nanocoder):
     assert nanocoder("config", "unset", "mode").stdout == 'mode = "ask" (default)\n'
 
 
-@pytest.mark.finding("F9")
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -124,7 +119,6 @@ def test_a_refused_value_names_no_line_that_is_not_there(nanocoder):
     assert f"{file}:1: max_turns" in done.stderr, "a line that is there is named"
 
 
-@pytest.mark.finding("F9")
 def test_a_stronger_layer_is_named_and_a_call_of_a_tool_may_not_set_anything(nanocoder):
     done = nanocoder("config", "set", "mode", "auto", env={"NANOCODER_MODE": "plan"})
     assert "NANOCODER_MODE overrides it here" in done.stderr

@@ -39,7 +39,6 @@ def project(nanocoder):
     return file
 
 
-@pytest.mark.finding("D18")
 def test_trust_shows_what_it_loosens_and_asks_at_a_terminal(nanocoder, project):
     printed, end = answered(nanocoder, "n")
     assert "Not trusted." in end
@@ -53,7 +52,6 @@ def test_trust_shows_what_it_loosens_and_asks_at_a_terminal(nanocoder, project):
     assert "trusted already" in nanocoder("config", "trust").stdout
 
 
-@pytest.mark.finding("D18")
 def test_trust_without_a_terminal_takes_yes(nanocoder, project):
     done = nanocoder("config", "trust")
     assert done.returncode == 3

@@ -130,7 +130,6 @@ def test_trust_that_cannot_be_written_is_an_error(place):
     assert not is_trusted(place.workspace, environment=place.environment)
 
 
-@pytest.mark.finding("D18")
 def test_a_file_that_changes_while_it_is_shown_is_not_trusted(nanocoder):
     file = nanocoder.cwd / ".nanocoder/config.toml"
     file.parent.mkdir()

@@ -121,7 +121,6 @@ def test_parts_of_a_text_give_the_diff_of_the_whole():
     assert unified_parts(parts, "n") == unified("".join(lines), "".join(after), "n")
 
 
-@pytest.mark.finding("D27")
 def test_a_diff_of_many_equal_lines_shows_only_what_changes():
     old = "".join(f"value_{n} = old\n\n" if n % 5 else f"value_{n} = 1\n\n" for n in range(300))
     diff = unified(old, old.replace("= old", "= new"), "a.py")

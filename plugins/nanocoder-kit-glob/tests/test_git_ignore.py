@@ -154,7 +154,6 @@ def test_what_is_ignored_is_left_out(tmp_path):
         assert not GitIgnore(workspace).ignores(".")
 
 
-@pytest.mark.finding("N14")
 def test_of_rules_without_end_the_first_count_and_the_walk_says_so(tmp_path):
     lines = [f"*a*b*{number}*c*d*e*" for number in range(8_000)]
     (tmp_path / ".gitignore").write_text("\n".join(["*.log", *lines, "last-*"]) + "\n")
@@ -167,7 +166,6 @@ def test_of_rules_without_end_the_first_count_and_the_walk_says_so(tmp_path):
     assert left_out_note(left_out) == "[.gitignore is too long: only its first patterns count]"
 
 
-@pytest.mark.finding("N14")
 def test_ten_thousand_plain_names_all_count(tmp_path):
     lines = [f"name-{number}" for number in range(9_000)]
     (tmp_path / ".gitignore").write_text("\n".join([*lines, "!name-7", "/top", "folder/"]) + "\n")

@@ -143,7 +143,6 @@ def workspace(root):
         yield workspace
 
 
-@pytest.mark.finding("C3")
 def test_a_walk_leaves_out_what_policies_refuse_and_counts_it(workspace):
     left_out = LeftOut()
     walked = {entry.path for entry in walk(workspace, left_out=left_out)}
@@ -153,7 +152,6 @@ def test_a_walk_leaves_out_what_policies_refuse_and_counts_it(workspace):
     assert (len({*left_out.files}), len({*left_out.folders})) == (1, 2)
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize("start", ["payroll", "payroll/2026"])
 @pytest.mark.parametrize("listing", [walk, files])
 def test_no_walk_starts_where_nobody_may_read(workspace, start, listing):
@@ -162,12 +160,10 @@ def test_no_walk_starts_where_nobody_may_read(workspace, start, listing):
     assert caught.value.error_class == "read_denied"
 
 
-@pytest.mark.finding("C3")
 def test_what_a_person_has_to_agree_to_is_found_only_where_a_walk_starts_there(workspace):
     assert [entry.path for entry in walk(workspace, "private")] == ["private/b"]
 
 
-@pytest.mark.finding("C3")
 def test_a_filter_that_breaks_leaves_everything_out_of_a_walk(root):
     with Workspace(root, readable=Readable([("broken", Broken())])) as workspace:
         assert list(walk(workspace)) == []

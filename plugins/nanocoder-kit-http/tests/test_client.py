@@ -481,7 +481,6 @@ def test_tls_works_and_can_be_cancelled(tls_server, connect):
     assert time.monotonic() - begin < 1
 
 
-@pytest.mark.finding("R5")
 def test_a_local_server_that_answered_before_is_waited_for(serve, connect):
     before = serve(events(1))
     client = connect(before)
@@ -501,7 +500,6 @@ def test_a_local_server_that_answered_before_is_waited_for(serve, connect):
     assert "cannot be reached" in pieces[0].reason or "broke off" in pieces[0].reason
 
 
-@pytest.mark.finding("H11")
 def test_a_page_in_place_of_a_reply_shows_some_of_its_words(serve, connect):
     page = b"<html><head><style>p {color: red}</style><title>Sign in</title></head><p>to Acme Wi-Fi"
     server = serve(Answer([page], headers={"content-type": "text/html"}), refusal(502, page))
@@ -511,7 +509,6 @@ def test_a_page_in_place_of_a_reply_shows_some_of_its_words(serve, connect):
         assert "color" not in str(error)
 
 
-@pytest.mark.finding("H11")
 @pytest.mark.parametrize(("status", "said", "asked"), [(500, "false", 1), (400, "true", 7)])
 def test_x_should_retry_is_heeded(serve, connect, status, said, asked):
     server = serve(refusal(status, x_should_retry=said))
@@ -522,7 +519,6 @@ def test_x_should_retry_is_heeded(serve, connect, status, said, asked):
     assert len(server.seen) == asked
 
 
-@pytest.mark.finding("D35")
 @pytest.mark.contract("NT-64")
 @pytest.mark.parametrize(
     ("status", "advice"),

@@ -41,7 +41,6 @@ def answers(retry, attempts):
     return [piece for piece in pieces if not isinstance(piece, Retrying)]
 
 
-@pytest.mark.finding("R7")
 def test_pauses_double_up_to_ten_seconds_and_the_seventh_failure_is_told(retry, pauses):
     attempts = Attempts(*[error() for _ in range(9)])
     with pytest.raises(ProviderError, match=r"busy \(tried 7 times\)"):
@@ -65,14 +64,11 @@ def test_half_of_a_pause_is_left_to_chance(pauses):
     assert pauses == [0.75, 1.5]
 
 
-@pytest.mark.finding("R7")
 def test_a_server_that_asks_for_no_pause_gets_our_own(retry, pauses):
     list(retry.run(Attempts(error("rate_limit", retry_after_s=0.0)), Cancel()))
     assert pauses == [1]
 
 
-@pytest.mark.finding("B14")
-@pytest.mark.finding("D11")
 @pytest.mark.contract("F13")
 def test_each_repetition_is_told_before_its_pause(retry):
     attempts = Attempts(error("rate_limit", status=429, retry_after_s=40), error())
@@ -87,7 +83,6 @@ def test_what_may_pass_is_asked_again(retry, kind):
     assert answers(retry, Attempts(error(kind))) == ["answer"]
 
 
-@pytest.mark.finding("H11")
 def test_the_server_knows_best_whether_another_try_helps(retry):
     assert answers(retry, Attempts(error("bad_request", retry=True))) == ["answer"]
     with pytest.raises(ProviderError):
@@ -115,7 +110,6 @@ def test_an_answer_of_which_something_came_is_not_asked_for_again(retry):
     assert attempts.made == 1
 
 
-@pytest.mark.finding("R6")
 def test_an_answer_that_began_without_anything_to_show_is_asked_for_again(retry):
     assert answers(retry, Attempts(error(), first=[[]])) == ["answer"]
 

@@ -114,7 +114,6 @@ def notices(played):
 
 
 @pytest.mark.contract("F10")
-@pytest.mark.finding("B11")
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_call_that_comes_as_text_runs_and_is_told_once(tmp_path, text):
     played = play(tmp_path, [], plugins=TOOLS, model=Written([text, text, "Done."]))
@@ -151,7 +150,6 @@ def test_a_refused_call_is_told_to_the_model_once_and_then_the_run_fails(tmp_pat
     assert "Take another model" in played.report["error"]["message"]
 
 
-@pytest.mark.finding("B11")
 @pytest.mark.parametrize("text", ANSWERS)
 def test_text_that_only_shows_a_call_is_an_answer(tmp_path, text):
     played = play(tmp_path, [], plugins=TOOLS, model=Written([text]))

@@ -51,7 +51,6 @@ def test_no_variable_makes_a_version_manager_trust_the_project(name):
     assert name not in environment({name: "true"})
 
 
-@pytest.mark.finding("N7")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -80,7 +79,6 @@ def ours():
     return {"PATH": path, "VIRTUAL_ENV": sys.prefix, "UV_RUN_RECURSION_DEPTH": "1"}
 
 
-@pytest.mark.finding("F1")
 def test_our_own_virtual_environment_is_not_that_of_a_command(ours, tmp_path):
     child = environment(ours, workspace=tmp_path)
     assert (child["PATH"], child.get("VIRTUAL_ENV")) == ("/usr/bin", None)
@@ -91,7 +89,6 @@ def test_our_own_virtual_environment_is_not_that_of_a_command(ours, tmp_path):
     assert child["VIRTUAL_ENV"] == str(tmp_path / ".venv")
 
 
-@pytest.mark.finding("F1")
 def test_the_virtual_environment_of_the_workspace_is(ours):
     child = environment(ours, workspace=Path(sys.prefix).parent)
     assert (child["PATH"], child["VIRTUAL_ENV"]) == (ours["PATH"], sys.prefix)
@@ -99,7 +96,6 @@ def test_the_virtual_environment_of_the_workspace_is(ours):
     assert environment(ours, workspace=below)["PATH"] == ours["PATH"]
 
 
-@pytest.mark.finding("M4")
 def test_no_program_of_ours_comes_from_the_workspace(tmp_path):
     workspace, elsewhere = tmp_path / "work", tmp_path / "bin"
     (workspace / ".venv/bin").mkdir(parents=True)

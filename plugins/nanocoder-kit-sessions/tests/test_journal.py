@@ -167,7 +167,6 @@ def test_any_cut_leaves_a_valid_transcript(begun):
         assert [result[0] for result in results_of(transcript)] == wanted
 
 
-@pytest.mark.finding("H14")
 def test_a_flipped_byte_loses_the_line_that_it_is_in(begun):
     whole = begun.read_bytes()
     numbers = [record.seq for record in read(begun)]
@@ -181,7 +180,6 @@ def test_a_flipped_byte_loses_the_line_that_it_is_in(begun):
         assert [record.seq for record in read(begun)] == [n for n in numbers if n not in lost]
 
 
-@pytest.mark.finding("H14")
 @pytest.mark.parametrize(
     ("order", "kept"),
     [

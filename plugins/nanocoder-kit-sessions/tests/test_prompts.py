@@ -81,7 +81,6 @@ def test_messages_keep_their_numbers_after_a_compaction(store, journal):
     assert numbered == {2: "two", 4: "three"}
 
 
-@pytest.mark.finding("F8")
 def test_a_session_is_found_by_words_of_its_title_and_of_its_first_prompt(store, journal):
     ask(journal, f"Rewrite the parser {'very ' * 30}carefully")
     journal.rename("Grammar")

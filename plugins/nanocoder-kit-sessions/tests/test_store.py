@@ -111,7 +111,6 @@ def test_a_torn_end_is_cut_off_told_and_kept_as_a_copy(store, tmp_path, said):
     assert "damaged bytes" in notice
 
 
-@pytest.mark.finding("H14")
 def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_path, said):
     session_id = begin(store, tmp_path)
     path = store.folder / f"{session_id}.jsonl"
@@ -128,7 +127,6 @@ def test_a_damaged_line_in_the_middle_loses_itself_alone_and_is_told(store, tmp_
     assert "record 2 is damaged and skipped" in notice
 
 
-@pytest.mark.finding("R8")
 def test_a_journal_that_is_deleted_meanwhile_is_told_once(store, tmp_path, said):
     session_id, journal = store.create(tmp_path)
     journal.append("run.finished", {})

@@ -105,7 +105,6 @@ def agreeing(tmp_path, turns):
     return play(tmp_path, turns, plugins=TOOLS, approve=agree).report
 
 
-@pytest.mark.finding("L1")
 def test_two_calls_in_alternation_with_equal_results_end_the_run(tmp_path):
     pair = [[("look", {"at": "a"})], [("change", {"to": "b"})]]
     report = agreeing(tmp_path, pair * 20)
@@ -113,13 +112,11 @@ def test_two_calls_in_alternation_with_equal_results_end_the_run(tmp_path):
     assert report["turns"] <= 10
 
 
-@pytest.mark.finding("L1")
 def test_two_calls_in_alternation_in_one_reply_end_the_run(tmp_path):
     report = agreeing(tmp_path, [[("look", {}), ("change", {})] * 40, "Done."])
     assert report["stop_reason"] == "loop"
 
 
-@pytest.mark.finding("L1")
 def test_the_third_equal_failure_ends_the_run_whatever_is_done_in_between(tmp_path):
     turns = []
     for number in range(9):
@@ -129,14 +126,12 @@ def test_the_third_equal_failure_ends_the_run_whatever_is_done_in_between(tmp_pa
     assert "failed 3 times" in report["error"]["message"]
 
 
-@pytest.mark.finding("L1")
 def test_the_same_fault_in_other_arguments_is_the_same_failure(tmp_path):
     turns = [[("look", {"at": str(number), "ta": 1})] for number in range(9)]
     report = agreeing(tmp_path, turns)
     assert (report["stop_reason"], report["turns"]) == ("loop", 3)
 
 
-@pytest.mark.finding("L1")
 def test_a_change_in_between_is_progress(tmp_path):
     turns = []
     for number in range(9):

@@ -7,7 +7,6 @@ def decide(judge, url, **rules):
     return str(judge("web_fetch", {"url": url}, **rules).decision)
 
 
-@pytest.mark.finding("H3")
 @pytest.mark.contract("MA-107")
 @pytest.mark.parametrize(
     ("rule", "url", "expected"),
@@ -47,7 +46,6 @@ def test_a_rule_allows_the_hosts_that_it_names(rule, url, expected, judge):
     assert decide(judge, url, allow=[f"web_fetch({rule})"]) == expected
 
 
-@pytest.mark.finding("H3")
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("rule", ["https://evil.test/*", "*://evil.test/*", "evil.test"])
 @pytest.mark.parametrize(
@@ -82,7 +80,6 @@ def test_no_spelling_gets_round_a_rule_that_denies(rule, url, mode, judge):
     assert decide(judge, url, mode=mode, ask=[f"web_fetch({rule})"]) == "ask"
 
 
-@pytest.mark.finding("H3")
 @pytest.mark.parametrize(
     ("rule", "url"),
     [
@@ -100,7 +97,6 @@ def test_other_things_that_a_rule_denies(rule, url, judge):
     assert decide(judge, url, deny=[f"web_fetch({rule})"], allow=["web_fetch"]) == "deny"
 
 
-@pytest.mark.finding("H3")
 @pytest.mark.parametrize(
     ("rule", "url"),
     [

@@ -128,7 +128,6 @@ FOLLOWED = [
 ]
 
 
-@pytest.mark.finding("H2")
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("command", FOLLOWED)
 def test_what_is_removed_is_followed_from_directory_to_directory(command, mode, tmp_path, judge):
@@ -138,7 +137,6 @@ def test_what_is_removed_is_followed_from_directory_to_directory(command, mode, 
     assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
 
 
-@pytest.mark.finding("H2")
 @pytest.mark.parametrize(("workdir", "expected"), [("..", "deny"), ("src", "allow")])
 def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected, tmp_path, judge):
     (tmp_path / "src").mkdir()
@@ -146,8 +144,6 @@ def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected,
     assert str(judge("bash", arguments, "auto").decision) == expected
 
 
-@pytest.mark.finding("M8")
-@pytest.mark.finding("H4")
 @pytest.mark.parametrize(
     "command",
     [

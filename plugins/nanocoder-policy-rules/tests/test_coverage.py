@@ -164,7 +164,6 @@ def _links(tmp_path):
     (tmp_path / "link").symlink_to("/etc/hostname")
 
 
-@pytest.mark.finding("F4", "H1", "N1")
 @pytest.mark.contract("MA-107")
 @pytest.mark.parametrize(("rule", "command"), [*LEAVING, *STARTING, *DIFFERENT])
 def test_a_rule_covers_no_more_than_it_says(rule, command, judge):
@@ -172,7 +171,6 @@ def test_a_rule_covers_no_more_than_it_says(rule, command, judge):
     assert str(verdict.decision) in {"ask", "deny"}
 
 
-@pytest.mark.finding("F4", "B6", "H1")
 @pytest.mark.parametrize(("rule", "command"), COVERED)
 def test_a_rule_covers_what_it_says(rule, command, tmp_path, judge):
     command = command.replace("{root}", str(tmp_path))
@@ -180,7 +178,6 @@ def test_a_rule_covers_what_it_says(rule, command, tmp_path, judge):
     assert (str(verdict.decision), verdict.rule) == ("allow", rule), verdict.reason
 
 
-@pytest.mark.finding("B6")
 @pytest.mark.parametrize(
     ("rule", "advice"),
     [
@@ -213,7 +210,8 @@ def test_a_rule_that_allows_anything_is_refused_with_advice(rule, advice):
 
 
 def test_rules_for_other_tools_are_no_rules_for_commands():
-    Settings(allow=("write_*(docs/**)", "*(src/**)", "web_fetch(https://x.test/?a=b&c)"))
+    allowing = ("write_*(docs/**)", "*(src/**)", "web_fetch(https://x.test/?a=b&c)")
+    assert [rule.text for rule in Settings(allow=allowing).allowing.rules] == [*allowing]
 
 
 def test_two_rules_may_cover_one_chain(judge):
@@ -235,7 +233,6 @@ def repository(tmp_path):
     return lambda text, file=config: file.write_text(f"{before}{text}\n")
 
 
-@pytest.mark.finding("F4")
 @pytest.mark.parametrize(
     "setting",
     [
@@ -276,7 +273,6 @@ def _hook(root):
     return "git status"
 
 
-@pytest.mark.finding("F4")
 @pytest.mark.parametrize("make", [_shared, _bare, _hook])
 def test_nor_where_git_may_find_another_repository_or_a_hook(make, tmp_path, repository, judge):
     assert str(judge("bash", {"command": "git status"}, allow=GIT).decision) == "allow"

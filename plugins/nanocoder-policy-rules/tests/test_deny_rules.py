@@ -42,7 +42,6 @@ WRAPPERS = [
 ]
 
 
-@pytest.mark.finding("C4")
 @pytest.mark.contract("MA-107")
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("wrapper", WRAPPERS)
@@ -57,7 +56,6 @@ def test_a_denied_command_is_found_wherever_it_stands(wrapper, mode, judge):
             assert (str(asking.decision), asking.rule) == ("ask", denied), text
 
 
-@pytest.mark.finding("C4")
 @pytest.mark.parametrize(
     ("rule", "command"),
     [
@@ -87,7 +85,6 @@ def test_a_denied_command_is_found_in_its_spellings(rule, command, judge):
     assert (str(verdict.decision), verdict.rule) == ("deny", rule)
 
 
-@pytest.mark.finding("C4")
 @pytest.mark.parametrize("sandbox", ["", "bwrap"])
 @pytest.mark.parametrize(
     ("command", "reason"),
@@ -118,7 +115,6 @@ def test_what_cannot_be_read_asks_where_a_rule_could_forbid_it(command, reason, 
     assert judge("bash", {"command": command}, "auto", sandbox=sandbox).decision == "allow"
 
 
-@pytest.mark.finding("C4")
 @pytest.mark.parametrize(
     "command",
     [

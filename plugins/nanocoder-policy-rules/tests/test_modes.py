@@ -35,7 +35,6 @@ def test_what_each_mode_says(mode, expected, judge):
     assert decisions == expected.split()
 
 
-@pytest.mark.finding("N3")
 @pytest.mark.parametrize("mode", ["plan", "ask", "edits"])
 def test_a_safe_tool_that_reaches_the_network_asks(mode, judge):
     verdict = judge("web_search", {"query": "x"}, mode)
@@ -176,7 +175,6 @@ def test_a_command_that_names_a_secret_is_denied(command, mode, judge):
     assert (str(verdict.decision), verdict.rule) == ("deny", "secrets: .env")
 
 
-@pytest.mark.finding("B12")
 @pytest.mark.parametrize(
     ("table", "denied"),
     [
@@ -271,7 +269,6 @@ def test_commands_in_mode_auto_leave_protected_files_alone(command, expected, ju
     assert str(judge("bash", {"command": command}, "auto").decision) == expected
 
 
-@pytest.mark.finding("M1")
 @pytest.mark.parametrize("mode", ["ask", "edits"])
 @pytest.mark.parametrize("rule", ["bash", "bash(cp *)", "bash(tee *)"])
 @pytest.mark.parametrize(
@@ -325,7 +322,6 @@ WILD = [
 ]
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize(("command", "expected"), WILD)
 def test_names_that_a_shell_makes_of_wildcards_are_looked_at(command, expected, tmp_path, judge):
     for name in (".git/hooks", ".vscode", ".github/workflows", "keys", "secrets", "src"):
@@ -340,7 +336,6 @@ def test_names_that_a_shell_makes_of_wildcards_are_looked_at(command, expected, 
     assert str(verdict.decision) == expected, verdict.reason
 
 
-@pytest.mark.finding("C3")
 @pytest.mark.parametrize(
     ("command", "expected"),
     [

@@ -386,7 +386,6 @@ def test_a_patch_names_the_files_that_it_changes(old, new, named, judge):
     )
 
 
-@pytest.mark.finding("C3")
 def test_what_may_not_be_read_is_not_moved_to_where_it_may(judge, tmp_path, tools):
     (tmp_path / "private").mkdir()
     (tmp_path / "private/x").write_text("x")

@@ -137,7 +137,6 @@ def test_an_interrupt_leaves_no_half_file(site, weights, cache):
     assert assemble(no_progress, weights=weights, cache=cache, folders=[site]).exists()
 
 
-@pytest.mark.finding("R12")
 def test_what_a_killed_process_left_is_cleared_away(site, weights, cache):
     cache.mkdir(parents=True)
     gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)

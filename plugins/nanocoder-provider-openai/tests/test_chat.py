@@ -59,7 +59,6 @@ def finished(play, *values):
 
 @pytest.mark.contract("F10")
 @pytest.mark.contract("F11")
-@pytest.mark.finding("B11")
 def test_a_call_that_the_model_writes_as_text_runs_and_the_small_profile_follows(play):
     written = '<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>'
     answer = events(chunk(content=written), chunk("stop"), DONE)
@@ -340,7 +339,6 @@ def test_the_token_limit_is_told(play):
     assert finished(play, chunk("length", content="half")).truncated
 
 
-@pytest.mark.finding("H11")
 def test_a_refusal_and_a_withheld_reply_say_so(play):
     refused = finished(play, chunk(refusal="I cannot"), chunk("stop"))
     assert refused.text == "I cannot"

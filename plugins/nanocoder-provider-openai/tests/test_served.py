@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-pytestmark = [pytest.mark.finding("D4"), pytest.mark.timeout(90)]
+pytestmark = pytest.mark.timeout(90)
 
 
 @pytest.fixture

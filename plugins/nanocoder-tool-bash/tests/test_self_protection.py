@@ -11,7 +11,6 @@ needs_pgrep = pytest.mark.skipif(shutil.which("pgrep") is None, reason="pgrep is
 
 
 @needs_pgrep
-@pytest.mark.finding("H12")
 @pytest.mark.parametrize(
     "command",
     [
@@ -30,7 +29,6 @@ def test_a_command_that_would_end_us_is_refused(shell, command):
     assert caught.value.error_class == "ends_nanocoder"
 
 
-@pytest.mark.finding("H12")
 def test_a_name_that_is_ours_is_not_killed(shell):
     with open("/proc/self/comm") as file:
         name = file.read().strip()
@@ -38,13 +36,11 @@ def test_a_name_that_is_ours_is_not_killed(shell):
         refuse_own_end(f"killall {name}")
 
 
-@pytest.mark.finding("H12")
 @pytest.mark.parametrize("command", ["echo pkill -f", "pkill nothing-so || true"])
 def test_what_ends_others_runs(shell, command):
     assert shell(command).error_class == ""
 
 
-@pytest.mark.finding("H12")
 @pytest.mark.parametrize("size", [131_072, 200_000, 2_000_000])
 @pytest.mark.parametrize("background", [False, True])
 def test_a_command_longer_than_the_system_takes_is_an_error(shell, size, background):

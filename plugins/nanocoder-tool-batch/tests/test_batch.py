@@ -172,7 +172,6 @@ def test_without_a_policy_agreeing_to_the_batch_agrees_to_none_of_its_calls(run)
     assert questions == ["append", "append"]
 
 
-@pytest.mark.finding("C1")
 @pytest.mark.parametrize(
     "spelling", ["log.txt", "./log.txt", "link", "d/../log.txt", "d/l/../log.txt", "{root}/log.txt"]
 )
@@ -241,7 +240,6 @@ def test_a_call_without_arguments_needs_none(run):
     )
 
 
-@pytest.mark.finding("B26")
 def test_a_batch_that_is_more_than_may_wait_runs_all_of_its_calls(tmp_path, run):
     settings = tmp_path / ".nanocoder/config.toml"
     settings.parent.mkdir()

@@ -499,7 +499,6 @@ def test_five_megabytes_are_edited_quickly(ctx, file):
     assert time.process_time() - started < 0.5
 
 
-@pytest.mark.finding("F10")
 def test_its_risk_is_that_of_a_write():
     assert edit_file.risk == "medium"
     assert not edit_file.is_read_only
@@ -606,7 +605,6 @@ def test_empty_strings_beside_several_edits_count_as_not_given(ctx, file):
     assert "return 1\n" in file.read_text()
 
 
-@pytest.mark.finding("B17")
 @pytest.mark.contract("A10")
 def test_the_model_is_told_what_an_edit_may_have():
     item = edit_file.parameters["properties"]["edits"]["items"]
@@ -617,7 +615,6 @@ def test_the_model_is_told_what_an_edit_may_have():
     assert item["properties"]["start_line"]["description"] == "First, from 1."
 
 
-@pytest.mark.finding("L3")
 def test_no_option_is_named_that_the_model_does_not_have(ctx, file):
     """As a small model is told of edit_file."""
     few = {"path": {}, "old_string": {}, "new_string": {}}
@@ -677,7 +674,6 @@ def test_the_preview_shows_all_edits_in_one_diff(ctx, file):
         preview(ctx, edits=[*edits, {"old_string": "zzz", "new_string": ""}])
 
 
-@pytest.mark.finding("B2")
 @pytest.mark.contract("A14")
 def test_an_edit_after_which_the_file_no_longer_parses_says_so(ctx, file):
     output = edit(ctx, "def second(value):", "def second(value:").output
@@ -688,7 +684,6 @@ def test_an_edit_after_which_the_file_no_longer_parses_says_so(ctx, file):
     assert "broke" not in edit(ctx, "def second(value:", "def second(value):").output
 
 
-@pytest.mark.finding("B2")
 def test_tabs_among_spaces_are_told_where_the_text_was_exact(ctx, file):
     output = edit(ctx, "    return 0\n", "    return 0\n\tpass\n").output
     assert "cannot parse line 5: " in output

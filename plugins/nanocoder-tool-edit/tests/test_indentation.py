@@ -29,7 +29,6 @@ def edited(ctx, before, old, new, name="m.py"):
     return (ctx.working_directory / name).read_text(), result.metadata["strategy"]
 
 
-@pytest.mark.finding("B2")
 @pytest.mark.parametrize(
     ("before", "old", "new", "after"),
     [
@@ -87,13 +86,11 @@ def test_every_line_is_indented_as_the_file_is(ctx, before, old, new, after):
     assert edited(ctx, before, old, new)[0] == after
 
 
-@pytest.mark.finding("B2")
 def test_text_that_is_there_exactly_is_replaced_exactly(ctx):
     after, strategy = edited(ctx, "a:\n\tb\n", "a:", "a:\n    c", name="notes.txt")
     assert (after, strategy) == ("a:\n    c\n\tb\n", "exact")
 
 
-@pytest.mark.finding("B2")
 def test_a_file_that_mixes_tabs_and_spaces_keeps_what_the_model_wrote(ctx):
     before = "all:\n\tmake x\nif a\n    b\nendif\n"
     after, _ = edited(ctx, before, "if  a\n    b", "if a\n    c\n        d", name="Makefile")
@@ -118,7 +115,6 @@ def text_of(lines, unit, less=0):
     return "".join(f"{unit * (level - less)}{words}\n" for level, words in lines)
 
 
-@pytest.mark.finding("B2")
 @CASES
 @given(program=programs(), data=st.data(), file_unit=UNITS, model_unit=UNITS)
 def test_python_that_parses_still_does(ctx, program, data, file_unit, model_unit):

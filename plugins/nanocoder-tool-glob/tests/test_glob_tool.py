@@ -88,7 +88,6 @@ def asked_of_the_disk(ctx, monkeypatch):
     return counts
 
 
-@pytest.mark.finding("P1")
 @pytest.mark.parametrize(
     ("pattern", "read", "stat"),
     [
@@ -109,7 +108,6 @@ def test_the_search_ends_when_there_is_more_than_enough_and_asks_no_file_in_vain
     assert asked_of_the_disk["read"] <= read + 1
 
 
-@pytest.mark.finding("P1")
 def test_a_search_that_ended_names_the_newest_of_what_it_saw(ctx, asked_of_the_disk):
     make(ctx, *(f"f{n:03}" for n in range(100)))
     ctx.settings = Settings(max_matches=25, max_results=2)

@@ -350,7 +350,6 @@ def test_no_pattern_searches_longer_than_the_limit(ctx, pattern):
     assert not result.is_error
 
 
-@pytest.mark.finding("H13")
 def test_a_search_that_was_stopped_says_so_first(ctx, tree):
     ctx.settings = Settings(engine="python", time_limit_s=0.0)
     result = run(ctx, "def ma.n")
@@ -546,7 +545,6 @@ def test_it_is_safe_and_needs_no_approval():
 
 
 @pytest.mark.contract("A20")
-@pytest.mark.finding("B22")
 def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
     make(ctx, {"m.py": "x\ndef greet(a):\n    return 1\ny\ndef other():\n    pass\n"})
     pattern = r"def greet.*\n.*return"
@@ -569,7 +567,6 @@ def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
     assert "multiline=true" in str(error_of(ctx, "a\nb"))
 
 
-@pytest.mark.finding("L3")
 def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
     """As a small model is told of grep."""
     small = evolve(ctx, tools=lambda: (ToolInfo("grep", "", {"properties": {"pattern": {}}}),))
@@ -581,7 +578,6 @@ def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
     assert "fixed_string" not in str(error_of(small, "(a"))
 
 
-@pytest.mark.finding("H13")
 def test_what_could_not_be_read_is_counted(ctx, tree):
     make(ctx, {"open.txt": "needle\n", "shut.txt": "needle\n", "shut/x.txt": "needle\n"})
     for name in ("shut.txt", "shut"):

@@ -543,7 +543,6 @@ def test_a_rename_goes_where_its_own_lines_say():
     assert (section.path, section.target) == ("a/x", "c/y")
 
 
-@pytest.mark.finding("B15")
 @pytest.mark.contract("A13")
 @pytest.mark.parametrize("line", ["        # ... rest of the code ...", "    # ...", "// ..."])
 def test_a_line_that_stands_for_code_that_is_left_out_is_not_added(ctx, line):

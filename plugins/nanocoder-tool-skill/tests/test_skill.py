@@ -233,7 +233,6 @@ def test_a_model_sees_the_name_and_loads_the_body(workspace, config):
     assert played.results[0].output == "Do deploy."
 
 
-@pytest.mark.finding("B25")
 def test_a_folder_without_a_description_is_no_skill(ctx, config, project):
     for folder in (config / "empty", project / "fix", project / "notes"):
         folder.mkdir(parents=True)

@@ -366,7 +366,6 @@ def test_git_makes_one_worktree_after_the_other(run, clean, script):
     assert results[0][0].output == "Done."
 
 
-@pytest.mark.finding("M6")
 def test_git_writes_nothing_outside_the_workspace(tmp_path, script, tools, git):
     from nanocoder_testing import opened
     from nanocoder_testing.playing import called

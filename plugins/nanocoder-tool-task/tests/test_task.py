@@ -244,7 +244,6 @@ def test_the_result_is_json_ready(run):
     assert json.loads(json.dumps(result.data)) == result.data
 
 
-@pytest.mark.finding("D20")
 @pytest.mark.parametrize("name", ["explore", "review"])
 def test_sub_agents_of_one_turn_that_only_read_work_at_the_same_time(tmp_path, script, tools, name):
     both = threading.Barrier(2, timeout=30)
@@ -264,7 +263,6 @@ def test_sub_agents_of_one_turn_that_only_read_work_at_the_same_time(tmp_path, s
     assert [result.error_class for result in played.results] == ["", ""]
 
 
-@pytest.mark.finding("D20")
 def test_a_question_says_which_sub_agent_asks(run, tmp_path):
     reasons = []
 

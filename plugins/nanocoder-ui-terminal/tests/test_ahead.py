@@ -8,7 +8,7 @@ from nanocoder_kit_chat import Typed
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.terminal import Terminal
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F13")]
+pytestmark = [pytest.mark.timeout(90)]
 SLOW = {"text": "First answer.", "delay_s": 4}
 LATE = {"text": "Late.", "delay_s": 60}
 SECOND = {"text": "Second answer."}

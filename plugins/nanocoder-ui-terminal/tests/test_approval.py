@@ -130,7 +130,6 @@ def test_everything_else_refuses(run, workspace, answer):
     assert not (workspace / "new.py").exists()
 
 
-@pytest.mark.finding("D33")
 @pytest.mark.parametrize("answer", ["ok", "Sure", "yep", "yes please"])
 def test_what_sounds_like_a_yes_is_asked_once_more_and_is_no_reason(run, workspace, answer):
     talk = run(write(), DONE).see(ASKED).type(answer).see("type y to approve")
@@ -140,7 +139,6 @@ def test_what_sounds_like_a_yes_is_asked_once_more_and_is_no_reason(run, workspa
     assert not (workspace / "new.py").exists()
 
 
-@pytest.mark.finding("D33")
 def test_an_answer_that_was_not_clear_can_still_be_a_yes(run, workspace):
     run(write(), DONE).see(ASKED).type("ok").see(ASKED, times=2).type("y").see("All done.")
     assert (workspace / "new.py").exists()
@@ -302,7 +300,6 @@ def test_what_is_left_out_of_a_preview_can_be_shown(run):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("M10")
 def test_the_whole_of_a_long_preview_can_be_read(run):
     lines = [f"line {number}\n" for number in range(1_399)]
     lines[1_200] = "import os; os.system('bad')\n"
@@ -316,7 +313,6 @@ def test_the_whole_of_a_long_preview_can_be_read(run):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("M10")
 @pytest.mark.parametrize(
     "blank",
     [" ", "\t", "\u2800", "\u3164", "\u115f", "\u1160", "\uffa0", "\ufe0f", "\u034f", "\u3000"],
@@ -332,7 +328,6 @@ def test_what_a_command_hides_behind_blanks_is_in_view(run, blank):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("M10")
 def test_empty_lines_do_not_push_the_end_of_a_command_out_of_view(run):
     command = "make test" + "\n" * 400 + "touch made" + "\n \n\u2800\n" * 100
     talk = run(call("bash", command=command), DONE, rows=24, columns=80).see("Approve?")
@@ -341,7 +336,6 @@ def test_empty_lines_do_not_push_the_end_of_a_command_out_of_view(run):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("M10")
 def test_empty_lines_of_a_diff_are_told(run, workspace):
     content = "print('hello')\n" + "\n" * 300 + "import evil\n" + "\n" * 300
     talk = run(write("hello.py", content), DONE, rows=24, columns=80).see("Approve?")
@@ -350,7 +344,6 @@ def test_empty_lines_of_a_diff_are_told(run, workspace):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("H17")
 @pytest.mark.parametrize(
     ("command", "note"),
     [
@@ -366,8 +359,6 @@ def test_a_host_that_looks_like_another_is_shown_in_ascii_too(asking, command, n
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("F5")
-@pytest.mark.finding("N2")
 def test_the_question_says_what_always_covers(run, workspace):
     (workspace / "a.tmp").write_text("a")
     (workspace / "important.db").write_text("b")
@@ -407,7 +398,6 @@ def test_characters_that_hide_or_steer_are_shown(asking):
     assert "\x1b]52" not in talk.raw
 
 
-@pytest.mark.finding("M10")
 @pytest.mark.parametrize(
     "letter",
     ["\u200b", "\u2060", "\u2800", "\u3164", "\u115f", "\uffa0", "\u034f", "\ufe0f", "\u2067"],
@@ -420,7 +410,6 @@ def test_a_single_invisible_letter_is_shown_as_an_escape(asking, letter):
     talk.type("n").see("All done.")
 
 
-@pytest.mark.finding("M10")
 def test_the_style_of_an_emoji_is_no_hidden_letter(run):
     talk = run(call("bash", command="echo \u2764\ufe0f"), DONE).see("Approve?")
     assert "shown as escapes" not in talk.text
@@ -465,7 +454,6 @@ def test_one_call_from_the_command_line_asks_too(start, workspace):
     assert (workspace / "new.py").exists()
 
 
-@pytest.mark.finding("F11")
 def test_a_text_of_several_lines_is_edited_as_text(run, workspace, editor):
     env = editor("text = text.replace('\\nsecond line\\n', '\\nanother line\\n')")
     talk = run(write(content="first line\nsecond line\n"), DONE, env=env).see(ASKED)
@@ -473,7 +461,6 @@ def test_a_text_of_several_lines_is_edited_as_text(run, workspace, editor):
     assert (workspace / "new.py").read_text() == "first line\nanother line\n"
 
 
-@pytest.mark.finding("D32")
 def test_a_blank_line_is_between_an_answer_and_the_next_question(run):
     two = {"calls": [*write()["calls"], *write("other.py")["calls"]]}
     talk = run(two, DONE)

@@ -178,7 +178,6 @@ def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
     assert "File hello.py:\\n1\\tprint('hello')" in journal.read_text()
 
 
-@pytest.mark.finding("B21")
 @pytest.mark.contract("N2")
 @pytest.mark.parametrize(
     ("mention", "says"),
@@ -204,7 +203,6 @@ def test_lines_of_a_file_can_be_mentioned(chat, workspace, state, mention, says)
     assert "no such file" not in talk.text
 
 
-@pytest.mark.finding("B21")
 @pytest.mark.contract("N2")
 @pytest.mark.parametrize(
     ("mention", "says"),
@@ -244,7 +242,6 @@ def test_a_mentioned_file_that_cannot_be_read_is_told_and_only_named(chat, works
     assert "File huge.txt" not in journal.read_text()
 
 
-@pytest.mark.finding("D6")
 def test_a_mentioned_picture_is_attached(chat, workspace, state):
     (workspace / "dot.png").write_bytes(PNG)
     chat(HI).type("what is in @dot.png?").see("Hello there.")
@@ -450,7 +447,6 @@ def pasted(text):
     return f"\x1b[200~{text}\x1b[201~"
 
 
-@pytest.mark.finding("D7")
 @pytest.mark.parametrize(
     "text", ["see @hello.py for it\r", " see @hello.py", "\rsee @hello.py\r\r"]
 )
@@ -460,7 +456,6 @@ def test_a_paste_with_blanks_at_its_ends_names_no_file(chat, text):
     assert "read_file" not in talk.text
 
 
-@pytest.mark.finding("D8")
 def test_enter_takes_the_line_that_a_search_found_and_ctrl_c_leaves_the_search(chat):
     talk = chat({"text": "First."}, {"text": "Second."}).type("modest words").see("First.")
     talk.press("\x12").see("search").press("mod").see("modest words", times=2)
@@ -468,26 +463,22 @@ def test_enter_takes_the_line_that_a_search_found_and_ctrl_c_leaves_the_search(c
     talk.see("Second.")
 
 
-@pytest.mark.finding("D39")
 def test_ctrl_c_on_an_empty_line_says_how_to_leave_and_does_it(chat):
     talk = chat().press("\x03").see("Ctrl-C again, or Ctrl-D, leaves").press("\x03")
     assert talk.end() == 0
 
 
-@pytest.mark.finding("D39")
 def test_after_typing_ctrl_c_on_an_empty_line_only_says_how_to_leave_again(chat):
     talk = chat(HI).press("\x03").see("Ctrl-C again, or Ctrl-D, leaves").press("x").see("ask · ")
     talk.press("\x7f\x03").see("Ctrl-C again, or Ctrl-D, leaves").type("hi").see("Hello there.")
 
 
-@pytest.mark.finding("D34")
 def test_a_folder_that_a_prompt_names_is_explained(chat, workspace):
     (workspace / "src").mkdir()
     talk = chat({"text": "I see."}).type("look at @src please")
     talk.see("@src is a folder: its name is sent, its files are not").see("I see.")
 
 
-@pytest.mark.finding("F12")
 @pytest.mark.parametrize("keys", ["\n", "\\\r", "\x1b\r"], ids=["Ctrl-J", "backslash", "Alt-Enter"])
 def test_three_ways_to_a_new_line(chat, keys, state):
     chat({"text": "I see."}).press(f"one{keys}two").see("two").press("\r").see("I see.")
@@ -495,7 +486,6 @@ def test_three_ways_to_a_new_line(chat, keys, state):
     assert '"one\\ntwo"' in journals
 
 
-@pytest.mark.finding("F14")
 def test_a_long_paste_is_folded_until_it_is_sent(chat, start, state):
     text = "\r".join(f"row {number}" for number in range(500))
     talk = chat({"text": "I see."}).press(pasted(text)).see("[pasted 500 lines]")
@@ -507,7 +497,6 @@ def test_a_long_paste_is_folded_until_it_is_sent(chat, start, state):
     start(["--continue"], HI).see("row 5").see("494 more lines").see("I see.")
 
 
-@pytest.mark.finding("F17")
 def test_a_plan_can_be_carried_out_with_one_word(chat, workspace):
     write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": "x\n"}}]}
     talk = chat({"text": "The plan."}, write, {"text": "Carried out."}).type("/mode plan")
@@ -522,7 +511,6 @@ def test_without_a_plan_there_is_nothing_to_carry_out(chat):
     assert "Never." not in talk.text
 
 
-@pytest.mark.finding("D37")
 def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     content = "".join(f"row {number}\n" for number in range(300))
     write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": content}}]}
@@ -535,7 +523,6 @@ def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     assert "row 250" not in talk.text
 
 
-@pytest.mark.finding("D16")
 def test_a_rule_that_does_not_hold_is_told_with_the_greeting(chat, tmp_path):
     config = tmp_path / "config/nanocoder/config.toml"
     config.parent.mkdir(parents=True)

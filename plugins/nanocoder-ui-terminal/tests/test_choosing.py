@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.finding("F8")]
+pytestmark = [pytest.mark.timeout(90)]
 HI = {"text": "Hello there."}
 STILL = {"text": "Still here."}
 MODELS = ["large", "small", *(f"number-{number}" for number in range(30))]

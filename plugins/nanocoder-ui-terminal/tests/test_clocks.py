@@ -20,7 +20,6 @@ def now(monkeypatch):
     return times
 
 
-@pytest.mark.finding("D10")
 def test_a_call_that_began_while_a_person_was_asked_takes_no_negative_time(now):
     out = io.StringIO()
     screen = TextScreen(Terminal(out), Settings())
@@ -42,7 +41,6 @@ def test_a_call_that_began_while_a_person_was_asked_takes_no_negative_time(now):
     ]
 
 
-@pytest.mark.finding("B24")
 def test_the_clock_of_a_call_starts_at_zero(now):
     call = Call("bash", {}, started=100.0)
     assert running_line(call, "-", Terminal(io.StringIO())) == "- bash  0 s"
@@ -50,7 +48,6 @@ def test_the_clock_of_a_call_starts_at_zero(now):
     assert running_line(call, "-", Terminal(io.StringIO())) == "- bash  1 min 05 s"
 
 
-@pytest.mark.finding("F16")
 def test_a_short_call_says_what_it_found_in_place_of_milliseconds(now):
     call = Call("grep", {"pattern": "add"}, started=100.0)
     now[0] += 0.048
@@ -59,7 +56,6 @@ def test_a_short_call_says_what_it_found_in_place_of_milliseconds(now):
     assert lines == ["• grep add  4 matches"]
 
 
-@pytest.mark.finding("D25")
 def test_the_lines_that_were_cut_before_are_counted(now):
     lines = [f"row {number}" for number in range(2_000)]
     output = "\n".join([*lines[:1_500], "[1,003 lines left out]", *lines[1_500:]])

@@ -28,7 +28,6 @@ def serve_busy():
         yield server.url
 
 
-@pytest.mark.finding("R2")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_signal_at_the_prompt_ends_the_conversation(chat, number, code):
     talk = chat(HI)
@@ -37,7 +36,6 @@ def test_a_signal_at_the_prompt_ends_the_conversation(chat, number, code):
     assert talk.echoes()
 
 
-@pytest.mark.finding("R2")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_signal_at_a_later_prompt_ends_the_conversation(chat, number, code):
     talk = chat(HI, HI).type("one").see("Hello there.").see("1 turn").press("half a line")
@@ -45,8 +43,6 @@ def test_a_signal_at_a_later_prompt_ends_the_conversation(chat, number, code):
     assert talk.end() == code
 
 
-@pytest.mark.finding("R2")
-@pytest.mark.finding("R1")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 @pytest.mark.parametrize("message", ["go", "waiting"])
 def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, message):
@@ -56,7 +52,6 @@ def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, message):
     assert "bug" not in talk.text
 
 
-@pytest.mark.finding("R2")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_signal_at_a_question_ends_the_conversation(chat, number, code):
     talk = chat(BASH, HI).type("go").see("Approve?")
@@ -65,14 +60,12 @@ def test_a_signal_at_a_question_ends_the_conversation(chat, number, code):
     assert talk.echoes()
 
 
-@pytest.mark.finding("R2")
 def test_a_signal_in_a_command_ends_the_conversation_and_the_command(chat):
     talk = chat(BASH, HI).type("go").see("Approve?").type("y").see("bash")
     talk.signal(signal.SIGTERM)
     assert talk.end() == 143
 
 
-@pytest.mark.finding("R2")
 def test_a_signal_at_any_moment_of_the_start_ends_the_conversation(start):
     for tenths in range(12):
         talk = start(["--mode", "ask"], HI).look_for(tenths / 10)
@@ -81,7 +74,6 @@ def test_a_signal_at_any_moment_of_the_start_ends_the_conversation(start):
         assert "bug" not in talk.text
 
 
-@pytest.mark.finding("R2")
 def test_a_stopped_run_leaves_the_next_prompt_alone(chat):
     talk = chat(LATE).type("slow").see("waiting").press("\x03").see("1 turn")
     talk.type("and now").see("and now")
@@ -92,7 +84,6 @@ def test_a_stopped_run_leaves_the_next_prompt_alone(chat):
     assert talk.press("\x04").end() == 0
 
 
-@pytest.mark.finding("R2")
 def test_a_sigint_of_another_process_at_the_prompt_is_no_interrupt_of_the_next_run(chat):
     talk = chat(HI)
     talk.signal(signal.SIGINT)
@@ -100,7 +91,6 @@ def test_a_sigint_of_another_process_at_the_prompt_is_no_interrupt_of_the_next_r
     assert "interrupted" not in talk.text
 
 
-@pytest.mark.finding("F7")
 def test_the_tokens_shown_are_those_of_the_conversation_and_no_sum(chat):
     used = {"usage": {"input_tokens": 1_000, "cache_read_tokens": 234, "output_tokens": 6}}
     talk = chat({"text": "One.", **used}, {"text": "Two.", **used}).type("a").see("1,240 tokens")
@@ -110,8 +100,6 @@ def test_the_tokens_shown_are_those_of_the_conversation_and_no_sum(chat):
     assert "2,480" not in talk.text
 
 
-@pytest.mark.finding("B14")
-@pytest.mark.finding("D11")
 @pytest.mark.contract("F13")
 def test_a_retry_is_a_line_on_the_screen(start, serve_busy):
     env = {"OPENAI_BASE_URL": serve_busy, "NANOCODER_MODEL": "openai/m"}
@@ -120,7 +108,6 @@ def test_a_retry_is_a_line_on_the_screen(start, serve_busy):
     assert talk.press("\x03").see("interrupted").press("\x04").end() == 0
 
 
-@pytest.mark.finding("R1")
 def test_the_clock_of_the_screen_can_be_stopped_before_it_ever_ran(chat):
     for _ in range(6):
         talk = chat(LATE).press("go\r").see("go")

@@ -30,7 +30,7 @@ from nanocoder_kit_sandbox.landlock_rules import (
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
 from nanocoder_kit_sandbox.sandbox_files import unavailable
-from nanocoder_kit_sandbox.settings import Settings
+from nanocoder_kit_sandbox.settings import OFFLINE, Settings
 from nanocoder_kit_sandbox.survey import GIT
 
 OLDEST: Final = 3
@@ -43,17 +43,6 @@ NAMED: Final = 5
 """So many files are named that a command could not write."""
 _LIBRARIES: Final = ("nanocoder_kit_git", "nanocoder_files", "nanocoder_schema", "attrs")
 """What `git_folder` imports when git writes an index."""
-OFFLINE: Final = {
-    "npm_config_fetch_retries": "0",
-    "npm_config_audit": "false",
-    "npm_config_update_notifier": "false",
-    "PIP_RETRIES": "0",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "UV_OFFLINE": "1",
-    "CARGO_NET_RETRY": "0",
-}
-"""Without them programs wait long for what cannot be reached."""
-
 
 _START: Final = (
     "import sys; package = type(sys)('nanocoder_kit_sandbox');"

@@ -1,8 +1,21 @@
 """The settings that all sandboxes have."""
 
+from typing import Final
+
 from attrs import field, frozen
 
 _ONLY_USER = {"user_only": True}
+OFFLINE: Final = {
+    "npm_config_fetch_retries": "0",
+    "npm_config_prefer_offline": "true",
+    "npm_config_audit": "false",
+    "npm_config_update_notifier": "false",
+    "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "UV_OFFLINE": "1",
+    "CARGO_NET_RETRY": "0",
+}
+"""Downloads fail at once, without retries that take a minute."""
 
 
 def _all_hosts(_: object, __: object, texts: tuple[str, ...]) -> None:

@@ -45,7 +45,7 @@ def _with_access(context: CallContext, verdict: Verdict) -> Verdict:
     access = granted_access(context)
     if access is Access.READ and verdict.decision is Decision.ASK:
         access = Access.WRITE  # who is asked anyway is asked once
-    return evolve(verdict, access=access)
+    return verdict if access is None else evolve(verdict, access=access)
 
 
 def _with_path_outside(context: CallContext, verdict: Verdict) -> Verdict:

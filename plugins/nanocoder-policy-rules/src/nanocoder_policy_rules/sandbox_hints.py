@@ -11,10 +11,8 @@ _NO_NETWORK: Final = re.compile(
     r"|Network is unreachable|ENETUNREACH|No address associated|failed to lookup address"
     r"|dns error|lookup .* on .*: (?:dial|read) udp|is not among the hosts that the settings allow"
 )
-_REFUSED: Final = re.compile(
-    r"Read-only file system|EROFS|Permission denied|EACCES|Operation not permitted|EPERM"
-    r"|Device or resource busy"
-)
+_READ_ONLY: Final = re.compile(r"Read-only file system|EROFS|Device or resource busy")
+_REFUSED: Final = re.compile(r"Permission denied|EACCES|Operation not permitted|EPERM")
 _HOST: Final = re.compile(
     r"(?:host: |host='|host=\"|https?://(?:[^/@\s]*@)?|getaddrinfo \w+ |lookup |')"
     r"([a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+)",
@@ -37,17 +35,26 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
         hint = _network_hint(result.output, session)
     elif "undone" in result.metadata and access != "write" and is_asking:
         hint = f"[nothing of it was kept: to change files, {_WRITE}]"
+    elif result.is_error and _READ_ONLY.search(result.output):
+        hint = _write_hint(session, may_write=not is_asking or access == "write")
     elif result.is_error and _REFUSED.search(result.output):
-        is_reading = session.mode is Mode.PLAN or (is_asking and access != "write")
-        limit = "read-only workspace" if is_reading else "the workspace alone can be written"
-        step = _WRITE if is_reading else _OUTSIDE
-        step = "plan mode changes nothing" if session.mode is Mode.PLAN else step
-        hint = f"[this ran in a sandbox ({session.sandbox}), {limit}: if that refused it, {step}]"
+        limit = "secrets and files that rules keep back cannot be read there"
+        step = "" if session.mode is Mode.PLAN else f", or {_OUTSIDE}"
+        hint = f"[this ran in a sandbox ({session.sandbox}): {limit}{step}]"
     if not hint:
         return None
     output = f"{result.output.rstrip()}\n{hint}"
     data = dict(result.data) if isinstance(result.data, dict) else result.data
     return evolve(result, output=output, data=data)  # a new text drops the old data
+
+
+def _write_hint(session: SessionInfo, *, may_write: bool) -> str:
+    limit, step = "the workspace alone can be written", _OUTSIDE
+    if session.mode is Mode.PLAN:
+        limit, step = "the workspace is read-only", "plan mode changes nothing"
+    elif not may_write:
+        limit, step = "the workspace is read-only", _WRITE
+    return f"[this ran in a sandbox ({session.sandbox}), {limit}: {step}]"
 
 
 def _network_hint(output: str, session: SessionInfo) -> str:

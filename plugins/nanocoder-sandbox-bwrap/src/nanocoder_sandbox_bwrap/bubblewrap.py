@@ -28,6 +28,7 @@ from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.layers import describe_changes
 from nanocoder_kit_sandbox.leftovers import telling
 from nanocoder_kit_sandbox.namespaces import Namespaces
+from nanocoder_kit_sandbox.settings import OFFLINE
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
@@ -49,17 +50,6 @@ VARIABLES: Final = {
     # Another git would wait for the index that a git which only reads has locked.
     "GIT_OPTIONAL_LOCKS": "0",
 }
-OFFLINE: Final = {
-    "npm_config_fetch_retries": "0",
-    "npm_config_prefer_offline": "true",
-    "npm_config_audit": "false",
-    "npm_config_update_notifier": "false",
-    "PIP_RETRIES": "0",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "UV_OFFLINE": "1",
-    "CARGO_NET_RETRY": "0",
-}
-"""Downloads fail at once, without retries that take a minute."""
 NO_CACHES_IN_WORKSPACE: Final = {"PYTHONDONTWRITEBYTECODE": "1"}
 UNSET: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST")
 SOCKET: Final = "/run/nanocoder.socket"
