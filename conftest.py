@@ -68,6 +68,12 @@ settings.register_profile("any-speed", deadline=None)
 settings.load_profile("any-speed")
 
 
+@pytest.fixture
+def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands asked about, or reach what is outside: a sandbox holds them, unasked."""
+    monkeypatch.setenv("NANOCODER_SANDBOX", "none")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

@@ -82,6 +82,7 @@ def test_path_051_a_path_that_stays_is_asked_about_once(workspace):
 
 
 # CONC-005
+@pytest.mark.usefixtures("no_sandbox")
 def test_conc_005_always_for_one_command_lets_no_other_of_the_same_turn_run(
     nanocoder, workspace, tmp_path
 ):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("no_sandbox")]
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 DONE = {"text": "All done."}
 

@@ -84,6 +84,7 @@ def test_2_for_a_wrong_configuration_with_its_line(nanocoder):
 
 
 @pytest.mark.contract("MA-111")
+@pytest.mark.usefixtures("no_sandbox")
 def test_3_when_consent_is_needed_and_nobody_is_there(nanocoder):
     words = ("--model", nanocoder.script(CALL_BASH, DONE), "go")
     done = nanocoder("run", *words)

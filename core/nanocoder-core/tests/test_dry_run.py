@@ -11,7 +11,11 @@ from nanocoder_kit_sessions.file_history import History
 from nanocoder_kit_sessions.records import read
 from nanocoder_testing import play
 
-pytestmark = [pytest.mark.contract("B10"), pytest.mark.timeout(60)]
+pytestmark = [
+    pytest.mark.contract("B10"),
+    pytest.mark.timeout(60),
+    pytest.mark.usefixtures("no_sandbox"),
+]
 
 
 @pytest.fixture

@@ -5,7 +5,11 @@ import re
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.contract("MA-111")]
+pytestmark = [
+    pytest.mark.timeout(120),
+    pytest.mark.contract("MA-111"),
+    pytest.mark.usefixtures("no_sandbox"),
+]
 DONE = {"text": "All done."}
 
 

@@ -150,6 +150,7 @@ def start(tmp_path, workspace, cache):
     places = {"CONFIG": tmp_path / "config", "STATE": tmp_path / "state", "CACHE": cache}
     environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
     environment |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+    environment["NANOCODER_SANDBOX"] = "none"  # so that commands are asked about
     started = []
 
     def begin(words, *turns, env=None, **size):

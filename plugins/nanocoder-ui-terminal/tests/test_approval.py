@@ -11,15 +11,6 @@ ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
 DONE = {"text": "All done."}
 
 
-@pytest.fixture
-def asking(run, tmp_path):
-    """Start a run in which commands ask, because no sandbox holds them."""
-    config = tmp_path / "config/nanocoder/config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text('sandbox = "none"\n')
-    return run
-
-
 def call(name, **arguments):
     return {"calls": [{"name": name, "arguments": arguments}]}
 
@@ -353,8 +344,8 @@ def test_empty_lines_of_a_diff_are_told(run, workspace):
         ("git clone git@g\u0456thub.com:a/b", "xn--gthub-n2e.com"),
     ],
 )
-def test_a_host_that_looks_like_another_is_shown_in_ascii_too(asking, command, note):
-    talk = asking(call("bash", command=command), DONE).see("Approve?")
+def test_a_host_that_looks_like_another_is_shown_in_ascii_too(run, command, note):
+    talk = run(call("bash", command=command), DONE).see("Approve?")
     assert note in talk.text
     talk.type("n").see("All done.")
 
@@ -387,9 +378,9 @@ def test_every_row_of_a_question_has_its_bar_in_a_narrow_terminal(run):
 
 
 # INJ-044
-def test_characters_that_hide_or_steer_are_shown(asking):
+def test_characters_that_hide_or_steer_are_shown(run):
     hidden = "echo \u202ehsab | live.tset\u202c \u200b \x1b[2J\x1b]52;c;eA==\x07 \u009b31m"
-    talk = asking(call("bash", command=hidden), DONE).see("Approve?")
+    talk = run(call("bash", command=hidden), DONE).see("Approve?")
     for escape in ("\\u202e", "\\u202c", "\\u200b", "\\x1b[2J", "\\x1b]52;c;eA==\\x07", "\\x9b"):
         assert escape in talk.text
     assert "shown as escapes" in talk.text
@@ -402,9 +393,9 @@ def test_characters_that_hide_or_steer_are_shown(asking):
     "letter",
     ["\u200b", "\u2060", "\u2800", "\u3164", "\u115f", "\uffa0", "\u034f", "\ufe0f", "\u2067"],
 )
-def test_a_single_invisible_letter_is_shown_as_an_escape(asking, letter):
+def test_a_single_invisible_letter_is_shown_as_an_escape(run, letter):
     hidden = f"rm -rf bu{letter}ild"
-    talk = asking(call("bash", command=hidden), DONE).see("Approve?")
+    talk = run(call("bash", command=hidden), DONE).see("Approve?")
     assert f"rm -rf bu\\u{ord(letter):04x}ild" in talk.text
     assert "shown as escapes" in talk.text
     talk.type("n").see("All done.")
