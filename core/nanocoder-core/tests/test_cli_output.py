@@ -174,10 +174,10 @@ def with_command():
 )
 def test_a_table_of_the_core_breaks_between_words_in_a_narrow_terminal(nanocoder, words, columns):
     printed = nanocoder.on_terminal(*words, columns=columns)
-    table = [line for line in printed.splitlines() if not line.startswith("ask: ")]
+    table = [line for line in printed.splitlines() if not line.startswith("allow: ")]
     assert max(map(len, table)) <= columns
     whole = nanocoder(*words).stdout.splitlines()
-    rows = [line for line in whole if not line.startswith(("ask: ", "tool ", "plugin "))]
+    rows = [line for line in whole if not line.startswith(("allow: ", "tool ", "plugin "))]
     assert {*" ".join(rows).split()} <= {*" ".join(table).split()}
     assert ("plugin: " in printed) == (columns < 80)  # too narrow for columns
 
@@ -188,5 +188,6 @@ def test_the_output_of_a_failing_command_is_printed_as_it_is(nanocoder):
     assert (done.returncode, done.stdout) == (1, "")
     assert "a problem\n" in done.stderr
     assert "nanocoder: STDERR" not in done.stderr
-    refused = nanocoder("--mode", "plan", "call", "bash", failing)
+    asking = json.dumps({"command": "make", "access": "write"})
+    refused = nanocoder("--mode", "plan", "call", "bash", asking)
     assert "nanocoder: denied: " in refused.stderr

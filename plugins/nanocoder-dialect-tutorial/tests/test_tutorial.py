@@ -216,7 +216,6 @@ def test_arguments_that_do_not_fit_are_named(answers):
 @pytest.mark.contract("NT-23")
 @pytest.mark.contract("NT-32")
 @pytest.mark.contract("NT-38")
-@pytest.mark.usefixtures("no_sandbox")
 def test_writing_and_commands_want_approval_and_reading_does_not(tmp_path, play_calls):
     (tmp_path / "a.txt").write_text("one\n")
     requests = []
@@ -231,6 +230,7 @@ def test_writing_and_commands_want_approval_and_reading_does_not(tmp_path, play_
         ("write_file", {"path": "a.txt", "content": "two\n"}),
         ("bash", {"command": "rm a.txt"}),
         mode="ask",
+        environment={"HOME": "/nonexistent", "NANOCODER_SANDBOX": "none"},
         interactive=True,
         approve=approve,
     )

@@ -64,6 +64,7 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         agent: str = "",
         *,
         typed: bool = False,
+        interactive: bool = False,
         sandbox: str = "",
         **settings: Any,
     ) -> Verdict:
@@ -73,7 +74,14 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
             if not isinstance(value, bool | str)
         }
         parsed = Settings(**{**settings, **lists})
-        session = SessionInfo("s", tmp_path, Mode(mode), agent=agent, find_sandbox=lambda: sandbox)
+        session = SessionInfo(
+            "s",
+            tmp_path,
+            Mode(mode),
+            agent=agent,
+            interactive=interactive,
+            find_sandbox=lambda: sandbox,
+        )
         reading = nanocoder_readable(tools, session, parsed)
         session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))
         return nanocoder_before_execute(

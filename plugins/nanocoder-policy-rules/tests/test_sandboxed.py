@@ -72,10 +72,16 @@ def test_without_a_sandbox_only_the_short_list_runs_unasked(mode, reading, other
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_command_that_a_person_typed_runs_outside(mode, judge):
-    assert verdict_of(judge, WRITES, mode, typed=True, sandbox="bwrap") == "ask outside"
-    assert verdict_of(judge, READS, mode, typed=True, sandbox="bwrap") == "allow outside"
-    denied = verdict_of(judge, "git push", mode, typed=True, sandbox="bwrap", deny=["bash(git *)"])
-    assert denied == "deny None"
+    typed = {"typed": True, "interactive": True, "sandbox": "bwrap"}
+    assert verdict_of(judge, WRITES, mode, **typed) == "ask outside"
+    assert verdict_of(judge, READS, mode, **typed) == "allow outside"
+    assert verdict_of(judge, "git push", mode, deny=["bash(git *)"], **typed) == "deny None"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_command_that_a_program_runs_as_if_it_were_typed_stays_inside(mode, judge):
+    """The check of a task comes from a file, and nobody is there."""
+    assert verdict_of(judge, WRITES, mode, typed=True, sandbox="bwrap") == "allow write"
 
 
 @pytest.mark.parametrize(

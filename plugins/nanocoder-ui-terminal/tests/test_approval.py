@@ -402,7 +402,7 @@ def test_a_single_invisible_letter_is_shown_as_an_escape(run, letter):
 
 
 def test_the_style_of_an_emoji_is_no_hidden_letter(run):
-    talk = run(call("bash", command="echo \u2764\ufe0f"), DONE).see("Approve?")
+    talk = run(call("bash", command="touch \u2764\ufe0f"), DONE).see("Approve?")
     assert "shown as escapes" not in talk.text
     talk.type("n").see("All done.")
 

@@ -7,8 +7,8 @@ from typing import Any
 from nanocoder import Access, Host, Verdict, __version__, explained
 
 ACCESS = {
-    Access.READ: "runs in the sandbox, with the workspace read-only",
-    Access.WRITE: "runs in the sandbox, with the workspace writable",
+    Access.READ: "runs in the sandbox, read-only",
+    Access.WRITE: "runs in the sandbox, writable",
     Access.OUTSIDE: "runs outside the sandbox",
 }
 SHOWN = ("decision", "reason", "rule", "source", "plugin")

@@ -159,16 +159,14 @@ def _check(
 def _session(
     workspace: TaskWorkspace, flags: Mapping[str, Any], *, name_of_set: str = "", persist: bool
 ) -> Iterator[Session]:
-    """Open a session in *workspace*, in a sandbox if there is one and no other was chosen.
+    """Open a session in *workspace*.
 
     The settings of the copied directory hold, as far as they tighten, and so do rules for it.
     """
     host = Host(str(workspace.source), **flags)
-    changes: dict[str, Any] = {"trusted": False}  # what a task makes of a copy has no trust
-    config = host.config = host.config.reread(**changes)
+    # What a task makes of a copy has no trust.
+    config = host.config = host.config.reread(trusted=False)
     plugins = host.plugins
-    if config.where("sandbox").layer == "default" and plugins.offered("sandboxes", "auto"):
-        config = config.reread(**changes, flags={**host.flags, "sandbox": "auto"})
     if name_of_set:
         host.restrict_to_set(name_of_set)
     with open_session(
