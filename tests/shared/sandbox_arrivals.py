@@ -151,10 +151,10 @@ def test_a_job_that_goes_on_is_looked_after_when_it_ends(repository):
 def test_a_program_that_starts_late_is_looked_after(repository):
     """On a busy machine seconds may pass between the start of a sandbox and its lock."""
     box = repository.open()
-    argv = box.wrap(["/bin/sh", "-c", "mkdir .vscode"], ())
+    argv = box.wrap(["/bin/sh", "-c", "mkdir -p sub/.vscode"], ())
     late = ["/bin/sh", "-c", f'sleep {START_S + 1}; exec "$@"', "sh", *argv]
     repository.start(late)
-    assert ".vscode was made in the sandbox" in box.changes()[0]
+    assert "sub/.vscode was made in the sandbox" in box.changes()[0]
 
 
 def test_a_link_that_is_swapped_in_leads_no_move_outside(repository):

@@ -141,6 +141,7 @@ def test_one_file_or_one_call_alone(nanocoder, work):
 
 
 @pytest.mark.contract("G4")
+@pytest.mark.usefixtures("no_sandbox")
 def test_secrets_and_what_links_lead_to_are_never_copied(nanocoder, work, store, tmp_path):
     (tmp_path / "outside.txt").write_text("OUTSIDE")
     (nanocoder.cwd / "link.txt").symlink_to(tmp_path / "outside.txt")

@@ -47,6 +47,7 @@ _LIBRARIES: Final = ("nanocoder_kit_git", "nanocoder_files", "nanocoder_schema",
 _START: Final = (
     "import sys; package = type(sys)('nanocoder_kit_sandbox');"
     " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
+    " sys.argv.pop(1);"
     " from nanocoder_kit_sandbox import launch; launch.main()"
 )
 """Starts the program `launch` without the rest of this package."""
@@ -107,7 +108,9 @@ class Landlocked:
                 raise ToolError(problem, error_class="disk_full") from error
             raise unavailable("landlock", f"{where}: {error.strerror or error}") from error
         package = os.path.dirname(launch.__file__)
-        return [self._python, "-I", "-S", "-c", _START, package, str(file), "--", *argv]
+        # Named so that a start which takes long is seen before it holds the lock.
+        words = (package, str(self._inside.files.lock), str(file))
+        return [self._python, "-I", "-S", "-c", _START, *words, "--", *argv]
 
     def _write(self, described: dict[str, Any]) -> Path:
         """Write rules to a file that has the name of its content."""

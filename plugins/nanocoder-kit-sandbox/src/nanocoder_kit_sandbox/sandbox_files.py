@@ -62,13 +62,12 @@ class SandboxFiles:
         self._at_end, self._meanwhile = at_end, meanwhile
         digest = hashlib.sha256(os.fsencode(session.cwd)).hexdigest()[:16]
         base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}", digest)
+        self.lock, self.nothing = base / LOCK, base / NOTHING
         try:
-            _make_ours(base.parent)
-            with holding(base.parent / GUARD):
-                _make_ours(base)
-                self.lock = _make_file(base / LOCK, 0o600)
-                self.nothing = _make_file(base / NOTHING, 0o000)
-                self.lease = take_lease(base)
+            try:
+                self.lease = _make(base)
+            except FileNotFoundError:  # the last session of another workspace removed what is above
+                self.lease = _make(base)
         except OSError as error:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
@@ -165,6 +164,15 @@ def _clear_killed(base: Path) -> None:
             lease.end()
 
 
+def _make(base: Path) -> Lease:
+    _make_ours(base.parent)
+    with holding(base.parent / GUARD):
+        _make_ours(base)
+        _make_file(base / LOCK, 0o600)
+        _make_file(base / NOTHING, 0o000)
+        return take_lease(base)
+
+
 def _remove_unused(base: Path) -> None:
     """Remove the folder of a workspace that has no session, and of none a note."""
     with suppress(OSError), holding(base.parent / GUARD):
@@ -178,6 +186,9 @@ def _remove_unused(base: Path) -> None:
                 base.rmdir()
         finally:
             os.close(descriptor)
+        if os.listdir(base.parent) == [GUARD]:
+            os.unlink(base.parent / GUARD)
+            base.parent.rmdir()
 
 
 def _is_in_use(folder: int) -> bool:
@@ -217,7 +228,6 @@ def _make_ours(folder: Path) -> None:
         raise PermissionError(f"{folder} belongs to somebody else, or others may write to it")
 
 
-def _make_file(path: Path, mode: int) -> Path:
+def _make_file(path: Path, mode: int) -> None:
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, mode))
-    return path
