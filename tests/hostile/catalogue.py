@@ -177,7 +177,7 @@ class Place:
             text=True,
             errors="surrogateescape",
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=150,
             check=False,
         )
 

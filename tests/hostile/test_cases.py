@@ -35,6 +35,10 @@ from catalogue import (
 )
 
 
+# A payload that starts thousands of processes runs to its end where a sandbox holds it.
+pytestmark = pytest.mark.timeout(180)
+
+
 @pytest.fixture
 def hits() -> Iterator[tuple[int, list[str]]]:
     """Serve a page with a secret on the loopback; yield the port and the requests that came."""
