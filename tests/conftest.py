@@ -58,7 +58,7 @@ class Installed:
 
     def environment(self) -> dict[str, str]:
         """Return a user's environment variables: a home of its own, no key, no model."""
-        kept = ("LANG", "LC_ALL", "TERM", "TMPDIR")
+        kept = ("LANG", "LC_ALL", "TERM", "TMPDIR", "NANOCODER_SANDBOX")
         variables = {name: os.environ[name] for name in kept if name in os.environ}
         path = f"{self.python.parent}{os.pathsep}{os.defpath}"
         return variables | {"HOME": str(self.folder / "home"), "PATH": path}

@@ -155,7 +155,7 @@ def test_a_command_runs_in_the_directory_that_was_shown_or_not_at_all(work, call
         (work / "sub").rename(work / "was")
         (work / "other").rename(work / "sub")
 
-    arguments = {"command": "rm build", "workdir": "sub"}
+    arguments = {"command": "rm build", "workdir": "sub", "access": "write"}
     data, asked = call("bash", arguments, meanwhile=swap)
     assert (asked, data["error_class"]) == (["bash"], "stale_read")
     assert (work / "sub/build").exists()

@@ -88,7 +88,7 @@ def test_the_five_prompts_end_in_the_right_state_in_one_session(installed, tmp_p
     # The model is free to print the greeting or to return it; what is returned is not printed.
     greet = runpy.run_path(str(tmp_path / "greet.py"))["greet"]
     [command] = ran["calls"]
-    assert command["status"] == "ok", rows
+    assert command["status"] == "ok", command
     assert "World" in command["output"] or "World" in greet("World"), rows
     assert ran["answer"]
     # The beginning of the prompt is not evaluated again.

@@ -23,6 +23,7 @@ from nanocoder.session.installed import installed_plugins
 pytestmark = pytest.mark.timeout(300)
 
 RULES = """mode = "ask"
+sandbox = "none"
 [plugins.policy-rules]
 deny = ["bash(git push *)", "write_file(secrets/**)", "read_file(private/**)"]
 ask = ["bash(pytest --deploy)"]
@@ -229,6 +230,33 @@ def test_commands_in_every_dialect(place, dialect):
     run_model(place, surfaces, calls, dialect=dialect)
     rows = [("bash", args, verdict) for args, verdict in COMMANDS]
     assert decisions(surfaces, rows) == [verdict for _, verdict in COMMANDS]
+
+
+@pytest.mark.contract("NT-88")
+@pytest.mark.contract("W9")
+def test_commands_that_a_sandbox_holds_on_every_way(place):
+    place.config.write_text(RULES.replace('sandbox = "none"', ""))
+    rows = [("bash", args, verdict) for args, verdict in COMMANDS]
+    held = ["deny" if "push" in row[1]["command"] else "allow" for row in rows]
+    held[COMMANDS.index(({"command": "pytest --deploy"}, "ask"))] = "ask"
+    calls = [ToolCall(f"c{n}", name, args) for n, (name, args, _) in enumerate(rows)]
+    steps = [{"tool": name, "arguments": args} for name, args, _ in rows]
+    for way in ("call", "model", "sub-agent", "several"):
+        surfaces = Surfaces()
+        if way == "model":
+            run_model(place, surfaces, calls)
+        with place.session(surfaces) as session:
+            surfaces.calls = calls
+            match way:
+                case "call":
+                    for name, args, _ in rows:
+                        list(session.call(name, args))
+                case "sub-agent":
+                    task = {"description": "all", "prompt": "go"}
+                    list(session.call("task", task, typed=True))
+                case "several":
+                    list(session.call("several", {"calls": steps}))
+        assert decisions(surfaces, rows) == held, way
 
 
 @pytest.mark.contract("NT-88")

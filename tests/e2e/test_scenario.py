@@ -59,16 +59,26 @@ def test_the_scenario_runs_headless_to_its_answer(installed, project):
     assert "def main" in (project / "project/app.py").read_text()
 
 
-def test_without_a_person_the_same_scenario_changes_nothing_and_says_why(installed, project):
+def test_without_a_person_the_same_scenario_only_reads_and_says_why(installed, project):
     done = run(installed, project, "--output", "json")
     assert done.returncode == 3
     report = json.loads(done.stdout)
     assert report["stop_reason"] == "approval_needed"
-    assert [denial["tool"] for denial in report["denials"]] == ["write_file", "bash"]
+    assert [denial["tool"] for denial in report["denials"]] == ["write_file"]
+    assert [call["status"] for call in report["tool_calls"]] == ["ok", "approval_needed", "ok"]
     assert (project / "project/app.py").read_text() == "print('hello')\n"
 
 
-def test_in_edits_mode_the_file_is_written_and_the_command_waits(installed, project):
+def test_in_edits_mode_the_file_is_written_and_the_command_runs_in_the_sandbox(installed, project):
+    done = run(installed, project, "--mode", "edits", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["files_changed"] == ["app.py"]
+    assert report["denials"] == []
+
+
+@pytest.mark.usefixtures("no_sandbox")
+def test_without_a_sandbox_the_command_waits_in_edits_mode(installed, project):
     done = run(installed, project, "--mode", "edits", "--output", "json")
     report = json.loads(done.stdout)
     assert report["files_changed"] == ["app.py"]

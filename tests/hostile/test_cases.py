@@ -34,7 +34,6 @@ from catalogue import (
     runs_here,
 )
 
-
 # A payload that starts thousands of processes runs to its end where a sandbox holds it.
 pytestmark = pytest.mark.timeout(180)
 

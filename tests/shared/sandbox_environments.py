@@ -1,4 +1,4 @@
-"""Virtual environments on PATH that a sandbox hides: the tests of each sandbox import them all."""
+"""Programs on PATH that a sandbox shows or hides: the tests of each sandbox import them all."""
 
 import os
 import shutil
@@ -43,6 +43,17 @@ def test_an_environment_in_tmp_is_there_to_be_read(inside, below_tmp, monkeypatc
     assert done.stdout == f"{environment}\n", done.stderr
     assert "Error" in done.stderr
     assert not (environment / "here").exists()
+
+
+def test_a_program_in_tmp_is_there_to_be_started(inside, below_tmp, monkeypatch):  # noqa: F811
+    (below_tmp / "bin").mkdir()
+    (below_tmp / "bin/greet").write_text("#!/bin/sh\necho hello\n")
+    (below_tmp / "bin/greet").chmod(0o755)
+    (below_tmp / "beside").write_text(SECRET)
+    put_on_path(monkeypatch, below_tmp)
+    done = inside.run(f"greet; cat {below_tmp}/beside; echo x >> {below_tmp}/bin/greet")
+    assert done.stdout == "hello\n", done.stderr
+    assert (below_tmp / "bin/greet").read_text().endswith("hello\n")
 
 
 @pytest.mark.parametrize("place", ["tmp", "elsewhere"])

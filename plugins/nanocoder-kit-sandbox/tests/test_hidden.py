@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from nanocoder_kit_sandbox import environments_on_path, listening_sockets
+from nanocoder_kit_sandbox import listening_sockets, programs_on_path
 
 
 @pytest.fixture
@@ -29,10 +29,17 @@ def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
     environment = below_tmp / "env"
     (environment / "bin").mkdir(parents=True)
     (environment / "pyvenv.cfg").touch()
-    (below_tmp / "plain/bin").mkdir(parents=True)
-    monkeypatch.setenv("PATH", f"bin:{environment}/bin/:{below_tmp}/plain/bin:/nowhere/bin:")
+    monkeypatch.setenv("PATH", f"bin:{environment}/bin/:/nowhere/bin:")
     apart = [os.path.normpath(below_tmp / besides)] if besides else []
-    assert environments_on_path(apart) == ([str(environment)] if is_shown else [])
+    assert programs_on_path(apart) == ([str(environment)] if is_shown else [])
+
+
+def test_a_folder_of_programs_in_tmp_is_shown_and_not_what_is_beside_it(below_tmp, monkeypatch):
+    programs = below_tmp / "plain/bin"
+    programs.mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/tmp:{below_tmp}/missing/bin")
+    assert programs_on_path(()) == [str(programs)]
+    assert programs_on_path([f"{programs}/key"]) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
@@ -44,7 +51,7 @@ def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, 
     os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
     path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
     monkeypatch.setenv("PATH", path)
-    assert environments_on_path(()) == []
+    assert programs_on_path(()) == []
 
 
 @pytest.mark.contract("E3")

@@ -93,6 +93,21 @@ def test_only_the_short_list_on_plain_words_reads_unasked(mode, judge):
         assert str(judge("bash", {"command": command}, mode).decision) in {"ask", "deny"}, command
 
 
+def test_a_program_elsewhere_is_not_the_system_s(tmp_path, tmp_path_factory, monkeypatch, judge):
+    for number, folder in enumerate((tmp_path / "bin", tmp_path_factory.mktemp("shims"))):
+        folder.mkdir(exist_ok=True)
+        (folder / "cat").write_text("#!/bin/sh\n. ./a.py\n")
+        (folder / "cat").chmod(0o755)
+        (folder / "wc").symlink_to(folder / "cat")
+        (folder / "ls").symlink_to("/usr/bin/env")
+        (folder / "head").symlink_to("/usr/bin/head")
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+        for program in ("cat", "wc", "ls"):
+            command = {"command": f"{program} a.py" + " " * number}
+            assert judge("bash", command).decision == "ask", program
+        assert judge("bash", {"command": "head a.py"}).decision == "allow", "the same program"
+
+
 def test_a_rule_for_a_path_holds_for_commands_that_read_it(judge):
     for kind in ("deny", "ask"):
         rules = {kind: ["read_file(src/**)"]}

@@ -1,9 +1,9 @@
 """The base of sandboxes: what programs inside see, what is limited, and what they leave."""
 
 from nanocoder_kit_sandbox.hidden import (
-    environments_on_path,
     hidden_places,
     listening_sockets,
+    programs_on_path,
 )
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
@@ -20,10 +20,10 @@ __all__ = [
     "Settings",
     "Survey",
     "Surveyed",
-    "environments_on_path",
     "hidden_places",
     "limited",
     "listening_sockets",
     "problem_of",
+    "programs_on_path",
     "unavailable",
 ]

@@ -81,12 +81,12 @@ def _socket_names() -> set[str]:
     return {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
 
 
-def environments_on_path(besides: Iterable[str]) -> list[str]:
-    """Return the virtual environments in EMPTY_PLACES that PATH names, resolved and sorted.
+def programs_on_path(besides: Iterable[str]) -> list[str]:
+    """Return the folders in EMPTY_PLACES with programs that PATH names, resolved and sorted.
 
-    Python starts by a link from such an environment, and fails where it cannot read `pyvenv.cfg`:
-    so a sandbox lets the environment be read. One that holds a path of *besides*, or lies below
-    one, is left out: the workspace has rules of its own, and what is secret stays so.
+    Of a virtual environment it is the whole: Python starts by a link in it, and fails where it
+    cannot read `pyvenv.cfg`. One that holds a path of *besides*, or lies below one, is left out:
+    the workspace has rules of its own, and what is secret stays so.
     """
     apart = tuple(besides)
     return sorted(
@@ -101,13 +101,15 @@ def environments_on_path(besides: Iterable[str]) -> list[str]:
 
 def _folders(path: str) -> Iterator[str]:
     entries = (entry.rstrip("/") for entry in path.split(":") if entry.startswith("/"))
-    for above in dict.fromkeys(map(os.path.dirname, entries)):
-        # Most folders on PATH are none, and resolving each takes longer than all of the rest.
-        if not os.path.lexists(f"{above}/{MARK}"):
-            continue
-        folder = os.path.realpath(above)
-        if _is_ours(folder) and _is_ours(f"{folder}/{MARK}"):
-            yield folder
+    for entry in dict.fromkeys(entries):
+        above = os.path.dirname(entry)
+        is_environment = os.path.lexists(f"{above}/{MARK}")
+        # Resolving each folder on PATH takes longer than all of the rest.
+        if is_environment or entry.startswith(EMPTY_PLACES):
+            folder = os.path.realpath(above if is_environment else entry)
+            needed = f"{folder}/{MARK}" if is_environment else folder
+            if _is_ours(folder) and _is_ours(needed):
+                yield folder
 
 
 def _is_ours(path: str) -> bool:

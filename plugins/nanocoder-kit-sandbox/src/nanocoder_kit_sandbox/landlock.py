@@ -16,7 +16,7 @@ from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.git_folder import is_put_aside
-from nanocoder_kit_sandbox.hidden import environments_on_path, hidden_places
+from nanocoder_kit_sandbox.hidden import hidden_places, programs_on_path
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
 from nanocoder_kit_sandbox.landlock_rules import (
@@ -162,7 +162,7 @@ class Landlocked:
         workspace = list(rules_of_workspace(self._root, protected, change))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, os.path.dirname(tmp))
-        environments = environments_on_path(hidden)
+        programs = programs_on_path(hidden)
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         denied = {self._root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
@@ -178,7 +178,7 @@ class Landlocked:
             "calls": asked_calls(),
             "outer": list(self._outer([*writable, *([] if is_read_only else [self._root])])),
             "inner": [
-                *self._system.rules(hidden, (*KEPT_IN_RUN, *environments)),
+                *self._system.rules(hidden, (*KEPT_IN_RUN, *programs)),
                 *workspace,
                 *granted,
             ],

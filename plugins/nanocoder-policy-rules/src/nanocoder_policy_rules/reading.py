@@ -70,7 +70,7 @@ def is_of_system(name: str) -> bool:
     """Tell whether the shell finds *name* first in a directory of the system.
 
     A program elsewhere, such as a version manager's, may read the workspace before it does what
-    its name says.
+    its name says. A link elsewhere to the system's program of that name is that program.
     """
     return _system_program(name, os.environ.get("PATH", os.defpath))
 
@@ -78,9 +78,15 @@ def is_of_system(name: str) -> bool:
 @lru_cache(maxsize=64)
 def _system_program(name: str, path: str) -> bool:
     for folder in path.split(":"):
-        if folder.startswith("/") and os.access(f"{folder}/{name}", os.X_OK):
-            return os.path.normpath(folder) in SYSTEM_FOLDERS
+        program = os.path.join(folder, name)
+        if folder.startswith("/") and os.access(program, os.X_OK):
+            named = [program, os.readlink(program)] if os.path.islink(program) else [program]
+            return any(os.path.normpath(each) in _system_paths(name) for each in named)
     return False
+
+
+def _system_paths(name: str) -> list[str]:
+    return [f"{folder}/{name}" for folder in SYSTEM_FOLDERS]
 
 
 def _operands(reading: Reading, words: Sequence[str]) -> list[str] | None:

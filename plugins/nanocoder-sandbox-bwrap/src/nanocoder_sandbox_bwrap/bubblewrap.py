@@ -13,9 +13,9 @@ from nanocoder_kit_sandbox import (
     Mount,
     Settings,
     bridge,
-    environments_on_path,
     hidden_places,
     listening_sockets,
+    programs_on_path,
 )
 from nanocoder_kit_sandbox.bubblewrap import (
     NO_NETWORK,
@@ -132,7 +132,7 @@ class Bubblewrap:
         yield from _repeated("--ro-bind-try", KEPT_IN_RUN)
         yield from ("--bind", str(self._files.tmp), TMP)
         # Before the workspace: what a command left in its /tmp leads these over nothing of it.
-        yield from _repeated("--ro-bind-try", environments_on_path(self._apart))
+        yield from _repeated("--ro-bind-try", programs_on_path(self._apart))
         for path, layer in self._namespaces.caches():
             yield from ("--bind", layer, path)
 
@@ -184,7 +184,7 @@ class Bubblewrap:
         """Hide the sockets of services: what is shown read-only can still be connected to."""
         # With the network of this machine those in the workspace may be of programs inside.
         besides = (self._root,) if self._settings.network else ()
-        visible = (self._root, *KEPT_IN_RUN, *environments_on_path(self._apart), *self._paths())
+        visible = (self._root, *KEPT_IN_RUN, *programs_on_path(self._apart), *self._paths())
         return [self._inside.hidden(path) for path in listening_sockets(besides, visible)]
 
     def _writable(self) -> Iterator[str]:

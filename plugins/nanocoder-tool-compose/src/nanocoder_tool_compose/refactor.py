@@ -48,7 +48,8 @@ def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
     for change in changes:
         ctx.cancelled.check()
         _write(steps, change)
-    check_result = steps.run("bash", command=request.check)
+    # A check may write: tests keep a cache, a formatter changes the files.
+    check_result = steps.run("bash", command=request.check, access="write")
     ctx.cancelled.check()
     counts = {change.path: change.count for change in changes}
     lines = [f"{path}: {_places(count)}" for path, count in counts.items()]
