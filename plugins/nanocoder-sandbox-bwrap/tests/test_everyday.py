@@ -56,7 +56,7 @@ def test_it_works(inside, command, output, access):  # noqa: F811
     assert (done.returncode, done.stdout) == (0, output), done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("npm"), reason="there is no npm")
+@pytest.mark.needs("npm")
 def test_npm_fails_soon_without_the_network(inside):  # noqa: F811
     started = time.monotonic()
     done = inside.run("npm install is-number")
