@@ -84,9 +84,9 @@ def _socket_names() -> set[str]:
 def programs_on_path(besides: Iterable[str]) -> list[str]:
     """Return the folders in EMPTY_PLACES with programs that PATH names, resolved and sorted.
 
-    Of a virtual environment it is the whole: Python starts by a link in it, and fails where it
-    cannot read `pyvenv.cfg`. One that holds a path of *besides*, or lies below one, is left out:
-    the workspace has rules of its own, and what is secret stays so.
+    A virtual environment is returned whole: Python starts by a link in it, and fails where it
+    cannot read `pyvenv.cfg`. A folder that holds a path of *besides*, or lies below one, is left
+    out: the workspace has rules of its own, and what is secret stays so.
     """
     apart = tuple(besides)
     return sorted(
