@@ -91,7 +91,8 @@ def contract(session: nox.Session) -> None:
     """Run the gates and the hostile cases; print the rows of the contract that no test meets."""
     import rows  # it reads every test file, which other sessions need not wait for
 
-    pytest(session, *PARALLEL, "tests/contract", "tests/hostile", "tests/mutation")
+    folders = ("contract", "hostile", "mutation", "tools")
+    pytest(session, *PARALLEL, *(f"tests/{folder}" for folder in folders))
     session.log("rows of the contract without a test\n%s", rows.report())
 
 

@@ -84,7 +84,8 @@ class Servers:
     ) -> ToolResult:
         """Return what *ask* makes of the connection, and keep what went wrong."""
         try:
-            connection = self.connect(server, ctx.wrap, ctx.cancelled)
+            wrap = ctx.wrap if server.sandbox else list
+            connection = self.connect(server, wrap, ctx.cancelled)
             with connection.requests.during(ctx):
                 result = ask(connection)
         except Cancelled:

@@ -10,7 +10,7 @@ from attrs import field, frozen
 NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 KEYS: Final = (
     *("command", "args", "env", "environment", "url", "headers"),
-    *("timeout_s", "read_only", "for_small_models", "oauth", "sampling"),
+    *("timeout_s", "read_only", "for_small_models", "oauth", "sampling", "sandbox"),
 )
 PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type")
 """The keys that a project's file may set; the others are for the person alone."""
@@ -35,7 +35,8 @@ class Server:
     is the limit of one call in seconds (None: the session's). *read_only* names tools of which the
     person says that they change nothing, *for_small_models* those that small models are offered.
     *oauth* is a client that the person registered by hand, for a server at an address. *sampling*
-    lets it ask the person for answers of the model. *folder* is set for a server of a project's
+    lets it ask the person for answers of the model. With *sandbox* it runs in the session's
+    sandbox, with the network that this has. *folder* is set for a server of a project's
     `.mcp.json`.
     """
 
@@ -50,6 +51,7 @@ class Server:
     for_small_models: tuple[str, ...] = ()
     oauth: Mapping[str, str] = field(factory=dict)
     sampling: bool = False
+    sandbox: bool = False
     folder: Path | None = None
 
     @property
@@ -111,6 +113,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
         _texts(where, "for_small_models", table.get("for_small_models", ())),
         _oauth(where, table),
         _is_on(where, "sampling", table),
+        _is_on(where, "sandbox", table),
         folder,
     )
 
