@@ -13,8 +13,7 @@ from nanocoder import Access
 from nanocoder_kit_net.testing import PageServer
 from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
-from sandbox_arrivals import await_path
-from sandbox_killed import SESSION
+from sandbox_killed import SESSION, await_path
 from sandboxed_place import PYTHON, inside  # noqa: F401
 
 pytestmark = [pytest.mark.needs("bwrap"), pytest.mark.contract("E3")]

@@ -49,7 +49,8 @@ _AS_NEWER: Final[dict[str, Callable[[Arguments], tuple[str, Arguments]]]] = {
     "link": lambda a: ("linkat", (HERE, a[0], HERE, a[1])),
     "chmod": lambda a: ("fchmodat2", (HERE, *a[:2], 0)),
     "fchmodat": lambda a: ("fchmodat2", (*a[:3], 0)),
-    "chown": lambda a: ("fchownat", (HERE, *a)),
+    **dict.fromkeys(("chown", "fchown", "lchown"), lambda a: ("fchownat", (HERE, *a))),
+    "mknod": lambda a: ("mknodat", (HERE, *a)),
     "utimes": lambda a: ("futimesat", (HERE, *a)),
 }
 """The older calls as the newer ones that do the same, from their arguments."""
@@ -98,7 +99,7 @@ class Broker:
         answer: Callable[[Arguments], int | None] = getattr(self, f"_{name}")
         return answer(arguments)
 
-    # The calls, by the names that the table in `landlock_filter` gives them.
+    # The calls, by the names in `landlock_filter`.
 
     def _openat(self, arguments: Arguments) -> None:
         folder, path, flags, mode = arguments[:4]
@@ -182,7 +183,7 @@ class Broker:
             os.symlink(target, place.name, dir_fd=place.descriptor)
         return 0
 
-    def _mknod(self, _arguments: Arguments) -> int:
+    def _mknodat(self, _arguments: Arguments) -> int:
         # Landlock judges it. A program that outlives us gets no answer, so it makes no names.
         raise GoOn
 

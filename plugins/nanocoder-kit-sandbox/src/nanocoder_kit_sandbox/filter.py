@@ -7,172 +7,155 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+Instruction = tuple[int, int, int, int]
 _LOAD: Final = 0x20  # the word at an offset of the call's data
 _EQUAL: Final = 0x15
 _AT_LEAST: Final = 0x35
 _ANY_BIT: Final = 0x45
+_AND: Final = 0x54
 _RETURN: Final = 0x06
-_ALLOW: Final = 0x7FFF_0000
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
+_ARGUMENT_BYTES: Final = 8
+ALLOW: Final = 0x7FFF_0000
 _FAIL: Final = 0x0005_0000
-_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40
 _X32: Final = 0x4000_0000
-_NO_CALL: Final = _FAIL | errno.ENOSYS
-_FORBIDDEN: Final = _FAIL | errno.EPERM
+_ARCHITECTURES: Final = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
+
+# A table has each call's name, and its number on each of these processors: "-" where it has none.
+# These add and ask for keys, load code into the kernel, mount, enter namespaces, open files by a
+# handle, take a file that another process has open, and change the machine as a whole.
+_FORBIDDEN: Final = """
+    add_key 248 217 request_key 249 218 keyctl 250 219 bpf 321 280 perf_event_open 298 241
+    open_by_handle_at 304 265 init_module 175 105 finit_module 313 273 delete_module 176 106
+    kexec_load 246 104 kexec_file_load 320 294 mount 165 40 umount2 166 39 pivot_root 155 41
+    setns 308 268 swapon 167 224 swapoff 168 225 acct 163 89 quotactl 179 60 reboot 169 142
+    settimeofday 164 170 open_tree 428 428 move_mount 429 429 fsopen 430 430 fsconfig 431 431
+    fsmount 432 432 fspick 433 433 mount_setattr 442 442 userfaultfd 323 282 pidfd_getfd 438 438
+"""
+# No filter sees enough of these; programs do without them.
+_ABSENT: Final = """
+    io_uring_setup 425 425 io_uring_enter 426 426 io_uring_register 427 427 openat2 437 437
+"""
+SOCKETS: Final = "socket 41 198 socketpair 53 199"
+# Where the mode is in the second argument, and where in the third: mkdir takes no such bits.
+_MODE_SECOND: Final = "chmod 90 - fchmod 91 52 creat 85 - mknod 133 -"
+_MODE_THIRD: Final = "fchmodat 268 53 fchmodat2 452 452 mknodat 259 33"
+_OPEN: Final = "open 2 -"
+_OPENAT: Final = "openat 257 56"
+_TRACE: Final = "ptrace 101 117"
+CONTROL: Final = "ioctl 16 29"
+_MEMORY: Final = "process_vm_readv 310 270 process_vm_writev 311 271"
+
+_FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+_OWNERS: Final = stat.S_ISUID | stat.S_ISGID  # no program that runs as its owner is made
+_NEW_FILE: Final = os.O_CREAT | 0x40_0000  # or without a name, as O_TMPFILE
 _ATTACHING: Final = (16, 0x4206)  # PTRACE_ATTACH, PTRACE_SEIZE
 _TYPING: Final = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-_NO_FAMILY: Final = _FAIL | errno.EAFNOSUPPORT
-_FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
-_OWNERS: Final = stat.S_ISUID | stat.S_ISGID
-_NEW_FILE: Final = os.O_CREAT | 0x40_0000  # or without a name, as O_TMPFILE
 _INIT: Final = 1
 """The process of bubblewrap itself, which is the first inside."""
 
 
-class _Machine(NamedTuple):
-    """The numbers of one kind of processor; *forbidden* calls fail, *absent* ones seem not to be.
-
-    *trace* and *control* fail with some arguments, *memory* where they are about bubblewrap itself.
-    *sockets* fail but for the families that programs use. *modes* are calls with where their mode
-    is, *openings* those with where their flags and mode are; they make no program that runs as its
-    owner.
-    """
-
-    architecture: int
-    forbidden: tuple[int, ...]
-    absent: tuple[int, ...]
-    trace: int
-    control: int
-    memory: tuple[int, ...]
-    sockets: tuple[int, ...]
-    modes: tuple[tuple[int, int], ...]
-    openings: tuple[tuple[int, int, int], ...]
-
-
-# Both lists name the same calls in the same order. They add and ask for keys, load code into the
-# kernel, mount, enter namespaces, open files by a handle, take a file that another process has
-# open, and change the machine as a whole.
-_OF_X86: Final = (
-    *(248, 249, 250, 321, 298, 304, 175, 313, 176, 246, 320, 165, 166, 155, 308, 167, 168),
-    *(163, 179, 169, 164, 428, 429, 430, 431, 432, 433, 442, 323, 438),
-)
-_OF_ARM: Final = (
-    *(217, 218, 219, 280, 241, 265, 105, 273, 106, 104, 294, 40, 39, 41, 268, 224, 225),
-    *(89, 60, 142, 170, 428, 429, 430, 431, 432, 433, 442, 282, 438),
-)
-_ABSENT: Final = (425, 426, 427, 437)
-"""io_uring and openat2, of which no filter sees enough; programs do without them."""
-# chmod, fchmod, fchmodat, fchmodat2, creat, mknod and mknodat: mkdir takes no such bits.
-_MODES_OF_X86: Final = (
-    *((90, _SECOND), (91, _SECOND), (268, _THIRD), (452, _THIRD)),
-    *((85, _SECOND), (133, _SECOND), (259, _THIRD)),
-)
-_MODES_OF_ARM: Final = ((52, _SECOND), (53, _THIRD), (452, _THIRD), (33, _THIRD))
-_OPENINGS_OF_X86: Final = ((2, _SECOND, _THIRD), (257, _THIRD, _FOURTH))
-_OPENINGS_OF_ARM: Final = ((56, _THIRD, _FOURTH),)
-_MACHINES: Final = {
-    "x86_64": _Machine(
-        *(0xC000_003E, _OF_X86, _ABSENT, 101, 16, (310, 311)),
-        sockets=(41, 53),
-        modes=_MODES_OF_X86,
-        openings=_OPENINGS_OF_X86,
-    ),
-    "aarch64": _Machine(
-        *(0xC000_00B7, _OF_ARM, _ABSENT, 117, 29, (270, 271)),
-        sockets=(198, 199),
-        modes=_MODES_OF_ARM,
-        openings=_OPENINGS_OF_ARM,
-    ),
-}
-
-
-Instruction = tuple[int, int, int, int]
-
-
-def filter_program(more: tuple[Instruction, ...] = ()) -> bytes:
+def filter_program(more: Iterable[Instruction] = ()) -> bytes:
     """Return the filter for this machine's processor; b"" for one that is not known.
 
     *more* is judged after what is refused always, with the call's number loaded.
     """
-    machine = _MACHINES.get(os.uname().machine)
-    if machine is None:
+    architecture = _ARCHITECTURES.get(os.uname().machine)
+    if architecture is None:
         return b""
-    instructions = _instructions(machine, more)
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
+    instructions = (*_of_machine(architecture), *_refusals(), *more, *_of_init())
+    allow = (_RETURN, 0, 0, ALLOW)
+    return b"".join(struct.pack("<HBBI", *each) for each in (*instructions, allow))
 
 
-def answer_call(number: int, answer: int) -> tuple[Instruction, ...]:
-    """Return what gives the call *number* the *answer*."""
-    return ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))
+def numbers(table: str) -> dict[str, int]:
+    """Return the numbers of a *table* of calls on this machine's processor, by name."""
+    words = table.split()
+    machines = list(_ARCHITECTURES)
+    if (machine := os.uname().machine) not in machines:
+        return {}
+    calls = zip(words[::3], words[machines.index(machine) + 1 :: 3], strict=True)
+    return {name: int(number) for name, number in calls if number != "-"}
 
 
-def fail(error: int) -> int:
-    """Return the answer by which a call fails with *error*."""
-    return _FAIL | error
+class Condition(NamedTuple):
+    """Whether an *argument* of a call, counted from 0, is one of *values*, or has their bits.
+
+    *mask* are the bits that count, *code* how it is compared, and with *is_negated* it is none.
+    """
+
+    argument: int
+    values: tuple[int, ...]
+    mask: int = 0
+    code: int = _EQUAL
+    is_negated: bool = False
+
+    def before(self, rest: list[Instruction]) -> Iterator[Instruction]:
+        """Yield *rest* behind what leads past it where the condition does not hold."""
+        yield (_LOAD, 0, 0, _ARGUMENTS + _ARGUMENT_BYTES * self.argument)
+        if self.mask:
+            yield (_AND, 0, 0, self.mask)
+        for left, value in zip(reversed(range(len(self.values))), self.values, strict=True):
+            past = left + len(rest)
+            yes, no = (past, 0) if self.is_negated else (left, 0 if left else past)
+            yield (self.code, yes, no, value)
+        yield from rest
 
 
-def goes_on() -> Instruction:
-    """Return what lets a call through."""
-    return (_RETURN, 0, 0, _ALLOW)
+def one_of(argument: int, *values: int, mask: int = 0) -> Condition:
+    """Return the condition that an argument is one of *values*."""
+    return Condition(argument, values, mask)
 
 
-def _instructions(machine: _Machine, more: tuple[Instruction, ...]) -> Iterator[Instruction]:
+def none_of(argument: int, *values: int) -> Condition:
+    """Return the condition that an argument is none of *values*."""
+    return Condition(argument, values, is_negated=True)
+
+
+def any_bit(argument: int, bits: int) -> Condition:
+    """Return the condition that an argument has one of *bits*."""
+    return Condition(argument, (bits,), code=_ANY_BIT)
+
+
+def answer(table: str, answer: int, *conditions: Condition) -> Iterator[Instruction]:
+    """Yield what gives calls of a *table* the *answer*, where they meet all *conditions*."""
+    for number in numbers(table).values():
+        body: list[Instruction] = [(_RETURN, 0, 0, answer)]
+        for condition in reversed(conditions):
+            body = list(condition.before(body))
+        yield (_EQUAL, 0, len(body) + 1, number)
+        yield from body
+        yield (_LOAD, 0, 0, _NUMBER)  # otherwise it is judged by what follows, with its number
+
+
+def refuse(table: str, error: int, *conditions: Condition) -> Iterator[Instruction]:
+    """Yield what lets calls of a *table* fail with *error*, where they meet all *conditions*."""
+    return answer(table, _FAIL | error, *conditions)
+
+
+def _of_machine(architecture: int) -> Iterator[Instruction]:
     yield (_LOAD, 0, 0, _MACHINE)
-    yield (_EQUAL, 1, 0, machine.architecture)
-    yield (_RETURN, 0, 0, _NO_CALL)
+    yield (_EQUAL, 1, 0, architecture)
+    yield (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
     yield (_LOAD, 0, 0, _NUMBER)
     yield (_AT_LEAST, 0, 1, _X32)
-    yield (_RETURN, 0, 0, _NO_CALL)
-    for numbers, answer in ((machine.forbidden, _FORBIDDEN), (machine.absent, _NO_CALL)):
-        for number in numbers:
-            yield from answer_call(number, answer)
-    for number in machine.sockets:
-        yield from _other_families(number)
-    for number, mode in machine.modes:
-        yield from _if_bits(number, ((mode, _OWNERS),))
-    for number, flags, mode in machine.openings:
-        yield from _if_bits(number, ((flags, _NEW_FILE), (mode, _OWNERS)))
-    yield from more
-    yield from _unless(machine.trace, ((_FIRST, _ATTACHING), (_SECOND, (_INIT,))))
-    yield from _unless(machine.control, ((_SECOND, _TYPING),))
-    for number in machine.memory:
-        yield from _unless(number, ((_FIRST, (_INIT,)),))
-    yield (_RETURN, 0, 0, _ALLOW)
+    yield (_RETURN, 0, 0, _FAIL | errno.ENOSYS)
 
 
-def _other_families(number: int) -> Iterator[Instruction]:
-    """Yield what lets a call fail for a family of sockets that programs do not use."""
-    count = len(_FAMILIES)
-    yield (_EQUAL, 0, count + 3, number)
-    yield (_LOAD, 0, 0, _FIRST)
-    for at, family in enumerate(_FAMILIES):
-        yield (_EQUAL, count - at, 0, family)
-    yield (_RETURN, 0, 0, _NO_FAMILY)
-    yield (_LOAD, 0, 0, _NUMBER)
+def _refusals() -> Iterator[Instruction]:
+    yield from refuse(_FORBIDDEN, errno.EPERM)
+    yield from refuse(_ABSENT, errno.ENOSYS)
+    yield from refuse(SOCKETS, errno.EAFNOSUPPORT, none_of(0, *_FAMILIES))
+    yield from refuse(_MODE_SECOND, errno.EPERM, any_bit(1, _OWNERS))
+    yield from refuse(_MODE_THIRD, errno.EPERM, any_bit(2, _OWNERS))
+    yield from refuse(_OPEN, errno.EPERM, any_bit(1, _NEW_FILE), any_bit(2, _OWNERS))
+    yield from refuse(_OPENAT, errno.EPERM, any_bit(2, _NEW_FILE), any_bit(3, _OWNERS))
 
 
-def _if_bits(number: int, conditions: tuple[tuple[int, int], ...]) -> Iterator[Instruction]:
-    """Yield what lets a call fail when each argument, at its offset, has one of its bits."""
-    size = 2 * len(conditions)
-    yield (_EQUAL, 0, size + 2, number)
-    for at, (offset, bits) in enumerate(conditions):
-        yield (_LOAD, 0, 0, offset)
-        yield (_ANY_BIT, 0, size - 2 * at - 1, bits)
-    yield (_RETURN, 0, 0, _FORBIDDEN)
-    yield (_LOAD, 0, 0, _NUMBER)
-
-
-def _unless(
-    number: int, conditions: tuple[tuple[int, tuple[int, ...]], ...]
-) -> Iterator[Instruction]:
-    """Yield what lets a call fail when each argument, at its offset, is one of its values."""
-    body: list[Instruction] = []
-    for offset, values in conditions:
-        body.append((_LOAD, 0, 0, offset))
-        body += [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
-        body.append((_RETURN, 0, 0, _ALLOW))
-    body.append((_RETURN, 0, 0, _FORBIDDEN))
-    yield (_EQUAL, 0, len(body), number)
-    yield from body
+def _of_init() -> Iterator[Instruction]:
+    yield from refuse(_TRACE, errno.EPERM, one_of(0, *_ATTACHING), one_of(1, _INIT))
+    yield from refuse(CONTROL, errno.EPERM, one_of(1, *_TYPING))
+    yield from refuse(_MEMORY, errno.EPERM, one_of(0, _INIT))
