@@ -60,7 +60,7 @@ def options_of(argv: list[str]) -> list[str]:
     """Return the options of bubblewrap that show files, without layers over caches."""
     start = argv.index("--ro-bind")
     options = argv[start : argv.index("--", start)]
-    layers = [at for at, word in enumerate(options) if ".layers/" in word]
+    layers = [at for at, word in enumerate(options) if "/layers/" in word]
     kept = (at for at in range(len(options)) if not {at - 1, at, at + 1} & set(layers))
     return [NO_NETWORK, *(options[at] for at in kept)]
 

@@ -83,7 +83,7 @@ class Landlocked:
         self._inside = Inside(session, settings)
         self._hidden = hidden_places(session, settings)
         self._tmp = str(self._inside.files.tmp)
-        self._rules = self._inside.files.tmp.with_suffix(".rules")
+        self._rules = self._inside.files.rules
         self._notes = self._rules / "notes"
         self._notes_read = 0
         self._python = os.path.realpath(sys.executable)
@@ -161,7 +161,7 @@ class Landlocked:
         writable = [tmp, *self._writable()]
         workspace = list(rules_of_workspace(self._root, protected, change))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
-        hidden = (*self._hidden, self._root, os.path.dirname(tmp))
+        hidden = (*self._hidden, self._root, str(self._inside.files.base))
         programs = programs_on_path(hidden)
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         denied = {self._root} if is_read_only else protected.denied | protected.secret

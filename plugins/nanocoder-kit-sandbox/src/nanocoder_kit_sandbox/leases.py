@@ -1,105 +1,119 @@
 """Leases: a session holds a locked file as long as it lives, so that others see who was killed.
 
-Beside it are the session's own folders, and notes on what a command that runs inside may have made.
+Beside it is a folder with the session's own files. The lease itself has notes on what a command
+that runs inside may have made.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder_files import create_locked, lock_ownerless
+from nanocoder_files import append_all, create_locked, lock_ownerless
 
 SUFFIX: Final = ".lease"
-NOTES: Final = ".notes"
+LOCK: Final = "lock"
+"""The file of a session that all which runs inside holds."""
 ROOT: Final = "root"
 """The key of a note with the path of the workspace."""
-FOLDERS: Final = ("", ".git", ".rules", ".layers")
-FILES: Final = (".socket", ".filter")
+_LOCK_FORMAT: Final = "hhqqi"  # struct flock
+_WHOLE: Final = (os.SEEK_SET, 0, 0, 0)
 
 
 class Lease:
-    """The files of one session beside *tmp*, its own /tmp; *descriptor* is of the locked file."""
+    """The lease at *path*, open as *descriptor*, which appends, of the session of *folder*."""
 
-    def __init__(self, tmp: Path, descriptor: int) -> None:
-        self.tmp = tmp
-        self._descriptor = descriptor
-        self._noted = ""
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.folder = path.with_suffix("")
+        self.lock = self.folder / LOCK
+        self._path, self._descriptor = path, descriptor
+        self._noted = b""
 
     def renew(self) -> None:
-        """Take note that the session lives now."""
+        """Take note that the session lives now; raises OSError."""
         os.utime(self._descriptor)
 
     @property
     def renewed_s(self) -> float:
         """When the session certainly lived, in seconds since the epoch."""
-        times = [os.fstat(self._descriptor).st_mtime]
-        with contextlib.suppress(OSError):
-            times.append(self._notes.stat().st_mtime)
-        return max(times)
+        return os.fstat(self._descriptor).st_mtime
 
     def note(self, what: Any) -> None:
-        """Keep *what*, as JSON, for a later session, if this one is killed; None forgets it."""
-        text = "" if what is None else json.dumps(what)
-        if text == self._noted:
+        """Keep *what*, as JSON, for a later session, if this one is killed; None forgets it.
+
+        Raises: OSError.
+        """
+        line = b"" if what is None else json.dumps(what).encode() + b"\n"
+        if line == self._noted:
             return
-        if text:
-            beside = self._notes.with_suffix(".new")
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(self._notes)
+        if line:
+            append_all(self._descriptor, line, os.fstat(self._descriptor).st_size)
         else:
-            self._notes.unlink(missing_ok=True)
-        self._noted = text
+            os.ftruncate(self._descriptor, 0)
+        self._noted = line
 
-    def noted(self) -> Any:
-        """Return what a killed session noted; None where it noted nothing."""
-        try:
-            return json.loads(self._notes.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-
-    def is_needed(self) -> bool:
-        """Tell whether a killed session noted something about a workspace that still exists."""
-        noted = self.noted()
-        root = noted.get(ROOT) if isinstance(noted, dict) else None
-        return isinstance(root, str) and os.path.isdir(root)
+    def noted(self) -> dict[str, Any]:
+        """Return what a killed session noted at last; nothing where it noted nothing."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            noted = json.loads(self._path.read_bytes().split(b"\n")[-2])
+            return noted if isinstance(noted, dict) else {}
+        return {}
 
     def clear(self) -> None:
-        """Remove the session's folders."""
-        for suffix in FOLDERS:
-            shutil.rmtree(self.tmp.with_suffix(suffix), ignore_errors=True)
-        for suffix in FILES:
-            self.tmp.with_suffix(suffix).unlink(missing_ok=True)
+        """Remove the session's files, but not what it noted."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def end(self) -> None:
-        """Remove all files of the session, the lease last."""
+        """Remove all files of the session, the lease last, and the folder above them if empty."""
         self.clear()
-        self._notes.unlink(missing_ok=True)
-        self.tmp.with_suffix(SUFFIX).unlink(missing_ok=True)
+        self._path.unlink(missing_ok=True)
         self.release()
+        with contextlib.suppress(OSError):
+            self._path.parent.rmdir()
 
     def release(self) -> None:
-        """Give the lock back, and leave the files."""
+        """Give the lease back, and leave it to a later session."""
         os.close(self._descriptor)
 
-    @property
-    def _notes(self) -> Path:
-        return self.tmp.with_suffix(NOTES)
 
+def take_lease(base: Path, name: str) -> Lease:
+    """Make the folder of a new session in *base*, beginning with *name*, and a lease for it.
 
-def take_lease(base: Path) -> Lease:
-    """Make the folder of a new session in *base*; raises OSError."""
-    path, descriptor = create_locked(base, "tmp", SUFFIX)
-    tmp = path.with_suffix("")
-    tmp.mkdir(mode=0o700)
-    return Lease(tmp, descriptor)
+    Raises: OSError, also where others could write there.
+    """
+    with contextlib.suppress(FileNotFoundError):  # its last session ends
+        _make_ours(base)
+    lease = Lease(*create_locked(base, name, SUFFIX))
+    _make_ours(base)  # it may be another one than before
+    lease.folder.mkdir(mode=0o700)
+    lease.lock.touch(mode=0o600)
+    return lease
 
 
 def leases_of_killed(base: Path) -> Iterator[Lease]:
     """Yield the leases in *base* of sessions that are gone; each has to be ended or released."""
     with contextlib.suppress(OSError):
         for path, descriptor in lock_ownerless(base, SUFFIX):
-            yield Lease(path.with_suffix(""), descriptor)
+            yield Lease(path, descriptor)
+
+
+def is_held(lock: str | Path) -> bool:
+    """Tell whether a process holds the file *lock*; raises OSError."""
+    # Asked, not taken: bubblewrap fails to start where it cannot lock the file at once.
+    question = struct.pack(_LOCK_FORMAT, fcntl.F_WRLCK, *_WHOLE)
+    with open(lock, "r+b") as file:
+        answer = fcntl.fcntl(file.fileno(), fcntl.F_GETLK, question)
+    return bool(struct.unpack(_LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK)
+
+
+def _make_ours(folder: Path) -> None:
+    """Make a directory that is ours alone; raises OSError where another user has it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    facts = folder.lstat()
+    if facts.st_uid != os.getuid() or folder.is_symlink() or facts.st_mode & 0o077:
+        raise PermissionError(f"{folder} belongs to somebody else, or others may write to it")

@@ -3,10 +3,8 @@
 Each process inside holds the lock, so that others see whether something still runs there.
 """
 
-import fcntl
 import hashlib
 import os
-import struct
 import tempfile
 import threading
 import time
@@ -16,9 +14,16 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionInfo, ToolError
-from nanocoder_files import holding
 
-from nanocoder_kit_sandbox.leases import Lease, leases_of_killed, take_lease
+from nanocoder_kit_sandbox.leases import (
+    LOCK,
+    ROOT,
+    SUFFIX,
+    Lease,
+    is_held,
+    leases_of_killed,
+    take_lease,
+)
 
 POLL_S: Final = 0.2
 """How often the watch checks whether everything inside has ended."""
@@ -26,16 +31,10 @@ MEANWHILE_S: Final = 1.0
 """How often it looks at what programs that still run have made, and"""
 LOOK_SHARE: Final = 20
 """by how many times the pause is at least longer than the look."""
-LOCK: Final = "lock"
-NOTHING: Final = "nothing"
-GUARD: Final = "guard"
-"""The file that is locked while a workspace's folder is made or removed."""
 START_S: Final = 1.0
 """How long a sandbox may take from the start of its process until it holds the lock."""
 END_S: Final = 1.0
 """How long a sandbox may take to end after the command in it."""
-LOCK_FORMAT: Final = "hhqqi"  # struct flock
-WHOLE: Final = (os.SEEK_SET, 0, 0, 0)
 
 
 def unavailable(name: str, why: str) -> ToolError:
@@ -45,7 +44,7 @@ def unavailable(name: str, why: str) -> ToolError:
 
 
 class SandboxFiles:
-    """The files of one session's sandbox, in a folder of its workspace.
+    """The files of one session's sandbox, in a folder of its own in *base*.
 
     *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder for
     what programs see of a repository, *layers* one for throw-away layers. *at_end* is called when
@@ -59,41 +58,45 @@ class SandboxFiles:
         at_end: Callable[[], object] = list,
         meanwhile: Callable[[], object] = list,
     ) -> None:
+        self._root = str(session.cwd)
         self._at_end, self._meanwhile = at_end, meanwhile
-        digest = hashlib.sha256(os.fsencode(session.cwd)).hexdigest()[:16]
-        base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}", digest)
-        self.lock, self.nothing = base / LOCK, base / NOTHING
+        self.base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}")
+        # All sessions of a workspace have names that begin so.
+        self._name = hashlib.sha256(os.fsencode(session.cwd)).hexdigest()[:16]
         try:
-            try:
-                self.lease = _make(base)
-            except FileNotFoundError:  # the last session of another workspace removed what is above
-                self.lease = _make(base)
+            self.lease = take_lease(self.base, self._name)
+            folder, self.lock = self.lease.folder, self.lease.lock
+            self.tmp, self.nothing = folder / "tmp", folder / "nothing"
+            self.tmp.mkdir(mode=0o700)
+            self.nothing.touch(mode=0o000)
         except OSError as error:
             problem = error.strerror or str(error)
-            raise unavailable("sandbox", f"{base} cannot be used: {problem}") from error
-        self.tmp = self.lease.tmp
-        self.socket = self.tmp.with_suffix(".socket")
-        self.git = self.tmp.with_suffix(".git")
-        self.layers = self.tmp.with_suffix(".layers")
-        self.filter = self.tmp.with_suffix(".filter")
+            raise unavailable("sandbox", f"{self.base} cannot be used: {problem}") from error
+        self.socket, self.filter = folder / "socket", folder / "filter"
+        self.git, self.layers = folder / "git", folder / "layers"
+        self.rules = folder / "rules"
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
         self._closed = threading.Event()
-        with suppress(OSError):
-            for folder in base.parent.iterdir():
-                if folder != base:
-                    _clear_killed(folder)
-                    _remove_unused(folder)
 
     def killed(self) -> Iterator[Lease]:
-        """Yield the leases of this workspace's sessions that were killed, without their files.
+        """Yield the leases of this workspace's sessions that were killed.
 
-        Each is ended with the next one, and with the last.
+        Their files are removed, and those of sessions of other workspaces. What these noted stays
+        for the next session there, if the workspace still exists; and all while something that
+        they started still runs.
         """
-        for lease in leases_of_killed(self.tmp.parent):
-            lease.clear()
-            yield lease
-            lease.end()
+        for lease in leases_of_killed(self.base):
+            root = str(lease.noted().get(ROOT, ""))
+            if root == self._root:
+                yield lease
+            if lease.lock.exists() and is_held(lease.lock):
+                lease.release()
+            elif root != self._root and os.path.isdir(root):
+                lease.clear()
+                lease.release()
+            else:
+                lease.end()
 
     def expect_start(self) -> None:
         """Note that a process is about to start inside, and watch for its end."""
@@ -105,12 +108,14 @@ class SandboxFiles:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs inside, and nothing is about to start."""
+        """Whether nothing runs in the workspace, and nothing is about to start, of any session."""
         with suppress(OSError):
-            if self._start_ends_s() > 0 or self._is_locked():
+            names = [name for name in os.listdir(self.base) if name.startswith(self._name)]
+            locks = [f"{self.base}/{name}/{LOCK}" for name in names if not name.endswith(SUFFIX)]
+            if not os.path.exists(self.lock) or any(map(_is_busy, locks)):
                 return False
             # On a busy machine a process may be long from holding the lock.
-            return not _is_named(os.fsencode(self.lock))
+            return not _is_any_named([os.fsencode(lock) for lock in locks])
         return False
 
     def close(self) -> None:
@@ -118,11 +123,10 @@ class SandboxFiles:
         self._closed.set()
         with suppress(OSError):
             until = time.monotonic() + END_S
-            while self._is_locked() and time.monotonic() < until:
+            while is_held(self.lock) and time.monotonic() < until:
                 time.sleep(END_S / 50)
         self._at_end()
         self.lease.end()
-        _remove_unused(self.lock.parent)
 
     def _await_end(self) -> None:
         next_s = time.monotonic() + MEANWHILE_S
@@ -143,91 +147,20 @@ class SandboxFiles:
             self._watch = None
             return True
 
-    def _start_ends_s(self) -> float:
-        return os.stat(self.lock).st_mtime + START_S - time.time()
 
-    def _is_locked(self) -> bool:
-        with open(self.lock, "r+b") as file:
-            return _is_held(file.fileno())
-
-
-def _clear_killed(base: Path) -> None:
-    """Remove the folders of killed sessions of another workspace.
-
-    What they noted stays for the next session there, if the workspace still exists.
-    """
-    for lease in leases_of_killed(base):
-        lease.clear()
-        if lease.is_needed():
-            lease.release()
-        else:
-            lease.end()
-
-
-def _make(base: Path) -> Lease:
-    _make_ours(base.parent)
-    with holding(base.parent / GUARD):
-        _make_ours(base)
-        _make_file(base / LOCK, 0o600)
-        _make_file(base / NOTHING, 0o000)
-        return take_lease(base)
-
-
-def _remove_unused(base: Path) -> None:
-    """Remove the folder of a workspace that has no session, and of none a note."""
-    with suppress(OSError), holding(base.parent / GUARD):
-        descriptor = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            is_unused = set(os.listdir(descriptor)) <= {LOCK, NOTHING}
-            is_ours = os.fstat(descriptor).st_uid == os.getuid()
-            if is_unused and is_ours and not _is_in_use(descriptor):
-                for name in os.listdir(descriptor):
-                    os.unlink(name, dir_fd=descriptor)
-                base.rmdir()
-        finally:
-            os.close(descriptor)
-        if os.listdir(base.parent) == [GUARD]:
-            os.unlink(base.parent / GUARD)
-            base.parent.rmdir()
-
-
-def _is_in_use(folder: int) -> bool:
-    """Tell whether something of an earlier session still runs inside."""
+def _is_busy(lock: str) -> bool:
+    """Tell whether something runs in the sandbox of *lock*, or is about to start."""
     try:
-        lock = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    except FileNotFoundError:
+        return os.stat(lock).st_mtime + START_S > time.time() or is_held(lock)
+    except FileNotFoundError:  # the session has ended
         return False
-    try:
-        return _is_held(lock)
-    finally:
-        os.close(lock)
 
 
-def _is_held(lock: int) -> bool:
-    # Asked, not taken: bubblewrap fails to start where it cannot lock the file at once.
-    question = struct.pack(LOCK_FORMAT, fcntl.F_WRLCK, *WHOLE)
-    answer = fcntl.fcntl(lock, fcntl.F_GETLK, question)
-    return bool(struct.unpack(LOCK_FORMAT, answer)[0] != fcntl.F_UNLCK)
-
-
-def _is_named(word: bytes) -> bool:
-    """Tell whether *word* is in the command line of a process."""
+def _is_any_named(words: list[bytes]) -> bool:
+    """Tell whether one of *words* is in the command line of a process."""
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # it may have ended
-            if word in file.read():
+            line = file.read()
+            if any(word in line for word in words):
                 return True
     return False
-
-
-def _make_ours(folder: Path) -> None:
-    """Make a directory that is ours alone; raises OSError where another user has it."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    facts = folder.lstat()
-    if facts.st_uid != os.getuid() or folder.is_symlink() or facts.st_mode & 0o077:
-        raise PermissionError(f"{folder} belongs to somebody else, or others may write to it")
-
-
-def _make_file(path: Path, mode: int) -> None:
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, mode))

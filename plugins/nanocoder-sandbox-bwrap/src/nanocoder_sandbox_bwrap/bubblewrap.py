@@ -67,7 +67,7 @@ class Bubblewrap:
         self._inside = Inside(session, settings)
         self._files = self._inside.files
         places = hidden_places(session, settings)
-        own = os.path.dirname(self._files.tmp)
+        own = str(self._files.base)
         self._hidden = [self._inside.hidden(path) for path in places]
         if not own.startswith(tuple(f"{folder}/" for folder in EMPTY_PLACES)):
             self._hidden.append(self._inside.hidden(own))
