@@ -2,14 +2,15 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from nanocoder import SessionInfo
 from nanocoder_kit_git import find_repository
-from nanocoder_kit_sandbox import Survey, targets, unchanged
+from nanocoder_kit_sandbox import Survey, unchanged
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.survey import MISSING
-from nanocoder_kit_sandbox.targets import HookFolders, targets_of
+from nanocoder_kit_sandbox.targets import hook_folders, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
 
@@ -26,43 +27,44 @@ def repository(tmp_path, monkeypatch):
     return root
 
 
-def within(kept, root):
-    return kept.within(str(root), find_repository(root))
+def hooks_of(root):
+    return hook_folders(str(root), find_repository(root))
 
 
-@pytest.mark.parametrize("clock_ns", [0, unchanged.CLOCK_NS])
-def test_a_folder_of_hooks_is_that_of_the_settings_now(repository, monkeypatch, clock_ns):
-    # Without the time in which two changes may look the same, the first one is kept at once.
-    monkeypatch.setattr(unchanged, "CLOCK_NS", clock_ns)
-    kept, config = HookFolders(), repository / ".git/config"
-    assert within(kept, repository) == ["aa"]
+def test_a_folder_of_hooks_is_that_of_the_settings_now(repository):
+    config = repository / ".git/config"
+    assert hooks_of(repository) == ["aa"]
     times = config.stat()
     config.write_text(SETTINGS.format("bb"))
     os.utime(config, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a program could
-    assert within(kept, repository) == ["bb"]
+    assert hooks_of(repository) == ["bb"]
     config.unlink()
-    assert within(kept, repository) == []
+    assert hooks_of(repository) == []
     beside = config.with_name("beside")
     beside.write_text(SETTINGS.format("aa"))
     beside.replace(config)
-    assert within(kept, repository) == ["aa"]
+    assert hooks_of(repository) == ["aa"]
 
 
-def test_settings_that_did_not_change_are_not_read_again(repository, monkeypatch):
-    monkeypatch.setattr(unchanged, "CLOCK_NS", 0)
-    kept = HookFolders()
-    assert within(kept, repository) == ["aa"]
-    monkeypatch.setattr(targets, "read_start", lambda _path: pytest.fail("it is read"))
-    assert within(kept, repository) == ["aa"]
-
-
-def test_settings_that_just_changed_are_read_again(repository, monkeypatch):
-    kept, read = HookFolders(), []
-    start = targets.read_start
-    monkeypatch.setattr(targets, "read_start", lambda path: read.append(path) or start(path))
-    within(kept, repository)
-    within(kept, repository)
-    assert read.count(f"{repository}/.git/config") == 2
+@pytest.mark.parametrize("clock_ns", [0, unchanged.CLOCK_NS])
+def test_what_is_read_again_is_what_is_there_now(tmp_path, monkeypatch, clock_ns):
+    # Without the time in which two changes may look the same, the first one is kept at once.
+    monkeypatch.setattr(unchanged, "CLOCK_NS", clock_ns)
+    file, other, reads = tmp_path / "file", tmp_path / "other", []
+    kept = unchanged.Unchanged(lambda path: reads.append(path) or Path(path).read_text())
+    file.write_text("a")
+    assert [kept.of(str(file)), kept.of(str(file))] == ["a", "a"]
+    assert len(reads) == (2 if clock_ns else 1)
+    times = file.stat()
+    file.write_text("b")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a program could
+    assert kept.of(str(file)) == "b"
+    other.write_text("c")
+    other.replace(file)
+    assert kept.of(str(file)) == "c"
+    file.unlink()
+    with pytest.raises(FileNotFoundError):
+        kept.of(str(file))
 
 
 def test_links_among_hooks_lead_to_what_is_protected(repository):

@@ -49,7 +49,11 @@ class SystemRules:
         above = _above(hidden)
         queue = [folder]
         while queue:
-            for rule in self._rules.of(queue.pop()):
+            try:
+                rules = self._rules.of(queue.pop())
+            except OSError:  # gone meanwhile
+                continue
+            for rule in rules:
                 if rule[0] in hidden:
                     continue
                 if rule[0] in above:

@@ -2,8 +2,7 @@
 
 import os
 import stat
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -11,8 +10,8 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import HookFolders, targets_of
-from nanocoder_kit_sandbox.unchanged import CLOCK_NS
+from nanocoder_kit_sandbox.targets import hook_folders, targets_of
+from nanocoder_kit_sandbox.unchanged import Unchanged
 
 MISSING: Final = (
     *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),
@@ -49,28 +48,14 @@ class Surveyed(NamedTuple):
     sockets: tuple[str, ...] = ()
 
 
-class _State(NamedTuple):
-    """Which folder was read, and when it last changed: a time that no program can set back."""
-
-    device: int
-    inode: int
-    changed_ns: int
-
-
 class _Folder(NamedTuple):
-    """The names in a folder that matter, as they were at *read_ns*."""
+    """The names in a folder that matter."""
 
-    state: _State
-    read_ns: int
     folders: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     sockets: tuple[str, ...] = ()
     is_closed: bool = False
-
-    def is_still(self, state: _State) -> bool:
-        """Tell whether the folder holds the same names, to the precision of its clock."""
-        return self.state == state and state.changed_ns + CLOCK_NS < self.read_ns
 
 
 class Survey:
@@ -78,25 +63,24 @@ class Survey:
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._readable: Readable | None = None
-        self._folders: dict[str, _Folder] = {}
-        self._hooks = HookFolders()
+        self._readable = Readable()
+        self._folders = Unchanged(self._look_into)
         self._repository: Repository | None = None
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
         """Return what is protected and secret now, without what is in *writable*."""
         if readable is not self._readable:
-            self._readable, self._folders = readable, {}
-        folders = dict(self._walk(readable))
+            self._readable, self._folders = readable, Unchanged(self._look_into)
+        folders = dict(self._walk())
         secret = tuple(path for folder in folders.values() for path in folder.secret)
         sockets = tuple(path for folder in folders.values() for path in folder.sockets)
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
         self._repository = find_repository(self._root)
-        hooks = self._hooks.within(self._root, self._repository)
-        protected = list(dict.fromkeys((*protected, *hooks, *sorted(closed))))
-        protected = _outermost([path for path in protected if not self._is_let(path, writable)])
+        protected += [*hook_folders(self._root, self._repository), *sorted(closed)]
+        protected = [path for path in protected if not self._is_let(path, writable)]
+        protected = _outermost(list(dict.fromkeys(protected)))
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
             protected.remove(GIT)
@@ -113,33 +97,41 @@ class Survey:
         targets -= {*names.protected, GIT}
         return names._replace(targets=tuple(sorted(targets)))
 
-    def _walk(self, readable: Readable) -> Iterator[tuple[str, _Folder]]:
-        queue, earlier = [""], self._folders
-        self._folders = {}
+    def _walk(self) -> Iterator[tuple[str, _Folder]]:
+        queue, read = [""], []
         while queue:
             path = queue.pop()
             try:
-                folder = self._read(path, earlier.get(path), readable)
+                folder = self._folders.of(f"{self._root}/{path}")
+                read.append(f"{self._root}/{path}")
             except (FileNotFoundError, NotADirectoryError):  # gone meanwhile
                 continue
-            self._folders[path] = folder
+            except OSError:  # also of a path that is too long
+                folder = _Folder(is_closed=True)
             queue += folder.folders
             yield path, folder
+        self._folders.keep(read)
 
-    def _read(self, path: str, earlier: _Folder | None, readable: Readable) -> _Folder:
-        state, now = _State(0, 0, 0), time.time_ns()
-        try:
-            facts = os.stat(f"{self._root}/{path}")
-            state = _State(facts.st_dev, facts.st_ino, facts.st_ctime_ns)
-            if earlier is not None and earlier.is_still(state):
-                return earlier
-            if os.access(f"{self._root}/{path}", os.R_OK | os.X_OK, effective_ids=True):
-                return _look_into(self._root, path, _Folder(state, now), readable)
-        except (FileNotFoundError, NotADirectoryError):
-            raise
-        except OSError:  # as of a path that is too long
-            pass
-        return _Folder(state, now, is_closed=True)
+    def _look_into(self, folder: str) -> _Folder:
+        """Return the names in *folder*; raises OSError."""
+        path = folder.removeprefix(f"{self._root}/")
+        prefix = f"{path}/" if path else ""
+        if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+            raise PermissionError
+        with os.scandir(folder) as entries:
+            listed = list(entries)
+        is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in listed}
+        secret = self._readable.left_out(path, list(is_folder), asks=True)
+        not_entered = {*secret, GIT, *_NOT_LOOKED_INTO}
+        folders = (name for name, is_one in is_folder.items() if is_one and name not in not_entered)
+        kept = (name for name in is_folder if _is_kept(prefix + name))
+        protected = dict.fromkeys((*kept, *_by_what_is_beside(is_folder)))
+        sockets = (each.name for each in listed if _is_socket(each))
+
+        def below(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(prefix + name for name in names)
+
+        return _Folder(below(folders), below(protected), below(sorted(secret)), below(sockets))
 
     def _is_installed(self, path: str) -> bool:
         """Tell whether *path* is what an installation makes, as a part of an environment."""
@@ -168,29 +160,12 @@ class Survey:
                 )
 
 
-def _look_into(root: str, path: str, unread: _Folder, readable: Readable) -> _Folder:
-    prefix = f"{path}/" if path else ""
-    with os.scandir(f"{root}/{path}") as entries:
-        listed = list(entries)
-    is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in listed}
-    sockets = [each.name for each in listed if _is_socket(each)]
-    secret = readable.left_out(path, list(is_folder), asks=True)
-    protected = [name for name in is_folder if _is_kept(prefix + name)]
+def _by_what_is_beside(is_folder: dict[str, bool]) -> Iterator[str]:
+    """Yield the names in a folder that are protected as parts of an environment, or repository."""
     if "pyvenv.cfg" in is_folder:
-        protected += [name for name in _VENV if name in is_folder and name not in protected]
-    folders = [
-        name
-        for name, is_one in is_folder.items()
-        if is_one and name not in secret and name != GIT and name not in _NOT_LOOKED_INTO
-    ]
+        yield from (name for name in _VENV if name in is_folder)
     if not is_folder.get(HEAD, True) and is_like_bare(is_folder):
-        protected += [name for name in _OF_BARE if name in is_folder]
-    return unread._replace(
-        folders=tuple(prefix + name for name in folders),
-        protected=tuple(prefix + name for name in protected),
-        secret=tuple(prefix + name for name in sorted(secret)),
-        sockets=tuple(prefix + name for name in sockets),
-    )
+        yield from (name for name in _OF_BARE if name in is_folder)
 
 
 def _is_socket(entry: "os.DirEntry[str]") -> bool:

@@ -9,8 +9,6 @@ from typing import Final
 from nanocoder_files import ProtectionKind, protection_of
 from nanocoder_kit_git import Repository, read_start
 
-from nanocoder_kit_sandbox.unchanged import Unchanged
-
 HOOKS: Final = "hooks"
 _SETTING: Final = re.compile(
     r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
@@ -18,28 +16,22 @@ _SETTING: Final = re.compile(
 _OF_PERSON: Final = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")
 
 
-class HookFolders:
-    """The folders of git's hooks; a file with settings that did not change is not read again."""
+def hook_folders(root: str, repository: Repository | None) -> list[str]:
+    """Return the folders in the workspace *root*, relative to it, that `core.hooksPath` names.
 
-    def __init__(self) -> None:
-        self._named = Unchanged(_named_in)
-
-    def within(self, root: str, repository: Repository | None) -> list[str]:
-        """Return the folders in the workspace *root*, relative to it, that `core.hooksPath` names.
-
-        *repository* is that of *root*. Files that settings include are not read.
-        """
-        if repository is None:
-            return []
-        files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
-        files += map(os.path.expanduser, _OF_PERSON)
-        paths = [os.path.join(root, path) for file in files for path in self._named.of(file)]
-        return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
+    *repository* is that of *root*. Files that settings include are not read.
+    """
+    if repository is None:
+        return []
+    files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
+    files += map(os.path.expanduser, _OF_PERSON)
+    paths = [os.path.join(root, path) for file in files for path in _named_in(file)]
+    return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
 
 
-def _named_in(file: str) -> tuple[str, ...]:
+def _named_in(file: str) -> Iterator[str]:
     text = read_start(file).decode("utf-8", "surrogateescape")
-    return tuple(map(_plain_path, _SETTING.findall(text)))
+    return map(_plain_path, _SETTING.findall(text))
 
 
 def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from nanocoder_kit_sandbox import kernel
@@ -15,28 +15,29 @@ CLOCK_NS: Final = 2_000_000_000
 class Unchanged(Generic[T]):
     """Reads each place by *read*, again only when it changed, or had just changed before."""
 
-    def __init__(self, read: Callable[[str], tuple[T, ...]]) -> None:
+    def __init__(self, read: Callable[[str], T]) -> None:
         self._read = read
         self._latest: dict[str, _Latest[T]] = {}
 
-    def of(self, path: str) -> tuple[T, ...]:
-        """Return what is read at *path*, nothing where it cannot be looked at."""
+    def of(self, path: str) -> T:
+        """Return what is read at *path*; raises OSError where it cannot be looked at."""
         now_ns = time.time_ns()
-        try:
-            state = kernel.state_of(os.stat(path))
-        except OSError:
-            return ()
+        state = kernel.state_of(os.stat(path))
         latest = self._latest.get(path)
         if latest is None or latest.state != state or latest.is_doubtful:
             # The state is from before: what changes meanwhile is read again.
             is_doubtful = state[-1] + CLOCK_NS >= now_ns
             latest = self._latest[path] = _Latest(state, self._read(path), is_doubtful=is_doubtful)
-        return latest.items
+        return latest.content
+
+    def keep(self, paths: Iterable[str]) -> None:
+        """Forget what is not among *paths*, all of which were read."""
+        self._latest = {path: self._latest[path] for path in paths}
 
 
 class _Latest(NamedTuple, Generic[T]):
     """What a place in a *state* had; *is_doubtful* when it had just changed."""
 
     state: kernel.State
-    items: tuple[T, ...]
+    content: T
     is_doubtful: bool
