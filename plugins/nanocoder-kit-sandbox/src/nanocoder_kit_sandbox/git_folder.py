@@ -2,7 +2,7 @@
 
 Git keeps its objects and refs beside settings, hooks and the command list of a rebase, which
 decide which programs it starts. So names are allowed, one by one. Nobody inside can put a
-link there, so no name leads elsewhere.
+link there, so no name leads elsewhere. What a file may hold is the same in every sandbox.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any, Final
 
 _FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
@@ -33,7 +34,6 @@ _KEPT: Final = frozenset(
 
 So they stay, and a file among them is replaced only by a copy of what is beside it, its lock.
 """
-_CHECKED: Final = ("HEAD", "index", "config")
 LOCK: Final = ".lock"
 _NEW: Final = ".new"
 """The end of the name of what becomes `packed-refs`, which has a lock besides."""
@@ -41,6 +41,9 @@ UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
 """Folders of a rebase and the like, which say what git starts when it goes on."""
 ASIDE: Final = "from-sandbox-"
 _BESIDE: Final = ".from-sandbox"
+OF_HASHES: Final = (
+    *("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "shallow"),
+)
 _MAX_BYTES: Final = 256 << 20
 _HASH_LENGTHS: Final = (40, 64)
 
@@ -108,9 +111,8 @@ class GitFolder:
 
         It is a copy, for a command may still write to the lock. Raises: OSError.
         """
-        content, mode = _read(lock, folder), os.stat(lock, dir_fd=folder).st_mode
-        name = os.fsdecode(file)
-        if problem := self._problem_of(name, content) if name in _CHECKED else "":
+        content, mode = read_file(lock, folder), os.stat(lock, dir_fd=folder).st_mode
+        if problem := self._problem_of(name := os.fsdecode(file), content):
             return f"{self._path.removeprefix(self._root)[1:]}/{name} {problem}"
         beside = file + _BESIDE.encode()
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -121,34 +123,15 @@ class GitFolder:
         return ""
 
     def _problem_of(self, name: str, content: bytes) -> str:
-        if name == "HEAD":
-            return "" if _is_head(content.removesuffix(b"\n")) else "is none that git makes"
         before = f"{self._path}/{name}"
-        own = _read(os.fsencode(before)) if os.path.lexists(before) else b""
+        own = read_file(before) if os.path.lexists(before) else b""
         if name == "config":  # git writes it anew also when it only looks for something
             return "" if content == own else "cannot be changed in the sandbox"
-        # Few commands get here, and what is imported takes longer than most of them.
         sys.path += [path for path in self._libraries if path not in sys.path]
         package: Any = type(sys)("nanocoder_kit_git")
         package.__path__ = [f"{path}/{package.__name__}" for path in self._libraries]
         sys.modules.setdefault(package.__name__, package)
-        from nanocoder_kit_git.arriving import problem_of_index
-
-        return problem_of_index(content, own, self._is_there)
-
-    def _is_there(self, entry: Any) -> bool:
-        """Tell whether the person has the protected file that an index names, as it says."""
-        path = f"{self._root}/{entry.path}"
-        if not any(f"{path}/".startswith(f"{denied}/") for denied in self._denied):
-            return False
-        import hashlib
-
-        try:
-            content = _read(os.fsencode(path))
-        except OSError:
-            return False
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-        return bool(blob.digest() == entry.blob)
+        return problem_of(name, content, own, self._root, self._denied)
 
 
 def is_put_aside(path: str) -> bool:
@@ -156,13 +139,60 @@ def is_put_aside(path: str) -> bool:
     return any(os.path.lexists(f"{path}/{ASIDE}{name}") for name in UNDER_WAY)
 
 
-def _is_head(line: bytes) -> bool:
-    if len(line) in _HASH_LENGTHS and not line.strip(b"0123456789abcdef"):
-        return True
-    return line.startswith(b"ref: refs/") and line.split() == [b"ref:", line[len(b"ref: ") :]]
+def problem_of(
+    name: str, content: bytes, own: bytes, workspace: str, denied: Collection[str]
+) -> str:
+    """Return why a git outside may do harm by *content* in the place of *own*, or "".
+
+    *name* is that of the file in `.git`, and *denied* the paths of *workspace* that no command
+    changes.
+    """
+    if name == "index":
+        # Few commands get here, and what is imported takes longer than most of them.
+        from nanocoder_kit_git.arriving import problem_of_index
+
+        return problem_of_index(content, own, lambda entry: _is_there(entry, workspace, denied))
+    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    if name == "HEAD":
+        is_fine = len(lines) == 1 and (_is_hash(lines[0]) or _is_reference(lines[0], b"ref: refs/"))
+    elif name == "packed-refs":
+        is_fine = all(map(_is_packed, lines))
+    else:
+        is_fine = all(map(_is_hash, lines)) if name in OF_HASHES else b"\0" not in content
+    return "" if is_fine else "is none that git makes"
 
 
-def _read(path: bytes, folder: int | None = None) -> bytes:
+def _is_there(entry: Any, workspace: str, denied: Collection[str]) -> bool:
+    """Tell whether the person has the protected file that an index names, as it says."""
+    path = f"{workspace}/{entry.path}"
+    if not any(f"{path}/".startswith(f"{each}/") for each in denied):
+        return False
+    import hashlib
+
+    try:
+        content = read_file(path)
+    except OSError:
+        return False
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return bool(blob.digest() == entry.blob)
+
+
+def _is_packed(line: bytes) -> bool:
+    digest, has_name, name = line.removeprefix(b"^").partition(b" ")
+    is_named = not has_name or _is_reference(name, b"refs/")
+    return line[:1] == b"#" or (_is_hash(digest) and is_named)
+
+
+def _is_hash(word: bytes) -> bool:
+    return len(word) in _HASH_LENGTHS and not word.strip(b"0123456789abcdef")
+
+
+def _is_reference(line: bytes, start: bytes) -> bool:
+    name = line.removeprefix(start)
+    return line.startswith(start) and name != b"" and min(name) > ord(" ") and b"\x7f" not in name
+
+
+def read_file(path: str | bytes | os.PathLike[str], folder: int | None = None) -> bytes:
     """Return the content of a regular file; raises OSError."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:

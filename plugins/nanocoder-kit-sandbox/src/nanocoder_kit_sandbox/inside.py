@@ -161,7 +161,8 @@ class Inside:
         if self._repository is None:
             self._repository = InnerRepository(Path(self._root, GIT), self.files.git)
         try:
-            return self._repository.mounts(names.protected)
+            denied = frozenset(f"{self._root}/{path}" for path in names.protected)
+            return self._repository.mounts(denied)
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"
             raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error

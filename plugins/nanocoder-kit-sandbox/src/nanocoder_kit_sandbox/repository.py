@@ -4,9 +4,7 @@ Only files on a list come back from it, and only with content that starts nothin
 that a program makes or changes there stays in the sandbox: settings, hooks, a rebase under way.
 """
 
-import hashlib
 import os
-import re
 import shutil
 import stat
 import threading
@@ -16,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder_kit_git import Entry, problem_of_index
-
+from nanocoder_kit_sandbox.git_folder import LOCK, OF_HASHES, problem_of, read_file
 from nanocoder_kit_sandbox.mounts import Mount, read_only, writable
 
 LOGS: Final = "logs"
@@ -26,28 +23,14 @@ SHARED: Final = ("objects", "refs", LOGS)
 NO_ALTERNATES: Final = "objects/info"
 CONFIG: Final = "config"
 INDEX: Final = "index"
-MAX_FILE_BYTES: Final = 256 << 20
-LOCK: Final = ".lock"
-"""The end of the name by which git locks a file."""
 LOCK_S: Final = 2.0
 """How long a file that a git outside has locked is waited for."""
 _POLL_S: Final = 0.02
-_HASH: Final = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_HASHES: Final = re.compile(rb"(?:" + _HASH + rb"\n?)*")
-_HEAD: Final = re.compile(rb"(?:ref: refs/[!-~\x80-\xff]+|" + _HASH + rb")\n?")
-_REFERENCES: Final = re.compile(rb"(?:#[^\n]*\n|\^?" + _HASH + rb"(?: refs/[!-~\x80-\xff]+)?\n)*")
-_ANY: Final = re.compile(rb"[^\0]*")
-CHECKED: Final = {
-    "HEAD": _HEAD,
-    INDEX: None,
-    "packed-refs": _REFERENCES,
-    **dict.fromkeys(["ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"], _HASHES),
-    **dict.fromkeys(["AUTO_MERGE", "shallow"], _HASHES),
-    **dict.fromkeys(
-        ["FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"], _ANY
-    ),
-}
-"""The files that come back, each with the pattern of its content; an index is read instead."""
+RETURNING: Final = (
+    *("HEAD", INDEX, "packed-refs", *OF_HASHES),
+    *("FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
+)
+"""The files that come back."""
 _ALWAYS: Final = ("HEAD", INDEX, "packed-refs")
 """Files whose removal does not come back."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -64,17 +47,17 @@ class InnerRepository:
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
         self._config: bytes | None = None
         self._links = {path for path, _, _ in self._special_files()}
-        self._protected: tuple[str, ...] = ()
+        self._denied: frozenset[str] = frozenset()
         self._guard = threading.Lock()
         inside.mkdir(exist_ok=True)
 
-    def mounts(self, protected: tuple[str, ...]) -> list[Mount]:
+    def mounts(self, denied: frozenset[str]) -> list[Mount]:
         """Bring the copies up to date, and return what is to be seen at `.git`; raises OSError.
 
-        *protected* are the paths in the workspace that cannot be changed inside.
+        *denied* are the paths of the workspace that cannot be changed inside.
         """
         with self._guard:
-            self._protected = protected
+            self._denied = denied
             list(self._exchange())
             (self._outside / LOGS).mkdir(exist_ok=True)  # a new repository has none yet
             (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
@@ -82,7 +65,7 @@ class InnerRepository:
             for entry in sorted(os.scandir(self._outside), key=lambda entry: entry.name):
                 if entry.is_dir():
                     mounts += self._mounts_of(entry)
-                elif entry.name not in CHECKED and not entry.name.endswith(LOCK):
+                elif entry.name not in RETURNING and not entry.name.endswith(LOCK):
                     self._copy_in(entry.name)
             return [*mounts, read_only(self._outside / NO_ALTERNATES)]
 
@@ -123,7 +106,7 @@ class InnerRepository:
     def _exchange(self) -> Iterator[str]:
         """Copy each file that comes back to the side that has the older one; yield problems."""
         tops = str(self._outside), str(self._inside)  # two paths for each name take long to make
-        for name in CHECKED:
+        for name in RETURNING:
             outside, inside = (_read(f"{top}/{name}") for top in tops)
             before = self._base.get(name)
             problem = ""
@@ -141,26 +124,15 @@ class InnerRepository:
 
     def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:
         """Replace a file outside by that from inside; return why that was refused, or ""."""
-        path, pattern = self._outside / name, CHECKED[name]
+        path = self._outside / name
         if inside is None and name in _ALWAYS:
             return "is no file any more"
         if inside is None:
             path.unlink(missing_ok=True)
             return ""
-        if pattern is None:
-            problem = problem_of_index(inside, outside or b"", self._is_there)
-        else:
-            problem = "" if pattern.fullmatch(inside) else "is none that git makes"
+        workspace = str(self._outside.parent)
+        problem = problem_of(name, inside, outside or b"", workspace, self._denied)
         return problem or _replace_locked(path, inside)
-
-    def _is_there(self, entry: Entry) -> bool:
-        """Tell whether the person has the protected file that an index names, as it says."""
-        if not any(f"{entry.path}/".startswith(f"{name}/") for name in self._protected):
-            return False
-        content = _read(self._outside.parent / entry.path)
-        blob = b"blob %d\0" % len(content or b"") + (content or b"")
-        digest = hashlib.sha1(blob, usedforsecurity=False).digest()
-        return content is not None and digest == entry.blob
 
     def _remove_links(self) -> Iterator[str]:
         """Remove links in refs and logs: git outside would write to where they lead."""
@@ -184,14 +156,9 @@ class InnerRepository:
 
 def _read(path: Path | str) -> bytes | None:
     """Return the content of a file; None when it is missing, too large, or no regular file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        is_fine = stat.S_ISREG(facts.st_mode) and facts.st_size <= MAX_FILE_BYTES
-        return file.read() if is_fine else None
+    with suppress(OSError):
+        return read_file(path)
+    return None
 
 
 def _put(path: Path, content: bytes | None) -> None:
