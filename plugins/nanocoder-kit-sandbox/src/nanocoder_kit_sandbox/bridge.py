@@ -35,22 +35,32 @@ def main(path: str, port: int, argv: list[str]) -> None:
 
 
 def carry(client: socket.socket, path: str) -> None:
-    """Copy between *client* and the socket at *path* until one of them ends."""
+    """Copy between *client* and the socket at *path* until both have ended."""
     with client, socket.socket(socket.AF_UNIX) as proxy:
         try:
             proxy.connect(path)
-            other = {client: proxy, proxy: client}
-            reading = [client, proxy]
-            while reading:
-                for each in select.select(reading, [], [])[0]:
-                    piece = each.recv(PIECE_BYTES)
-                    if piece:
-                        other[each].sendall(piece)
-                    else:
-                        reading.remove(each)
-                        other[each].shutdown(socket.SHUT_WR)
+            relay(client, proxy)
         except OSError:
             return
+
+
+def relay(client: socket.socket, server: socket.socket, idle_s: float | None = None) -> None:
+    """Copy what comes from either side to the other, until both have ended.
+
+    Or until both are silent for *idle_s* seconds. Raises: OSError.
+    """
+    other = {client: server, server: client}
+    reading = [client, server]
+    while reading:
+        ready = select.select(reading, [], [], idle_s)[0]
+        if not ready:
+            return
+        for each in ready:
+            if piece := each.recv(PIECE_BYTES):
+                other[each].sendall(piece)
+            else:
+                reading.remove(each)
+                other[each].shutdown(socket.SHUT_WR)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ It runs in nanocoder, outside, and listens on a socket of the file system. Every
 here, and every address is checked before it is connected to.
 """
 
-import select
 import socket
 import threading
 from collections.abc import Sequence
@@ -15,10 +14,10 @@ from typing import Final
 from nanocoder import ToolError
 from nanocoder_kit_net import Guard, Target, parse_rules, parse_url
 
+from nanocoder_kit_sandbox.bridge import PIECE_BYTES, relay
 from nanocoder_kit_sandbox.hosts import check_port, parse_hosts
 
 HEAD_BYTES: Final = 65_536
-PIECE_BYTES: Final = 65_536
 HEAD_S: Final = 10.0
 CONNECT_S: Final = 15.0
 IDLE_S: Final = 300.0
@@ -81,7 +80,9 @@ class Proxy:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 server.sendall(_own_head(method, target, lines) + head.partition(b"\r\n\r\n")[2])
-            _relay(client, server)
+            for each in (client, server):
+                each.settimeout(IDLE_S)
+            relay(client, server, IDLE_S)
 
     def _connect(self, target: Target) -> socket.socket:
         problem = ""
@@ -123,26 +124,6 @@ def _own_head(method: str, target: Target, lines: Sequence[str]) -> bytes:
     own = [line for line in lines if not line.lower().startswith(_OF_PROXIES)]
     first = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}", "Connection: close"]
     return ("\r\n".join([*first, *own]) + "\r\n\r\n").encode("latin-1")
-
-
-def _relay(first: socket.socket, second: socket.socket) -> None:
-    """Copy what comes from either side to the other, until both have ended or are silent."""
-    other = {first: second, second: first}
-    reading = [first, second]
-    for each in reading:
-        each.settimeout(IDLE_S)
-    while reading:
-        ready, _, _ = select.select(reading, [], [], IDLE_S)
-        if not ready:
-            return
-        for each in ready:
-            piece = each.recv(PIECE_BYTES)
-            if piece:
-                other[each].sendall(piece)
-                continue
-            reading.remove(each)
-            with suppress(OSError):
-                other[each].shutdown(socket.SHUT_WR)
 
 
 def _refusal(reason: str) -> bytes:
