@@ -13,9 +13,10 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple, Self
 
 from nanocoder import ToolError
-from nanocoder_files import protection_of
+from nanocoder_files import closing_file, protection_of
 from nanocoder_kit_git import reason_not_harmless
 
+from nanocoder_kit_sandbox.layers import open_up
 from nanocoder_kit_sandbox.leases import ROOT
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
@@ -25,7 +26,6 @@ MOVES_S: Final = 20.0
 """How long names are moved away that a program inside goes on making."""
 _NAME_CHARS: Final = 50  # of at most 4 bytes each; a name has up to 255 bytes
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_UNREAD: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class _Kind(NamedTuple):
@@ -92,7 +92,7 @@ class Arrivals:
             for name in new:
                 if time.monotonic() > until:
                     raise ToolError(_too_many(name), error_class="withheld")
-                line = self._open_up(name) if name in names.closed else self._move(name)
+                line = self._undo(name, is_closed=name in names.closed)
                 lines += [line] if line else []
 
     def _is_new(self, name: str) -> bool:
@@ -137,53 +137,38 @@ class Arrivals:
         except OSError:
             return None
 
-    def _open_up(self, name: str) -> str:
-        """Let a folder be listed if it is ours, or move it away as it is."""
+    def _undo(self, name: str, *, is_closed: bool) -> str:
+        """Move a name away, unless it is a folder of ours that can be opened up; say what was done.
+
+        "": it is gone.
+        """
         folder, _, last = name.rpartition("/")
         try:
             outer = self._open(folder)
-            try:
-                opened = _allow_listing(last, outer)
-            finally:
-                os.close(outer)
-        except OSError:
-            opened = False
-        if opened:
-            return f"{name} could not be listed after a program in the sandbox, and now can"
-        return self._move(name, "it cannot be listed")
-
-    def _move(self, name: str, reason: str = "") -> str:
-        folder, _, last = name.rpartition("/")
-        fresh = MARK + last[:_NAME_CHARS].replace(".", "_")
-        try:
-            descriptor = self._open(folder)
         except OSError:  # gone, or no folder any more
             return ""
-        try:
-            if fresh in os.listdir(descriptor):
-                fresh += f"-{token_hex(8)}"  # which a program cannot have taken before
-            _rename(last, fresh, descriptor)
-        except FileNotFoundError:
-            return ""
-        except OSError as error:
-            self._expected[name] = None  # it is said once
-            return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
-        finally:
-            os.close(descriptor)
+        with closing_file(outer):
+            if is_closed and _is_opened_up(last, outer):
+                return f"{name} could not be listed after a program in the sandbox, and now can"
+            try:
+                fresh = _move(last, outer)
+            except FileNotFoundError:
+                return ""
+            except OSError as error:
+                self._expected[name] = None  # it is said once
+                return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
         beside = f"{folder}/{fresh}" if folder else fresh
-        if reason:
+        if is_closed:
             self._expected[beside] = _Kind(stat.S_IFDIR)
-        return f"{name} was made in the sandbox and is now {beside}: {reason or _reason(name)}"
+        reason = "it cannot be listed" if is_closed else _reason(name)
+        return f"{name} was made in the sandbox and is now {beside}: {reason}"
 
     def _open(self, folder: str) -> int:
         """Open a folder without following a link, which could lead out; raises OSError."""
         descriptor = os.open(self._root, _FOLDER)
         for part in filter(None, folder.split("/")):
-            outer = descriptor
-            try:
+            with closing_file(descriptor) as outer:
                 descriptor = os.open(part, _FOLDER, dir_fd=outer)
-            finally:
-                os.close(outer)
         return descriptor
 
 
@@ -191,29 +176,29 @@ def _all(names: Surveyed) -> tuple[str, ...]:
     return (*names.protected, GIT) if names.git else names.protected
 
 
-def _allow_listing(name: str, folder: int) -> bool:
+def _is_opened_up(name: str, folder: int) -> bool:
     """Give us, its owner, every right on a folder; tell whether that was missing."""
-    descriptor = os.open(name, _UNREAD, dir_fd=folder)
     try:
-        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-        # Such a descriptor's file can be changed by its name in /proc only.
-        os.chmod(f"/proc/self/fd/{descriptor}", mode | stat.S_IRWXU)
-        return mode & stat.S_IRWXU != stat.S_IRWXU
-    finally:
-        os.close(descriptor)
+        return open_up(name, folder) & stat.S_IRWXU != stat.S_IRWXU
+    except OSError:
+        return False
 
 
-def _rename(name: str, fresh: str, folder: int) -> None:
-    """Rename within a folder, also within ours where its mode forbids that; raises OSError."""
+def _move(name: str, folder: int) -> str:
+    """Rename within a folder, and return the new name; raises OSError."""
+    fresh = MARK + name[:_NAME_CHARS].replace(".", "_")
+    if fresh in os.listdir(folder):
+        fresh += f"-{token_hex(8)}"  # which a program cannot have taken before
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
     try:
         os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=folder)
-    except PermissionError:
-        mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    except PermissionError:  # its mode forbids that, also where it is ours
         os.fchmod(folder, mode | stat.S_IRWXU)
         try:
             os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             os.fchmod(folder, mode)
+    return fresh
 
 
 def _too_many(name: str) -> str:

@@ -12,11 +12,7 @@ from _ctypes import _SimpleCData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from typing import Any, Final
-
-State = tuple[int, ...]
-"""Which file a path leads to: its device, its number there, and when it last changed."""
 
 EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
@@ -149,12 +145,6 @@ def _add(ruleset: int, path: str, rights: int) -> None:
     rule = rights.to_bytes(8, _ORDER) + beneath.to_bytes(4, _ORDER)
     call(_ADD_RULE, ruleset, _BENEATH, rule, 0)
     posix.close(beneath)
-
-
-def state_of(facts: os.stat_result) -> State:
-    """Return what tells a file from another one that takes its place."""
-    # A remote file system gives the number of a removed file to a new one, though it is in use.
-    return facts.st_dev, facts.st_ino, facts.st_ctime_ns
 
 
 def identity(path: str) -> tuple[int, int]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+from nanocoder_files import closing_file
+
 MAX_FILES: Final = 10_000
 """So many changed files are counted."""
 MAX_NAMES: Final = 20
@@ -36,7 +38,20 @@ def remove_layer(folder: str) -> None:
     """Remove a layer, as far as that is possible: all of it is gone with the session."""
     with suppress(OSError, RecursionError):
         for path in (f"{folder}/u", f"{folder}/w", folder):
-            shutil.rmtree(path, onerror=_open_up)
+            shutil.rmtree(path, onerror=_remove_closed)
+
+
+def open_up(name: str, folder: int | None = None) -> int:
+    """Give its owner every right on a folder, not on what a link leads to; return its mode before.
+
+    Raises: OSError.
+    """
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with closing_file(os.open(name, flags, dir_fd=folder)) as descriptor:
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        # Such a descriptor's file can be changed by its name in /proc only.
+        os.chmod(f"/proc/self/fd/{descriptor}", mode | stat.S_IRWXU)
+        return mode
 
 
 def _changed(upper: str, lower: str) -> Iterator[str]:
@@ -85,11 +100,7 @@ def _is_opaque(path: str) -> bool:
         return False
 
 
-def _open_up(_function: object, path: str, _why: object) -> None:
+def _remove_closed(_function: object, path: str, _why: object) -> None:
     """Remove a folder that its own mode closes; a link is removed, not followed."""
-    descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IRWXU)
-    finally:
-        os.close(descriptor)
+    open_up(path)
     shutil.rmtree(path)

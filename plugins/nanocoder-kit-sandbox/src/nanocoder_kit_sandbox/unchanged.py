@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from nanocoder_kit_sandbox import kernel
-
 T = TypeVar("T")
 CLOCK_NS: Final = 2_000_000_000
 """Two changes within a tick of a file system's clock have the same time."""
@@ -22,7 +20,9 @@ class Unchanged(Generic[T]):
     def of(self, path: str) -> T:
         """Return what is read at *path*; raises OSError where it cannot be looked at."""
         now_ns = time.time_ns()
-        state = kernel.state_of(os.stat(path))
+        facts = os.stat(path)
+        # A remote file system gives the number of a removed file to a new one, though it is in use.
+        state = facts.st_dev, facts.st_ino, facts.st_ctime_ns
         latest = self._latest.get(path)
         if latest is None or latest.state != state or latest.is_doubtful:
             # The state is from before: what changes meanwhile is read again.
@@ -38,6 +38,6 @@ class Unchanged(Generic[T]):
 class _Latest(NamedTuple, Generic[T]):
     """What a place in a *state* had; *is_doubtful* when it had just changed."""
 
-    state: kernel.State
+    state: tuple[int, ...]
     content: T
     is_doubtful: bool
