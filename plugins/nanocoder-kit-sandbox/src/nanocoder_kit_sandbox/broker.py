@@ -15,7 +15,7 @@ import stat
 import struct
 
 from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.caller import HERE, Caller, GoOn, Place
+from nanocoder_kit_sandbox.caller import HERE, NO_PATH, Caller, GoOn, Place
 from nanocoder_kit_sandbox.paths import ANY, IN_GIT, MIXED, NEW, SHARED, THERE, PathRules
 
 TYPE_CHECKING = False
@@ -48,6 +48,7 @@ _AS_NEWER: Final[dict[str, Callable[[Arguments], tuple[str, Arguments]]]] = {
     "symlink": lambda a: ("symlinkat", (a[0], HERE, a[1])),
     "link": lambda a: ("linkat", (HERE, a[0], HERE, a[1])),
     "chmod": lambda a: ("fchmodat2", (HERE, *a[:2], 0)),
+    "fchmod": lambda a: ("fchmodat2", (a[0], NO_PATH, a[1], 0)),
     "fchmodat": lambda a: ("fchmodat2", (*a[:3], 0)),
     **dict.fromkeys(("chown", "fchown", "lchown"), lambda a: ("fchownat", (HERE, *a))),
     "mknod": lambda a: ("mknodat", (HERE, *a)),
@@ -208,14 +209,8 @@ class Broker:
         return 0
 
     def _fchmodat2(self, arguments: Arguments) -> int:
-        follows = not arguments[3] & _NO_FOLLOW
-        return self._set_mode(self._caller.file(*arguments[:2], follows=follows), arguments[2])
-
-    def _fchmod(self, arguments: Arguments) -> int:
-        return self._set_mode(self._caller.descriptor_of(arguments[0]), arguments[1])
-
-    def _set_mode(self, descriptor: int, mode: int) -> int:
-        return self._change(descriptor, lambda path: os.chmod(path, mode & 0o7777))
+        descriptor = self._caller.file(*arguments[:2], follows=not arguments[3] & _NO_FOLLOW)
+        return self._change(descriptor, lambda path: os.chmod(path, arguments[2] & 0o7777))
 
     def _fchownat(self, arguments: Arguments) -> int:
         users, groups = self._owner
@@ -226,8 +221,8 @@ class Broker:
     def _utimensat(self, arguments: Arguments) -> int:
         folder, path, address, flags = arguments[:4]
         times = self._caller.memory(address, _TIMES_BYTES) if address else None
-        follows = not flags & _NO_FOLLOW
-        return self._set_times(self._caller.file(folder, path, follows=follows), times)
+        descriptor = self._caller.file(folder, path, follows=not flags & _NO_FOLLOW)
+        return self._change(descriptor, lambda path: kernel.set_times(path, times))
 
     def _utime(self, arguments: Arguments) -> int:
         return self._set_old_times("=2q", HERE, *arguments[:2])
@@ -242,9 +237,7 @@ class Broker:
             first, *rest = struct.unpack(form, self._caller.memory(address, struct.calcsize(form)))
             before, second, after = rest if rest[1:] else (0, *rest, 0)
             times = struct.pack("=4q", first, 1_000 * before, second, 1_000 * after)
-        return self._set_times(self._caller.file(folder, path, follows=True), times)
-
-    def _set_times(self, descriptor: int, times: bytes | None) -> int:
+        descriptor = self._caller.file(folder, path, follows=True)
         return self._change(descriptor, lambda path: kernel.set_times(path, times))
 
     def _change(self, descriptor: int, change: Callable[[str], None]) -> int:

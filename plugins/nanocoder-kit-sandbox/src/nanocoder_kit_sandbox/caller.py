@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Final, Self
 
 HERE: Final = -100  # AT_FDCWD
+NO_PATH: Final = 0
 _NO_NAMES: Final = (b"", b".", b"..")
 _MAX_PATH: Final = 4_096
 """As long as a page of memory."""

@@ -8,23 +8,18 @@ from typing import Final
 from nanocoder import SessionInfo
 
 from nanocoder_kit_sandbox.settings import Settings
+from nanocoder_kit_sandbox.survey import outermost
 
 IN_HOME: Final = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".config/gcloud"),
     *(".netrc", "_netrc", ".git-credentials", ".config/git/credentials", ".config/gh"),
     *(".config/glab-cli", ".config/hub", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".vault-token"),
     *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".terraform.d"),
-    *(
-        ".config/op",
-        ".password-store",
-        ".local/share/keyrings",
-        ".config/rclone",
-        ".boto",
-        ".s3cfg",
-    ),
-    *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
-    *(".claude", ".codex", ".gemini", ".config/github-copilot", ".bash_history", ".zsh_history"),
-    *(".python_history", ".node_repl_history", ".psql_history", ".colima", ".lima", ".orbstack"),
+    *(".config/op", ".password-store", ".local/share/keyrings", ".config/rclone", ".boto"),
+    *(".s3cfg", ".mozilla", ".config/google-chrome", ".config/chromium"),
+    *(".config/BraveSoftware", ".claude", ".codex", ".gemini", ".config/github-copilot"),
+    *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
+    *(".colima", ".lima", ".orbstack"),
 )
 """Credentials, histories and sockets of other programs, below a person's home."""
 
@@ -32,6 +27,8 @@ IN_HOME: Final = (
 EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
 """What sandboxes show nothing of, or a folder of their own instead."""
 OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
+KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
+"""What programs and look-ups need there on some systems; sockets of services are elsewhere."""
 MARK: Final = "pyvenv.cfg"
 
 
@@ -48,7 +45,7 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     if session.folder is not None:
         listed.append(session.folder)
     real = sorted({os.path.realpath(path) for path in listed if os.path.lexists(path)})
-    return list(_outermost(path for path in real if not _holds(path, str(session.cwd))))
+    return outermost([path for path in real if not _holds(path, str(session.cwd))])
 
 
 def listening_sockets(besides: Sequence[str] = (), visible: Sequence[str] = ()) -> list[str]:
@@ -94,7 +91,7 @@ def programs_on_path(besides: Iterable[str]) -> list[str]:
             folder
             for folder in _folders(os.environ.get("PATH", ""))
             if folder.startswith(tuple(f"{folder}/" for folder in EMPTY_PLACES))
-            and not any(_overlap(folder, path) for path in apart)
+            and not any(_holds(folder, path) or _holds(path, folder) for path in apart)
         }
     )
 
@@ -120,21 +117,8 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def _overlap(path: str, other: str) -> bool:
-    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
-
-
 def _is_in(path: str, folders: Iterable[str]) -> bool:
     return any(_holds(folder, path) for folder in folders)
-
-
-def _outermost(paths: Iterator[str]) -> Iterator[str]:
-    """Yield the *paths*, which are sorted, without those below another of them."""
-    last = ""
-    for path in paths:
-        if not last or not _holds(last, path):
-            last = path
-            yield path
 
 
 def _holds(folder: str, path: str) -> bool:

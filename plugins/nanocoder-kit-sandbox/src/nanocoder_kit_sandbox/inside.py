@@ -89,6 +89,16 @@ class Inside:
         if self._repository is not None:
             self._repository.close()
 
+    def writable_elsewhere(self) -> list[str]:
+        """Return the paths outside of the workspace that a person lets programs change."""
+        named = (name for name in self._writable if name.startswith(("/", "~")))
+        paths = sorted(os.path.realpath(os.path.expanduser(name)) for name in named)
+        return [
+            path
+            for path in paths
+            if os.path.exists(path) and not f"{self._root}/".startswith(f"{path.rstrip('/')}/")
+        ]
+
     def hidden(self, path: str) -> Mount:
         """Return the mount by which *path* cannot be read."""
         return unreadable(path) if os.path.isdir(path) else read_only(self.files.nothing, path)

@@ -16,7 +16,7 @@ from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.git_folder import is_put_aside
-from nanocoder_kit_sandbox.hidden import hidden_places, programs_on_path
+from nanocoder_kit_sandbox.hidden import KEPT_IN_RUN, hidden_places, programs_on_path
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
 from nanocoder_kit_sandbox.landlock_rules import (
@@ -37,7 +37,6 @@ OLDEST: Final = 3
 """The version of Landlock from which on a file cannot be emptied without a right to it."""
 SCOPED: Final = 6
 """The version from which on signals do not leave it."""
-KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 NAMED: Final = 5
 """So many files are named that a command could not write."""
@@ -158,7 +157,7 @@ class Landlocked:
         git = f"{self._root}/{GIT}"
         has_git = git in protected.denied and os.path.isdir(git) and not is_read_only
         change = 0 if is_read_only else kernel.CHANGE
-        writable = [tmp, *self._writable()]
+        writable = [tmp, *self._inside.writable_elsewhere()]
         workspace = list(rules_of_workspace(self._root, protected, change))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, str(self._inside.files.base))
@@ -210,12 +209,6 @@ class Landlocked:
         secret |= {os.path.realpath(path) for path in secret}
         secret |= {path for path in self._hidden if path.startswith(f"{self._root}/")}
         return Protected(frozenset(denied - secret), frozenset(secret))
-
-    def _writable(self) -> Iterator[str]:
-        for name in self._settings.writable:
-            path = os.path.realpath(Path(name).expanduser()) if name[:1] in "/~" else ""
-            if path and not self._root.startswith(f"{path}/") and os.path.exists(path):
-                yield path
 
     def _variables(self, *, is_read_only: bool) -> dict[bytes, bytes | None]:
         tmp = self._tmp

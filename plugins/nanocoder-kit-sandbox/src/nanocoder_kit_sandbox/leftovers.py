@@ -6,7 +6,7 @@ A note goes to standard error, as the shell's own messages do.
 from collections.abc import Sequence
 from typing import Final
 
-from nanocoder_kit_sandbox.limits import SHELL, limit_commands
+from nanocoder_kit_sandbox.limits import SHELL, limit_script
 from nanocoder_kit_sandbox.settings import Settings
 
 NOTE: Final = "left running in the background, and ended with the call"
@@ -40,6 +40,6 @@ def telling(argv: Sequence[str], settings: Settings) -> list[str]:
 
     The shell that does so also sets the limits: one more would take as long to start.
     """
-    limits = " && ".join(limit_commands(settings))
+    limits = limit_script(settings)
     script = f"{{ {limits}; }} || exit\n{SCRIPT}" if limits else SCRIPT
     return [SHELL, "-c", script, SHELL, *argv]

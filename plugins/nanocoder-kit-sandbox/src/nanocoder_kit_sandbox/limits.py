@@ -25,21 +25,20 @@ def limits_of(settings: Settings) -> dict[int, int]:
     return {kind: limit for kind, limit in limits.items() if limit and _is_lower(kind, limit)}
 
 
-def limit_commands(settings: Settings) -> list[str]:
-    """Return the commands of a shell that set the limits, which nothing can raise."""
+def limit_script(settings: Settings) -> str:
+    """Return the commands of a shell that set the limits, which nothing can raise, or ""."""
     options = _options()
     units = {resource.RLIMIT_DATA: _KILOBYTE, resource.RLIMIT_FSIZE: _BLOCK}
-    return [
+    return " && ".join(
         f"ulimit {options[kind]} {limit // units.get(kind, 1)}"
         for kind, limit in limits_of(settings).items()
-    ]
+    )
 
 
 def limited(argv: list[str], settings: Settings) -> list[str]:
     """Return the argv that sets the limits, which nothing can raise, and runs *argv*."""
-    commands = limit_commands(settings)
-    script = " && ".join([*commands, 'exec "$@"'])
-    return [SHELL, "-c", script, SHELL, *argv] if commands else argv
+    limits = limit_script(settings)
+    return [SHELL, "-c", f'{limits} && exec "$@"', SHELL, *argv] if limits else argv
 
 
 def _options() -> dict[int, str]:

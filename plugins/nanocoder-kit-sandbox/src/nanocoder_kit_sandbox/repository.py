@@ -156,9 +156,10 @@ class InnerRepository:
 
 def _read(path: Path | str) -> bytes | None:
     """Return the content of a file; None when it is missing, too large, or no regular file."""
-    with suppress(OSError):
+    try:  # many files before each command, for which `suppress` takes as long as the rest
         return read_file(path)
-    return None
+    except OSError:
+        return None
 
 
 def _put(path: Path, content: bytes | None) -> None:

@@ -80,7 +80,7 @@ class Survey:
         self._repository = find_repository(self._root)
         protected += [*hook_folders(self._root, self._repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
-        protected = _outermost(list(dict.fromkeys(protected)))
+        protected = outermost(list(dict.fromkeys(protected)))
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
         if has_git:
             protected.remove(GIT)
@@ -191,7 +191,7 @@ def _is_program(path: str) -> bool:
     return protection is not None and protection.kind is ProtectionKind.PROGRAM
 
 
-def _outermost(paths: list[str]) -> list[str]:
+def outermost(paths: list[str]) -> list[str]:
     """Return *paths* without those below another of them."""
     outer = set(paths)
     return [path for path in paths if outer.isdisjoint(ancestors((path,)))]

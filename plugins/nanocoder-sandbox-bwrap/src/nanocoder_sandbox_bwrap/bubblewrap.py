@@ -24,7 +24,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     mount_options,
     system,
 )
-from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
+from nanocoder_kit_sandbox.hidden import EMPTY_PLACES, KEPT_IN_RUN
 from nanocoder_kit_sandbox.layers import describe_changes
 from nanocoder_kit_sandbox.leftovers import telling
 from nanocoder_kit_sandbox.namespaces import Namespaces
@@ -33,8 +33,6 @@ from nanocoder_kit_sandbox.settings import OFFLINE
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
 
-KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
-"""Folders that programs and look-ups need on some systems; sockets of services are elsewhere."""
 TMP: Final = "/tmp"  # noqa: S108 - a folder of the session is mounted there
 CACHES: Final = {
     ".cache": "XDG_CACHE_HOME",
@@ -100,7 +98,7 @@ class Bubblewrap:
             *(() if enter or self._settings.network else (NO_NETWORK,)),
             *self._surroundings(),
             *("--ro-bind" if is_bound_read_only else "--bind", workspace, self._root),
-            *(() if is_read_only else self._writable()),
+            *(() if is_read_only else _repeated("--bind-try", self._inside.writable_elsewhere())),
             *mount_options(self._inside.mounts(access)),
             *mount_options(self._hidden),
             *mount_options(self._sockets()),
@@ -184,18 +182,9 @@ class Bubblewrap:
         """Hide the sockets of services: what is shown read-only can still be connected to."""
         # With the network of this machine those in the workspace may be of programs inside.
         besides = (self._root,) if self._settings.network else ()
-        visible = (self._root, *KEPT_IN_RUN, *programs_on_path(self._apart), *self._paths())
+        elsewhere = (*programs_on_path(self._apart), *self._inside.writable_elsewhere())
+        visible = (self._root, *KEPT_IN_RUN, *elsewhere)
         return [self._inside.hidden(path) for path in listening_sockets(besides, visible)]
-
-    def _writable(self) -> Iterator[str]:
-        yield from _repeated("--bind-try", self._paths())
-
-    def _paths(self) -> Iterator[str]:
-        """Yield the paths outside of the workspace that may be changed."""
-        for name in self._settings.writable:
-            path = os.path.realpath(Path(name).expanduser()) if name[:1] in "/~" else ""
-            if path and not self._root.startswith(f"{path}/"):
-                yield path
 
 
 def _repeated(option: str, paths: Iterable[str]) -> Iterator[str]:
