@@ -1,15 +1,12 @@
 """Programs on PATH that a sandbox shows or hides: the tests of each sandbox import them all."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 from nanocoder_kit_sandbox import Settings
-from sandboxed_place import SECRET, SYSTEM_PYTHON, inside  # noqa: F401
+from sandboxed_place import SECRET, SYSTEM_PYTHON, below_tmp, inside  # noqa: F401
 
 WHERE = "import sys; print(sys.prefix, flush=True); open(sys.prefix + '/here', 'w')"
 
@@ -20,15 +17,6 @@ def make_environment(folder):
     subprocess.run([base, "-I", "-m", "venv", "--without-pip", str(folder)], check=True)
     assert (folder / "bin/python3").is_symlink()
     return folder
-
-
-@pytest.fixture
-def below_tmp():
-    """Provide a folder below the real /tmp."""
-    folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def put_on_path(monkeypatch, folder):
@@ -59,7 +47,7 @@ def test_a_program_in_tmp_is_there_to_be_started(inside, below_tmp, monkeypatch)
 @pytest.mark.parametrize("place", ["tmp", "elsewhere"])
 def test_a_hidden_environment_gives_way_to_the_next_python(
     inside,  # noqa: F811
-    below_tmp,
+    below_tmp,  # noqa: F811
     monkeypatch,
     place,
 ):
@@ -73,7 +61,7 @@ def test_a_hidden_environment_gives_way_to_the_next_python(
 
 def test_an_environment_that_holds_something_secret_stays_hidden(
     inside,  # noqa: F811
-    below_tmp,
+    below_tmp,  # noqa: F811
     monkeypatch,
 ):
     environment = make_environment(below_tmp / "env")

@@ -142,20 +142,30 @@ def outside(place):
     return run
 
 
-@pytest.mark.parametrize("path", ["../out/escaped", "sub/../escaped", ".vscode/tasks.json"])
-def test_an_index_from_inside_makes_git_write_no_such_file(repository, path):
-    """Git does not look at the paths of an index; one has them replaced by others as long."""
+FORGED = ("../out/escaped", "sub/../escaped", ".vscode/tasks.json")
+
+
+def forge_index(path, put, settings):
+    """Return a command that puts an index with *path* in the place of git's.
+
+    Git does not look at the paths of an index; one has them replaced by others as long.
+    """
     other = path.replace(".", "_").replace("/", "_")
     script = (
         "import hashlib, pathlib; index = pathlib.Path('.git/index');"
         f" content = index.read_bytes()[:-20].replace(b'{other}', b'{path}');"
-        " index.write_bytes(content + hashlib.sha1(content).digest())"
+        f" forged = content + hashlib.sha1(content).digest(); {put}"
     )
-    box = repository.open()
-    command = (
-        f"cp file {other}; git add {other}; rm {other}; git config index.version 2;"
+    return (
+        f"cp file {other}; git add {other}; rm {other}; git config {settings} index.version 2;"
         f' {PYTHON} "{script}"'
     )
+
+
+@pytest.mark.parametrize("path", FORGED)
+def test_an_index_from_inside_makes_git_write_no_such_file(repository, path):
+    box = repository.open()
+    command = forge_index(path, "index.write_bytes(forged)", "--local")
     done = repository.start(box.wrap(["/bin/bash", "--norc", "-c", command], ()))
     assert done.returncode == 0, done.stderr
     lines = box.changes()
@@ -253,13 +263,8 @@ git add new; git mv file moved
 """
 
 
-def test_everyday_work_inside_is_seen_outside(repository):
-    names = {"GIT_CONFIG_GLOBAL": "/tmp/config", "HOME": "/tmp"}
-    repository.git("branch", "-m", "main")
-    prepare = "git config --global user.name a; git config --global user.email a@example.org;"
-    done = repository.run(prepare + WORK, **names)
-    assert done.returncode == 0, done.stderr
-    repository.close()
+def assert_work_is_seen(repository):
+    """Assert that a git outside has what WORK did."""
     assert repository.git("status", "--short", "-uno").splitlines() == [
         "R  file -> moved",
         "M  new",
@@ -269,6 +274,16 @@ def test_everyday_work_inside_is_seen_outside(repository):
     assert repository.git("tag").split() == ["v1"]
     assert repository.git("fsck", "--strict", "--no-dangling") == ""
     assert "commit: third" in repository.git("reflog")
+
+
+def test_everyday_work_inside_is_seen_outside(repository):
+    names = {"GIT_CONFIG_GLOBAL": "/tmp/config", "HOME": "/tmp"}
+    repository.git("branch", "-m", "main")
+    prepare = "git config --global user.name a; git config --global user.email a@example.org;"
+    done = repository.run(prepare + WORK, **names)
+    assert done.returncode == 0, done.stderr
+    repository.close()
+    assert_work_is_seen(repository)
 
 
 def test_the_work_of_both_sides_is_seen_by_the_other(repository):

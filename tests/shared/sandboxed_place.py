@@ -112,6 +112,15 @@ def inside(box, monkeypatch):
 
 
 @pytest.fixture
+def below_tmp():
+    """Provide a folder below the real /tmp."""
+    folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
 def repository(inside):
     """Provide a workspace with two commits and a program that leaves a mark."""
     evil = inside.workspace / "evil"

@@ -1,22 +1,11 @@
 """Which environments and sockets a sandbox shows and hides."""
 
 import os
-import shutil
 import socket
-import tempfile
-from pathlib import Path
 
 import pytest
 from nanocoder_kit_sandbox import listening_sockets, programs_on_path
-
-
-@pytest.fixture
-def below_tmp():
-    """Provide a folder below the real /tmp."""
-    folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+from sandboxed_place import below_tmp  # noqa: F401
 
 
 @pytest.mark.parametrize(
@@ -24,7 +13,10 @@ def below_tmp():
     [("", True), ("env/src/ws", False), ("env", False), (".", False), ("env2", True)],
 )
 def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
-    below_tmp, besides, is_shown, monkeypatch
+    below_tmp,  # noqa: F811
+    besides,
+    is_shown,
+    monkeypatch,
 ):
     environment = below_tmp / "env"
     (environment / "bin").mkdir(parents=True)
@@ -34,7 +26,7 @@ def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
     assert programs_on_path(apart) == ([str(environment)] if is_shown else [])
 
 
-def test_a_folder_of_programs_in_tmp_is_shown_and_not_what_is_beside_it(below_tmp, monkeypatch):
+def test_a_folder_of_programs_in_tmp_is_shown_and_not_what_is_beside_it(below_tmp, monkeypatch):  # noqa: F811
     programs = below_tmp / "plain/bin"
     programs.mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/tmp:{below_tmp}/missing/bin")
@@ -43,7 +35,7 @@ def test_a_folder_of_programs_in_tmp_is_shown_and_not_what_is_beside_it(below_tm
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
-def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, monkeypatch):
+def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, monkeypatch):  # noqa: F811
     for name in ("theirs", "shared"):
         (below_tmp / name / "bin").mkdir(parents=True)
         (below_tmp / name / "pyvenv.cfg").touch()
@@ -55,7 +47,7 @@ def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, 
 
 
 @pytest.mark.contract("E3")
-def test_sockets_are_hidden_where_they_are_shown(below_tmp):
+def test_sockets_are_hidden_where_they_are_shown(below_tmp):  # noqa: F811
     name = f"{below_tmp}/agent.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(name)

@@ -9,8 +9,11 @@ import pytest
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.landlock import Landlocked
 from sandbox_git import (  # noqa: F401
+    FORGED,
     PYTHON,
     WORK,
+    assert_work_is_seen,
+    forge_index,
     test_a_folder_of_hooks_that_is_made_inside_is_moved_away,
     test_a_hook_of_the_person_stays_as_it_is,
     test_a_protected_file_of_the_person_may_be_added_inside,
@@ -52,15 +55,7 @@ def test_everyday_work_is_done_in_the_repository(repository, has_secret):  # noq
     repository.git("branch", "-m", "main")
     done = repository.run(WORK, **NAMES)
     assert (done.returncode, done.stderr) == (0, "")
-    assert repository.git("status", "--short", "-uno").splitlines() == [
-        "R  file -> moved",
-        "M  new",
-    ]
-    messages = repository.git("log", "--format=%s").splitlines()
-    assert sorted(messages[1:]) == ["first", "second", "side", "third"]
-    assert repository.git("tag").split() == ["v1"]
-    assert repository.git("fsck", "--strict", "--no-dangling") == ""
-    assert "commit: third" in repository.git("reflog")
+    assert_work_is_seen(repository)
 
 
 @pytest.mark.parametrize(
@@ -128,25 +123,18 @@ def test_what_decides_what_runs_is_not_written(repository, command):  # noqa: F8
     assert "first" in repository.git("log", "--format=%s")
 
 
-@pytest.mark.parametrize("path", ["../out/escaped", "sub/../escaped", ".vscode/tasks.json"])
+@pytest.mark.parametrize("path", FORGED)
 def test_an_index_that_leads_out_of_the_checkout_is_refused(repository, path):  # noqa: F811
-    other = path.replace(".", "_").replace("/", "_")
-    script = (
-        "import hashlib, pathlib, os; index = pathlib.Path('.git/index');"
-        f" content = index.read_bytes()[:-20].replace(b'{other}', b'{path}');"
-        " lock = pathlib.Path('.git/index.lock');"
-        " lock.write_bytes(content + hashlib.sha1(content).digest()); os.rename(lock, index)"
-    )
+    lock = "pathlib.Path('.git/index.lock')"
+    put = f"{lock}.write_bytes(forged); {lock}.rename('.git/index')"
     box = repository.open()
-    command = (
-        f"cp file {other}; git add {other}; rm {other}; git config -f $TMPDIR/c index.version 2;"
-        f' {PYTHON} "{script}"'
-    )
+    command = forge_index(path, put, "-f $TMPDIR/c")
     done = repository.start(box.wrap(["/bin/bash", "--norc", "-c", command], ()))
     assert "PermissionError" in done.stderr
     [line] = box.changes()
     assert line.startswith(".git/index names a ")
     repository.close()
+    other = path.replace(".", "_").replace("/", "_")
     assert sorted(repository.git("ls-files").split()) == sorted([other, "evil", "file"])
 
 
