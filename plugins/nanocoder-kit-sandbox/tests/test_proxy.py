@@ -98,7 +98,7 @@ def test_an_allowed_host_is_reached_at_an_allowed_address(ask, server):
     assert "proxy-authorization" not in headers
     assert b" 200 " in ask(connect(name), [name], ["loopback"])
     refused = ask(connect(name), ["localhost"], ["loopback"])
-    assert f"port {server.port} of 'localhost' is not among those".encode() in refused
+    assert f"port {server.port} of 'localhost' is not among the hosts".encode() in refused
 
 
 def test_a_wrong_rule_stops_the_start():

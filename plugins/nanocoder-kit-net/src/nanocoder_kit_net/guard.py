@@ -62,11 +62,8 @@ class Guard:
         """
         if self.trusted == (target.host, target.port):
             return
-        if self.hosts is not None and not any(rule.covers(target.host) for rule in self.hosts):
-            raise ToolError(
-                f"{target.host!r} is not among the hosts that the settings allow",
-                error_class="not_allowlisted",
-            )
+        if self.hosts is not None:
+            self._check_host(self.hosts, target)
         literal = _literal(target.host)
         if literal is not None:
             self._check_address(target.host, literal, target.port)
@@ -76,6 +73,15 @@ class Guard:
                 " leave them out",
                 error_class="invalid_url",
             )
+
+    def _check_host(self, rules: Sequence[HostRule], target: Target) -> None:
+        if any(rule.covers(target.host, target.port) for rule in rules):
+            return
+        message = f"{target.host!r} is not among the hosts that the settings allow"
+        if any(rule.covers(target.host, port) for rule in rules for port in rule.ports):
+            place = f"{target.host}:{target.port}"
+            message = f"port {target.port} of {message}; a person can add {place!r} to `hosts`"
+        raise ToolError(message, error_class="not_allowlisted")
 
     def resolve(self, host: str, port: int) -> list[str]:
         """Look up *host*, check every address, and return them all.

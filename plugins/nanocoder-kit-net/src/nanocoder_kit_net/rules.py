@@ -7,6 +7,8 @@ from typing import Final
 
 from attrs import frozen
 
+from nanocoder_kit_net.target import is_port
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -34,13 +36,16 @@ class Rule:
 
 @frozen
 class HostRule:
-    """A host, or with *below* every host whose name ends with its own."""
+    """A host, or with *below* every host whose name ends with its own; on *ports*, () is any."""
 
     name: str
     below: bool = False
+    ports: tuple[int, ...] = ()
 
-    def covers(self, host: str) -> bool:
-        """Tell whether the rule is about *host*, compared label by label."""
+    def covers(self, host: str, port: int) -> bool:
+        """Tell whether the rule is about *host*, compared label by label, and *port*."""
+        if self.ports and port not in self.ports:
+            return False
         return host.endswith(f".{self.name}") if self.below else host == self.name
 
 
@@ -49,9 +54,12 @@ def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
     return tuple(rule for text in texts for rule in _rules(text))
 
 
-def parse_host_rules(texts: Sequence[str]) -> tuple[HostRule, ...]:
-    """Read "example.org" and "*.example.org"; raises ValueError for others."""
-    return tuple(_host_rule(text) for text in texts)
+def parse_host_rules(texts: Sequence[str], ports: tuple[int, ...] = ()) -> tuple[HostRule, ...]:
+    """Read "example.org" and "*.example.org"; raises ValueError for others.
+
+    With *ports* a rule covers just these, or the one that it names: "example.org:8443".
+    """
+    return tuple(_host_rule(text, ports) for text in texts)
 
 
 def _rules(text: str) -> list[Rule]:
@@ -67,10 +75,12 @@ def _rules(text: str) -> list[Rule]:
     return [Rule(ip_network(match["six"] or match["four"]), int(match["port"] or 0))]
 
 
-def _host_rule(text: str) -> HostRule:
-    name = text.lower().removesuffix(".")
-    if not _HOST.fullmatch(name):
-        raise ValueError(
-            f"{text!r} is not a host; write example.org or *.example.org, without a port"
-        )
-    return HostRule(name.removeprefix("*."), name.startswith("*."))
+def _host_rule(text: str, ports: tuple[int, ...]) -> HostRule:
+    name, colon, port = text.partition(":") if ports else (text, "", "")
+    name = name.lower().removesuffix(".")
+    if not _HOST.fullmatch(name) or (colon and not is_port(port)):
+        form = "*.example.org or example.org:8443" if ports else "*.example.org, without a port"
+        raise ValueError(f"{text!r} is not a host; write example.org, {form}")
+    return HostRule(
+        name.removeprefix("*."), name.startswith("*."), (int(port),) if colon else ports
+    )

@@ -110,8 +110,13 @@ def _version_6(url: str, text: str) -> str:
     return str(address)
 
 
+def is_port(text: str) -> bool:
+    """Tell whether *text* is the number of a port."""
+    return bool(_PORT.fullmatch(text)) and 0 < int(text) <= _MAX_PORT
+
+
 def _port(url: str, text: str) -> int:
-    if not _PORT.fullmatch(text) or not 0 < int(text) <= _MAX_PORT:
+    if not is_port(text):
         raise invalid_url(url, f"has no port between 1 and {_MAX_PORT:,} after its host")
     return int(text)
 

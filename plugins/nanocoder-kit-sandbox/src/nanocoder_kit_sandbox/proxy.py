@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import ToolError
-from nanocoder_kit_net import Guard, Target, parse_rules, parse_url
+from nanocoder_kit_net import Guard, Target, parse_host_rules, parse_rules, parse_url
 
 from nanocoder_kit_sandbox.bridge import PIECE_BYTES, relay
-from nanocoder_kit_sandbox.hosts import check_port, parse_hosts
+from nanocoder_kit_sandbox.settings import WEB_PORTS
 
 HEAD_BYTES: Final = 65_536
 HEAD_S: Final = 10.0
@@ -37,9 +37,7 @@ class Proxy:
     """
 
     def __init__(self, path: Path, hosts: Sequence[str], addresses: Sequence[str] = ()) -> None:
-        self._hosts = parse_hosts(hosts)
-        rules = tuple(each.rule for each in self._hosts)
-        self._guard = Guard(parse_rules(addresses), rules)
+        self._guard = Guard(parse_rules(addresses), parse_host_rules(hosts, WEB_PORTS))
         self._room = threading.BoundedSemaphore(MOST)
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(path))
@@ -74,7 +72,6 @@ class Proxy:
         """Connect to the host that a request asks for; raises ToolError."""
         method, target, lines = _parse(head)
         self._guard.check(target)
-        check_port(self._hosts, target)
         with closing(self._connect(target)) as server:
             if method == "CONNECT":
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")

@@ -5,6 +5,7 @@ from typing import Final
 from attrs import field, frozen
 
 _ONLY_USER = {"user_only": True}
+WEB_PORTS: Final = (80, 443)
 OFFLINE: Final = {
     "npm_config_fetch_retries": "0",
     "npm_config_prefer_offline": "true",
@@ -20,9 +21,9 @@ OFFLINE: Final = {
 
 def _all_hosts(_: object, __: object, texts: tuple[str, ...]) -> None:
     if texts:
-        from nanocoder_kit_sandbox.hosts import parse_hosts
+        from nanocoder_kit_net import parse_host_rules
 
-        parse_hosts(texts)
+        parse_host_rules(texts, WEB_PORTS)
 
 
 def _all_addresses(_: object, __: object, texts: tuple[str, ...]) -> None:
