@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 from nanocoder import ToolError
 from nanocoder_files import closing_file, protection_of
@@ -28,13 +28,6 @@ _NAME_CHARS: Final = 50  # of at most 4 bytes each; a name has up to 255 bytes
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class _Kind(NamedTuple):
-    """The type of a name, and where it leads if it is a link."""
-
-    type: int
-    target: str = ""
-
-
 class Arrivals:
     """The protected names of one workspace that were not there when something started inside."""
 
@@ -42,7 +35,7 @@ class Arrivals:
         self._root = str(root)
         self.installed: frozenset[str] = frozenset()
         """What programs inside have installed, and may change: environments and their programs."""
-        self._expected: dict[str, _Kind | None] = {}
+        self._expected: dict[str, str | None] = {}
         self.is_expecting = False
         self._until_s = math.inf
 
@@ -54,9 +47,8 @@ class Arrivals:
         """
         arrivals = cls(root)
         try:
-            for name, kind in noted[EXPECTED].items():
-                arrivals._expected[name] = kind and _Kind(*kind)
-        except (KeyError, TypeError, AttributeError):
+            arrivals._expected = dict(noted[EXPECTED])
+        except (KeyError, TypeError, ValueError):
             return None
         arrivals._until_s = until_s
         return arrivals
@@ -129,11 +121,12 @@ class Arrivals:
             for entry in entries
         )
 
-    def _kind(self, name: str) -> _Kind | None:
+    def _kind(self, name: str) -> str | None:
+        """Return the type of a name, and where it leads if it is a link; None if it is gone."""
         path = f"{self._root}/{name}"
         try:
             kind = stat.S_IFMT(os.lstat(path).st_mode)
-            return _Kind(kind, os.readlink(path) if kind == stat.S_IFLNK else "")
+            return f"{kind:o} {os.readlink(path) if kind == stat.S_IFLNK else ''}"
         except OSError:
             return None
 
@@ -159,7 +152,7 @@ class Arrivals:
                 return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
         beside = f"{folder}/{fresh}" if folder else fresh
         if is_closed:
-            self._expected[beside] = _Kind(stat.S_IFDIR)
+            self._expected[beside] = self._kind(beside)
         reason = "it cannot be listed" if is_closed else _reason(name)
         return f"{name} was made in the sandbox and is now {beside}: {reason}"
 

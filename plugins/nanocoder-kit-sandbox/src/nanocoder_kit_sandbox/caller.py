@@ -49,17 +49,14 @@ class Caller:
 
     def text(self, address: int) -> bytes:
         """Return the bytes at *address* up to a NUL, which is where a path ends."""
-        with open(f"/proc/{self._thread}/mem", "rb", buffering=0) as memory:
-            text = b""
-            while len(text) < _MAX_PATH and b"\0" not in text:
-                # Up to the end of a page: the next one may not be there.
-                here = address + len(text)
-                size = min(_MAX_PATH - here % _MAX_PATH, _MAX_PATH)
-                memory.seek(here)
-                piece = memory.read(size)
-                if not piece:
-                    raise OSError(errno.EFAULT, "")
-                text += piece
+        text = b""
+        while len(text) < _MAX_PATH and b"\0" not in text:
+            # Up to the end of a page: the next one may not be there.
+            start = address + len(text)
+            piece = self.memory(start, _MAX_PATH - start % _MAX_PATH)
+            if not piece:
+                raise OSError(errno.EFAULT, "")
+            text += piece
         text, end, _ = text.partition(b"\0")
         if not end:
             raise OSError(errno.ENAMETOOLONG, "")

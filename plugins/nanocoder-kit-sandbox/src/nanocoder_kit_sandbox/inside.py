@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -48,12 +49,18 @@ class Inside:
 
         Raises: ToolError (sandbox_unavailable).
         """
-        if access is Access.READ:
+        if access is not Access.READ:
+            names = self.names()
             with self._guard:
-                return self._read_only()
-        names = self.names()
+                return [
+                    *self._above(names),
+                    *self._kept(names),
+                    *self._git(names),
+                    *self._secret(names),
+                ]
         with self._guard:
-            return [*self._protected(names), *self._git(names), *self._secret(names)]
+            names = self._look()
+            return [*self._kept(names), *self._secret(names)]
 
     def names(self) -> Surveyed:
         """Return what is protected and secret, for a program that starts now and may write.
@@ -147,23 +154,14 @@ class Inside:
             with self._guard:
                 self._lines.append(str(error))
 
-    def _read_only(self) -> list[Mount]:
-        names = self._look()
-        paths = (f"{self._root}/{path}" for path in names.protected)
-        return [
-            *(read_only(path) for path in paths if not os.path.islink(path)),
-            *self._secret(names),
-        ]
+    def _above(self, names: Surveyed) -> Iterator[Mount]:
+        """Keep the folders above what stays as it is: one could be put in the place of another."""
+        for folder in ancestors((*names.protected, *names.targets)):
+            yield writable(f"{self._root}/{folder}")
 
-    def _protected(self, names: Surveyed) -> list[Mount]:
-        """Keep what exists as it is, and at its path."""
-        below = [f"{self._root}/{path}" for path in (*names.protected, *names.targets)]
-        # A folder above could be moved away, and another one put in its place.
-        above = ancestors((*names.protected, *names.targets))
-        return [
-            *(writable(f"{self._root}/{folder}") for folder in above),
-            *(read_only(path) for path in below if not os.path.islink(path)),
-        ]
+    def _kept(self, names: Surveyed) -> Iterator[Mount]:
+        paths = (f"{self._root}/{path}" for path in (*names.protected, *names.targets))
+        return (read_only(path) for path in paths if not os.path.islink(path))
 
     def _git(self, names: Surveyed) -> list[Mount]:
         if not names.git or GIT in self._writable:

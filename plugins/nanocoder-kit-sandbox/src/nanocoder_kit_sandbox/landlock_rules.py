@@ -4,7 +4,6 @@ So a folder that holds something protected gets no right that holds for all belo
 surrounds it gets rights of its own.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.survey import ancestors
-from nanocoder_kit_sandbox.unchanged import Unchanged
+from nanocoder_kit_sandbox.unchanged import Unchanged, listed
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")
@@ -103,10 +102,6 @@ def _above(paths: frozenset[str]) -> frozenset[str]:
 
 def _entries(folder: str) -> Iterator[tuple[str, bool]]:
     """Yield each path in a folder, and whether it is a folder; links are what they lead to."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.is_symlink():
-                    yield entry.path, entry.is_dir(follow_symlinks=False)
-    except OSError:  # it cannot be listed: nothing in it is granted
-        return
+    for entry in listed(folder):  # nothing is granted in one that cannot be listed
+        if not entry.is_symlink():
+            yield entry.path, entry.is_dir(follow_symlinks=False)

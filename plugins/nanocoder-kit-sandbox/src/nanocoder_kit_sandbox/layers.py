@@ -6,9 +6,12 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 from nanocoder_files import closing_file
+
+from nanocoder_kit_sandbox.unchanged import listed
 
 MAX_FILES: Final = 10_000
 """So many changed files are counted."""
@@ -18,12 +21,7 @@ _OPAQUE: Final = "user.overlay.opaque"
 
 def changed_files(upper: str, lower: str) -> list[str]:
     """Return the paths below *lower* that the layer *upper* makes, changes or removes, sorted."""
-    paths: list[str] = []
-    for path in _changed(upper, lower):
-        paths.append(path)
-        if len(paths) >= MAX_FILES:
-            break
-    return sorted(paths)
+    return sorted(islice(_changed(upper, lower), MAX_FILES))
 
 
 def describe_changes(paths: list[str]) -> str:
@@ -59,7 +57,7 @@ def _changed(upper: str, lower: str) -> Iterator[str]:
     while queue:
         folder, is_old = queue.pop()
         prefix = f"{folder}/" if folder else ""
-        entries = _entries(f"{upper}/{folder}")
+        entries = listed(f"{upper}/{folder}")  # nothing where its mode closes it
         if not entries and not is_old:
             yield prefix
         for entry in entries:
@@ -70,14 +68,6 @@ def _changed(upper: str, lower: str) -> Iterator[str]:
                 queue.append((path, was_folder and not _is_opaque(entry.path)))
             elif not is_old or not _is_same(entry, below):
                 yield path
-
-
-def _entries(folder: str) -> "list[os.DirEntry[str]]":
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:  # its mode closes it, or its path is too long
-        return []
 
 
 def _is_same(entry: "os.DirEntry[str]", below: str) -> bool:

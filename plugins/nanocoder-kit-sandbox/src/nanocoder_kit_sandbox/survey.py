@@ -10,7 +10,7 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import hook_folders, targets_of
+from nanocoder_kit_sandbox.targets import hook_folders, is_program, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
 MISSING: Final = (
@@ -135,7 +135,7 @@ class Survey:
 
     def _is_installed(self, path: str) -> bool:
         """Tell whether *path* is what an installation makes, as a part of an environment."""
-        if _is_program(path):
+        if is_program(path):
             return True
         folder, _, last = path.rpartition("/")
         return last in _VENV and self._exists(f"{folder}/pyvenv.cfg")
@@ -152,7 +152,7 @@ class Survey:
     def refuse_links(self, names: Surveyed) -> None:
         """Raise ToolError where a protected name is a link, which could be replaced."""
         for path in names.protected:
-            if "/" not in path and os.path.islink(f"{self._root}/{path}") and not _is_program(path):
+            if "/" not in path and os.path.islink(f"{self._root}/{path}") and not is_program(path):
                 raise ToolError(
                     f"{path!r} decides what runs and is a link, which no sandbox can keep from"
                     f" being replaced; make it a file or a folder, or name it in `writable`",
@@ -184,11 +184,6 @@ def _is_kept(path: str) -> bool:
     if protection is None or protection.kind is ProtectionKind.REPOSITORY:
         return False
     return protection_of(path + _ANYTHING) is not None
-
-
-def _is_program(path: str) -> bool:
-    protection = protection_of(path)
-    return protection is not None and protection.kind is ProtectionKind.PROGRAM
 
 
 def outermost(paths: list[str]) -> list[str]:

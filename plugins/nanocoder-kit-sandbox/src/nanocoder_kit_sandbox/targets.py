@@ -9,6 +9,8 @@ from typing import Final
 from nanocoder_files import ProtectionKind, protection_of
 from nanocoder_kit_git import Repository, read_start
 
+from nanocoder_kit_sandbox.unchanged import listed
+
 HOOKS: Final = "hooks"
 _SETTING: Final = re.compile(
     r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
@@ -39,26 +41,19 @@ def targets_of(root: str, protected: Iterable[str], repository: Repository | Non
 
     Paths are relative to *root*, and *repository* is the one there.
     """
-    folders = [f"{root}/{path}" for path in protected if _is_looked_into(path)]
+    # Installed programs are links to each other, and too many.
+    folders = [f"{root}/{path}" for path in protected if not is_program(path)]
     if repository is not None:
         folders.append(f"{repository.common}/{HOOKS}")
     links = [path for path in folders if os.path.islink(path)]
-    links += [path for folder in folders for path in _links_in(folder)]
+    links += [each.path for folder in folders for each in listed(folder) if each.is_symlink()]
     return list(_within(root, links))
 
 
-def _is_looked_into(path: str) -> bool:
-    # Installed programs are links to each other, and too many.
+def is_program(path: str) -> bool:
+    """Tell whether an installation makes *path*, or it is in what one makes."""
     protection = protection_of(path)
-    return protection is None or protection.kind is not ProtectionKind.PROGRAM
-
-
-def _links_in(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.is_symlink()]
-    except OSError:
-        return []
+    return protection is not None and protection.kind is ProtectionKind.PROGRAM
 
 
 def _plain_path(value: str) -> str:

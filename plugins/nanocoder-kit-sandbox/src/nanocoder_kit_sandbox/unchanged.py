@@ -1,4 +1,4 @@
-"""Files and folders that are read again only when they have changed."""
+"""Folders and files, read again only when they have changed."""
 
 import os
 import time
@@ -8,6 +8,15 @@ from typing import Final, Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 CLOCK_NS: Final = 2_000_000_000
 """Two changes within a tick of a file system's clock have the same time."""
+
+
+def listed(folder: str) -> "list[os.DirEntry[str]]":
+    """Return the entries of a folder, nothing where it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:  # also where its path is too long
+        return []
 
 
 class Unchanged(Generic[T]):
