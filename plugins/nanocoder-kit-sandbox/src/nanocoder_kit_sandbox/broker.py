@@ -57,6 +57,10 @@ _AS_NEWER: Final[dict[str, Callable[[Arguments], tuple[str, Arguments]]]] = {
 """The older calls as the newer ones that do the same, from their arguments."""
 
 
+class _Answered(Exception):
+    """The call has its file descriptor already."""
+
+
 class Broker:
     """Answers at *listener* by the *rules* of one command; "calls" has the name of each number."""
 
@@ -77,12 +81,11 @@ class Broker:
             return
         self._id, thread, _, number, _, _, *arguments = _REQUEST.unpack(buffer)
         self._caller = Caller(thread)
-        value, problem, flags = 0, 0, 0
+        problem, flags = 0, 0
         try:
-            result = self._answer_of(self._names[number], tuple(arguments))
-            if result is None:  # it has its file descriptor already
-                return
-            value = result
+            self._do(self._names[number], tuple(arguments))
+        except _Answered:
+            return
         except GoOn:
             flags = _GO_ON
         except OSError as error:
@@ -90,15 +93,16 @@ class Broker:
         except (ValueError, OverflowError, struct.error):  # numbers that no such call has
             problem = -errno.EINVAL
         try:
-            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(self._id, value, problem, flags))
+            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(self._id, 0, problem, flags))
         except OSError:
             return
 
-    def _answer_of(self, name: str, arguments: Arguments) -> int | None:
+    def _do(self, name: str, arguments: Arguments) -> None:
+        """Do a call; raises GoOn, or OSError as the call itself fails."""
         if name in _AS_NEWER:
             name, arguments = _AS_NEWER[name](arguments)
-        answer: Callable[[Arguments], int | None] = getattr(self, f"_{name}")
-        return answer(arguments)
+        call: Callable[[Arguments], None] = getattr(self, f"_{name}")
+        call(arguments)
 
     # The calls, by the names in `landlock_filter`.
 
@@ -124,6 +128,7 @@ class Broker:
             fcntl.ioctl(self._listener, _ADD, packed)
         finally:
             os.close(opened)
+        raise _Answered
 
     def _opened(self, place: Place, flags: int, mode: int) -> int:
         # A link leads elsewhere, and a pipe would let us wait.
@@ -143,28 +148,27 @@ class Broker:
         fcntl.fcntl(opened, fcntl.F_SETFL, flags & ~os.O_CREAT)
         return opened
 
-    def _mkdirat(self, arguments: Arguments) -> int:
+    def _mkdirat(self, arguments: Arguments) -> None:
         with self._caller.place(*arguments[:2]) as place:
             self.paths.must_be((MIXED, IN_GIT), place, NEW)
             mode = arguments[2] & 0o7777 & ~self._caller.umask()
             self._check()
             os.mkdir(place.name, mode, dir_fd=place.descriptor)
-        return 0
 
-    def _unlinkat(self, arguments: Arguments) -> int:
+    def _unlinkat(self, arguments: Arguments) -> None:
         with self._caller.place(*arguments[:2]) as place:
             self.paths.must_be((MIXED, IN_GIT, SHARED), place, THERE)
             self._check()
             remove: Callable[..., None]
             remove = os.rmdir if arguments[2] & _REMOVE_FOLDER else os.unlink
             remove(place.name, dir_fd=place.descriptor)
-        return 0
 
-    def _renameat2(self, arguments: Arguments) -> int:
+    def _renameat2(self, arguments: Arguments) -> None:
         with self._caller.place(*arguments[:2]) as old, self._caller.place(*arguments[2:4]) as new:
             if self.paths.git.is_replaced(old.path, new.path):
                 self._check()
-                return self.paths.replace(old, new)
+                self.paths.replace(old, new)
+                return
             states = [self.paths.state_for(old, THERE), self.paths.state_for(new, ANY)]
             if {MIXED, IN_GIT}.isdisjoint(states) or arguments[4] & ~_RENAME_FLAGS:
                 raise GoOn
@@ -173,22 +177,20 @@ class Broker:
             self._check()
             folders = old.descriptor, new.descriptor
             kernel.rename(old.name, new.name, folders, arguments[4])
-        return 0
 
-    def _symlinkat(self, arguments: Arguments) -> int:
+    def _symlinkat(self, arguments: Arguments) -> None:
         with self._caller.place(*arguments[1:3]) as place:
             if self.paths.must_be((MIXED, IN_GIT), place, NEW) == IN_GIT:
                 raise PermissionError(errno.EPERM, "")
             target = self._caller.text(arguments[0])
             self._check()
             os.symlink(target, place.name, dir_fd=place.descriptor)
-        return 0
 
-    def _mknodat(self, _arguments: Arguments) -> int:
+    def _mknodat(self, _arguments: Arguments) -> None:
         # Landlock judges it. A program that outlives us gets no answer, so it makes no names.
         raise GoOn
 
-    def _linkat(self, arguments: Arguments) -> int:
+    def _linkat(self, arguments: Arguments) -> None:
         """Give a semaphore its name; all else is judged by Landlock."""
         with self._caller.place(*arguments[:2]) as old, self._caller.place(*arguments[2:4]) as new:
             self.paths.must_be((SHARED,), old, ())
@@ -196,41 +198,35 @@ class Broker:
             self._check()
             folders = {"src_dir_fd": old.descriptor, "dst_dir_fd": new.descriptor}
             os.link(old.name, new.name, **folders, follow_symlinks=False)
-        return 0
 
-    def _truncate(self, arguments: Arguments) -> int:
+    def _truncate(self, arguments: Arguments) -> None:
         with self._caller.place(HERE, arguments[0]) as place:
             self.paths.must_be((MIXED, IN_GIT), place, THERE)
-            opened = self._opened(place, os.O_WRONLY, 0)
-            try:
-                os.ftruncate(opened, arguments[1])
-            finally:
-                os.close(opened)
-        return 0
+            with open(self._opened(place, os.O_WRONLY, 0), "wb") as file:
+                os.ftruncate(file.fileno(), arguments[1])
 
-    def _fchmodat2(self, arguments: Arguments) -> int:
+    def _fchmodat2(self, arguments: Arguments) -> None:
         descriptor = self._caller.file(*arguments[:2], follows=not arguments[3] & _NO_FOLLOW)
-        return self._change(descriptor, lambda path: os.chmod(path, arguments[2] & 0o7777))
+        self._change(descriptor, lambda path: os.chmod(path, arguments[2] & 0o7777))
 
-    def _fchownat(self, arguments: Arguments) -> int:
+    def _fchownat(self, arguments: Arguments) -> None:
         users, groups = self._owner
-        if arguments[2] & _UNCHANGED in users and arguments[3] & _UNCHANGED in groups:
-            return 0
-        raise PermissionError(errno.EPERM, "")
+        if arguments[2] & _UNCHANGED not in users or arguments[3] & _UNCHANGED not in groups:
+            raise PermissionError(errno.EPERM, "")
 
-    def _utimensat(self, arguments: Arguments) -> int:
+    def _utimensat(self, arguments: Arguments) -> None:
         folder, path, address, flags = arguments[:4]
         times = self._caller.memory(address, _TIMES_BYTES) if address else None
         descriptor = self._caller.file(folder, path, follows=not flags & _NO_FOLLOW)
-        return self._change(descriptor, lambda path: kernel.set_times(path, times))
+        self._change(descriptor, lambda path: kernel.set_times(path, times))
 
-    def _utime(self, arguments: Arguments) -> int:
-        return self._set_old_times("=2q", HERE, *arguments[:2])
+    def _utime(self, arguments: Arguments) -> None:
+        self._set_old_times("=2q", HERE, *arguments[:2])
 
-    def _futimesat(self, arguments: Arguments) -> int:
-        return self._set_old_times("=4q", *arguments[:3])
+    def _futimesat(self, arguments: Arguments) -> None:
+        self._set_old_times("=4q", *arguments[:3])
 
-    def _set_old_times(self, form: str, folder: int, path: int, address: int) -> int:
+    def _set_old_times(self, form: str, folder: int, path: int, address: int) -> None:
         """Set times that are in seconds, or in seconds and microseconds."""
         times = None
         if address:
@@ -238,9 +234,9 @@ class Broker:
             before, second, after = rest if rest[1:] else (0, *rest, 0)
             times = struct.pack("=4q", first, 1_000 * before, second, 1_000 * after)
         descriptor = self._caller.file(folder, path, follows=True)
-        return self._change(descriptor, lambda path: kernel.set_times(path, times))
+        self._change(descriptor, lambda path: kernel.set_times(path, times))
 
-    def _change(self, descriptor: int, change: Callable[[str], None]) -> int:
+    def _change(self, descriptor: int, change: Callable[[str], None]) -> None:
         """Change what is open, if it may be changed, and close it; raises OSError."""
         try:
             path = self.paths.own(descriptor)
@@ -248,7 +244,6 @@ class Broker:
             change(path)
         finally:
             os.close(descriptor)
-        return 0
 
     def _check(self) -> None:
         """Raise OSError if what was read may be of another process: the one that asks is gone."""

@@ -93,14 +93,13 @@ class PathRules:
             raise PermissionError(errno.EPERM, "")
         return f"/proc/self/fd/{descriptor}"
 
-    def replace(self, lock: Place, file: Place) -> int:
+    def replace(self, lock: Place, file: Place) -> None:
         """Put a copy of git's *lock* in the place of *file*; raises OSError where it may not be."""
         if not lock.is_right:
             raise GoOn
         if problem := self.git.replace(lock.descriptor, lock.name, file.name):
             self._note(NOT_GIT + problem)
             raise PermissionError(errno.EPERM, "")
-        return 0
 
     def _note(self, line: str) -> None:
         """Have a line about what was refused reach the session, each once."""
