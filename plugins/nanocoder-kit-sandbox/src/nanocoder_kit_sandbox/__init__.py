@@ -11,7 +11,7 @@ from nanocoder_kit_sandbox.mounts import Mount, MountAccess
 from nanocoder_kit_sandbox.probe import problem_of
 from nanocoder_kit_sandbox.sandbox_files import unavailable
 from nanocoder_kit_sandbox.settings import Settings
-from nanocoder_kit_sandbox.survey import Survey, Surveyed
+from nanocoder_kit_sandbox.survey import Survey
 
 __all__ = [
     "Inside",
@@ -19,7 +19,6 @@ __all__ = [
     "MountAccess",
     "Settings",
     "Survey",
-    "Surveyed",
     "hidden_places",
     "limited",
     "listening_sockets",

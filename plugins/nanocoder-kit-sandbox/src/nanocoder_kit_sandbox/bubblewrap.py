@@ -96,8 +96,6 @@ def problem() -> str:
 
 
 def _failure(options: tuple[str, ...]) -> str:
-    if not program():
-        return "there is no program bwrap"
     argv = [program(), *options, NO_NETWORK, *system(), "/bin/true"]
     why = problem_of(program(), argv, {"PATH": SYSTEM_PATH}, _TRY_S)
     return f"{why} (does this system forbid user namespaces?)" if why else ""

@@ -2,7 +2,8 @@
 
 import os
 import resource
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from nanocoder_kit_sandbox.settings import Settings
 
@@ -12,26 +13,29 @@ _BLOCK: Final = 512
 _KILOBYTE: Final = 1_024
 
 
+class _Limit(NamedTuple):
+    """A *limit* by the system's number of its *kind*, and a shell's option, in units of *unit*."""
+
+    kind: int
+    limit: int
+    option: str
+    unit: int = 1
+
+    def is_lower(self) -> bool:
+        """Tell whether it is one, and does not hold already."""
+        most = resource.getrlimit(self.kind)[1]
+        return self.limit > 0 and (most == resource.RLIM_INFINITY or self.limit < most)
+
+
 def limits_of(settings: Settings) -> dict[int, int]:
     """Return the limits by the system's numbers, without those that hold already."""
-    limits = {
-        resource.RLIMIT_CPU: settings.cpu_s,
-        # Only memory that is written to counts: engines of JavaScript and Java reserve terabytes.
-        resource.RLIMIT_DATA: settings.memory_mb * _MEGABYTE,
-        resource.RLIMIT_NPROC: settings.processes,
-        resource.RLIMIT_NOFILE: settings.open_files,
-        resource.RLIMIT_FSIZE: settings.file_mb * _MEGABYTE,
-    }
-    return {kind: limit for kind, limit in limits.items() if limit and _is_lower(kind, limit)}
+    return {each.kind: each.limit for each in _limits(settings)}
 
 
 def limit_script(settings: Settings) -> str:
     """Return the commands of a shell that set the limits, which nothing can raise, or ""."""
-    options = _options()
-    units = {resource.RLIMIT_DATA: _KILOBYTE, resource.RLIMIT_FSIZE: _BLOCK}
     return " && ".join(
-        f"ulimit {options[kind]} {limit // units.get(kind, 1)}"
-        for kind, limit in limits_of(settings).items()
+        f"ulimit {each.option} {each.limit // each.unit}" for each in _limits(settings)
     )
 
 
@@ -41,18 +45,20 @@ def limited(argv: list[str], settings: Settings) -> list[str]:
     return [SHELL, "-c", f'{limits} && exec "$@"', SHELL, *argv] if limits else argv
 
 
-def _options() -> dict[int, str]:
-    # The option for processes is the one on which shells do not agree.
-    is_bash = os.path.basename(os.path.realpath(SHELL)) == "bash"
-    return {
-        resource.RLIMIT_CPU: "-t",
-        resource.RLIMIT_DATA: "-d",
-        resource.RLIMIT_NPROC: "-u" if is_bash else "-p",
-        resource.RLIMIT_NOFILE: "-n",
-        resource.RLIMIT_FSIZE: "-f",
-    }
+def _limits(settings: Settings) -> list[_Limit]:
+    data, size = settings.memory_mb * _MEGABYTE, settings.file_mb * _MEGABYTE
+    limits = (
+        _Limit(resource.RLIMIT_CPU, settings.cpu_s, "-t"),
+        # Only memory that is written to counts: engines of JavaScript and Java reserve terabytes.
+        _Limit(resource.RLIMIT_DATA, data, "-d", _KILOBYTE),
+        _Limit(resource.RLIMIT_NPROC, settings.processes, _of_processes()),
+        _Limit(resource.RLIMIT_NOFILE, settings.open_files, "-n"),
+        _Limit(resource.RLIMIT_FSIZE, size, "-f", _BLOCK),
+    )
+    return [each for each in limits if each.is_lower()]
 
 
-def _is_lower(kind: int, limit: int) -> bool:
-    most = resource.getrlimit(kind)[1]
-    return most == resource.RLIM_INFINITY or limit < most
+@cache
+def _of_processes() -> str:
+    """Return the option for processes, on which shells do not agree."""
+    return "-u" if os.path.basename(os.path.realpath(SHELL)) == "bash" else "-p"

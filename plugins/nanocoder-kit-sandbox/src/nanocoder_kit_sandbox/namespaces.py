@@ -70,7 +70,7 @@ class Namespaces:
         self._init = 0
         self._is_possible = bool(_find("nsenter") and _find("unshare") and _find("mount"))
         self._works: set[str] = set()
-        self._running: dict[str, str] = {}
+        self._running: list[str] = []
         self._number = 0
         self._guard = threading.Lock()
 
@@ -80,7 +80,8 @@ class Namespaces:
         *service* is an argv that runs there, too, and turns into the words after it.
         """
         with self._guard:
-            if not self._is_possible or not self._started(service):
+            self._start_anew(service)
+            if not self._init:
                 return []
             net = [] if self._network else ["--net"]
             target = ["--target", str(self._init), "--user", "--mount", *net]
@@ -106,7 +107,7 @@ class Namespaces:
                 self._make(name, self._workspace)
             except OSError:
                 return None
-            self._running[name] = self._workspace
+            self._running.append(name)
         folder = f"{self._folder}/{name}"
         enter = (_find("unshare"), "--mount", SHELL, "-c", IN_LAYER, _find("mount"), folder)
         return Layer(f"{folder}/m", enter)
@@ -116,7 +117,7 @@ class Namespaces:
         with self._guard:
             names = [name for name in self._running if self._has_ended(name)]
             for name in names:
-                self._running.pop(name)
+                self._running.remove(name)
                 folder = f"{self._layers}/{name}"
                 yield changed_files(f"{folder}/u", self._workspace)
                 remove_layer(folder)
@@ -131,17 +132,17 @@ class Namespaces:
         """The folder of the layers, which only that process has in its file system."""
         return f"/proc/{self._init}/root{self._folder}"
 
-    def _started(self, service: Sequence[str]) -> bool:
-        if self._process is not None and self._process.poll() is None:
-            return bool(self._init)
+    def _start_anew(self, service: Sequence[str]) -> None:
+        """Start the process if it has not been started, or has ended; once in vain is enough."""
+        if not self._is_possible or (self._process and self._process.poll() is None):
+            return
         self._stop()
-        self._running = {}
+        self._running.clear()
         with suppress(OSError, ValueError):
             self._start(service)
-        self._is_possible = bool(self._init)  # it is not tried again for each command
-        if not self._init:
+        self._is_possible = bool(self._init)
+        if not self._is_possible:
             self._stop()
-        return self._is_possible
 
     def _start(self, service: Sequence[str]) -> None:
         """Start the process, and mount the layers that are always there; raises OSError."""
@@ -200,10 +201,9 @@ class Namespaces:
     def _stop(self) -> None:
         if self._process is None:
             return
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
+            with suppress(OSError):
+                pipe.close()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:

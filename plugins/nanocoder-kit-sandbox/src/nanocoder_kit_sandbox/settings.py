@@ -19,20 +19,6 @@ OFFLINE: Final = {
 """Downloads fail at once, without retries that take a minute."""
 
 
-def _all_hosts(_: object, __: object, texts: tuple[str, ...]) -> None:
-    if texts:
-        from nanocoder_kit_net import parse_host_rules
-
-        parse_host_rules(texts, WEB_PORTS)
-
-
-def _all_addresses(_: object, __: object, texts: tuple[str, ...]) -> None:
-    if texts:
-        from nanocoder_kit_net import parse_rules
-
-        parse_rules(texts)
-
-
 @frozen
 class Settings:
     """The table of a sandbox's plugin.
@@ -48,8 +34,8 @@ class Settings:
     may be at once. 0: no limit.
     """
 
-    hosts: tuple[str, ...] = field(default=(), validator=_all_hosts, metadata=_ONLY_USER)
-    addresses: tuple[str, ...] = field(default=(), validator=_all_addresses, metadata=_ONLY_USER)
+    hosts: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    addresses: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
     network: bool = field(default=False, metadata=_ONLY_USER)
     writable: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
     hidden: tuple[str, ...] = field(default=(), metadata={"tighten": "union"})
@@ -58,3 +44,11 @@ class Settings:
     processes: int = field(default=2_048, metadata=_ONLY_USER)
     open_files: int = field(default=8_192, metadata=_ONLY_USER)
     file_mb: int = field(default=10_240, metadata=_ONLY_USER)
+
+    def __attrs_post_init__(self) -> None:
+        """Raise ValueError for hosts and addresses that are none."""
+        if self.hosts or self.addresses:
+            from nanocoder_kit_net import parse_host_rules, parse_rules
+
+            parse_host_rules(self.hosts, WEB_PORTS)
+            parse_rules(self.addresses)
