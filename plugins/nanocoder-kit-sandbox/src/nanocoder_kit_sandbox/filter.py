@@ -98,9 +98,10 @@ class Condition(NamedTuple):
         yield (_LOAD, 0, 0, _ARGUMENTS + _ARGUMENT_BYTES * self.argument)
         if self.mask:
             yield (_AND, 0, 0, self.mask)
-        for left, value in zip(reversed(range(len(self.values))), self.values, strict=True):
-            past = left + len(rest)
-            yes, no = (past, 0) if self.is_negated else (left, 0 if left else past)
+        for index, value in enumerate(self.values, start=1):
+            to_rest = len(self.values) - index
+            past = to_rest + len(rest)
+            yes, no = (past, 0) if self.is_negated else (to_rest, 0 if to_rest else past)
             yield (self.code, yes, no, value)
         yield from rest
 

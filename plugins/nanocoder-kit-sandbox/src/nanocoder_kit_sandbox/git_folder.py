@@ -2,7 +2,7 @@
 
 Git keeps its objects and refs beside settings, hooks and the command list of a rebase, which
 decide which programs it starts. So names are allowed, one by one. Nobody inside can put a
-link there, so no name leads elsewhere. What a file may hold is the same in every sandbox.
+link there, so no name leads elsewhere. Every sandbox has the same rules for a file's content.
 """
 
 from __future__ import annotations

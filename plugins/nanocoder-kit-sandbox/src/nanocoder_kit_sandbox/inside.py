@@ -54,13 +54,13 @@ class Inside:
             with self._guard:
                 return [
                     *self._above(names),
-                    *self._kept(names),
+                    *self._as_it_is(names),
                     *self._git(names),
                     *self._secret(names),
                 ]
         with self._guard:
             names = self._look()
-            return [*self._kept(names), *self._secret(names)]
+            return [*self._as_it_is(names), *self._secret(names)]
 
     def names(self) -> Surveyed:
         """Return what is protected and secret, for a program that starts now and may write.
@@ -159,7 +159,7 @@ class Inside:
         for folder in ancestors((*names.protected, *names.targets)):
             yield writable(f"{self._root}/{folder}")
 
-    def _kept(self, names: Surveyed) -> Iterator[Mount]:
+    def _as_it_is(self, names: Surveyed) -> Iterator[Mount]:
         paths = (f"{self._root}/{path}" for path in (*names.protected, *names.targets))
         return (read_only(path) for path in paths if not os.path.islink(path))
 

@@ -40,12 +40,12 @@ _SHARED: Final = """
     shmget 29 194 shmat 30 196 shmctl 31 195 shmdt 67 197 semget 64 190 semop 65 193 semctl 66 191
     semtimedop 220 192 msgget 68 186 msgsnd 69 189 msgrcv 70 188 msgctl 71 187
 """
-# What is set of a process, their first argument: 0 is the one that calls.
+# These set something of a process, their first argument: 0 is the one that calls.
 _OF_PROCESS: Final = """
     prlimit64 302 261 sched_setparam 142 118 sched_setscheduler 144 119 sched_setaffinity 203 122
     sched_setattr 314 274 migrate_pages 256 238 move_pages 279 239
 """
-# Of a process, their second argument, or of all processes of a user, if the first one says so.
+# These do so of their second argument, or of all processes of a user, if the first says so.
 _OF_OWNER: Final = {"setpriority 141 140": 2, "ioprio_set 251 30": 3}
 # No filter sees the arguments of these; programs do without them.
 _ABSENT: Final = "clone3 435 435 file_setattr 469 469"

@@ -124,8 +124,8 @@ class Survey:
         secret = self._readable.left_out(path, list(is_folder), asks=True)
         not_entered = {*secret, GIT, *_NOT_LOOKED_INTO}
         folders = (name for name, is_one in is_folder.items() if is_one and name not in not_entered)
-        kept = (name for name in is_folder if _is_kept(prefix + name))
-        protected = dict.fromkeys((*kept, *_by_what_is_beside(is_folder)))
+        by_name = (name for name in is_folder if _is_kept(prefix + name))
+        protected = dict.fromkeys((*by_name, *_by_what_is_beside(is_folder)))
         sockets = (each.name for each in listed if _is_socket(each))
 
         def below(names: Iterable[str]) -> tuple[str, ...]:
