@@ -204,10 +204,22 @@ UNSET = [
     '[ -d "$SNAP" ] && rm -rf "$SNAP"/*',
 ]
 SET = [
-    'rm -rf "${DIR:?}/"*',
-    "D=$(mktemp -d); rm -rf $D/*",
     "D=/tmp/x; rm -rf $D/*",
     'D=build && rm -rf "$D"/*',
+    'D=build; rm -rf "${D:?}"/*',
+    "cd $SNAP && rm -rf build",
+    "rm -rf {build,dist} src/{a,b}/x",
+    "rm $(cat list)",
+    "chmod u+x $(cat list)",
+    'find build -name "$NAME" -delete',
+    "git ls-files | xargs rm -f",
+]
+COMPUTED = [
+    'rm -rf "$(pwd)"',
+    "rm -rf $(git rev-parse --show-toplevel)",
+    "rm -rf `git rev-parse --show-toplevel`",
+    'rm -rf "${DIR:?}/"*',
+    "D=$(mktemp -d); rm -rf $D/*",
     'for d in a b; do rm -rf "$d"/*; done',
     'while read -r d; do rm -rf "$d"/*; done < list',
     'f() { rm -rf "$1"/*; }; f a',
@@ -215,8 +227,20 @@ SET = [
     "rm -rf $SNAP",
     "rm -rf build/$SNAP",
     "rm -rf ${SNAP:-build}/*",
+    "D=a/b; rm -rf ${D%/*}",
     "rm -rf $(cat list)/*",
-    "cd $SNAP && rm -rf build",
+    "rm -rf <(cat list)",
+    "sudo rm -rf build $(cat list)",
+    "bash -c 'rm -rf $(cat list)'",
+    "git ls-files | xargs rm -rf",
+    "git ls-files | xargs -I{} sudo rm -r {}",
+    'chmod -R 700 "$(pwd)"',
+    "chown -R me $DIR",
+    'find "$(pwd)" -delete',
+    "find $DIR -name '*.py' -delete",
+    "find $DIR -exec rm {} +",
+    'rsync -a --delete empty/ "$DIR"',
+    "rm -rf " + "{a,b}" * 9,
 ]
 
 
@@ -233,9 +257,37 @@ def test_the_reason_names_the_variable_and_the_way_out(judge):
 
 
 @pytest.mark.parametrize("command", SET)
-def test_a_variable_that_is_set_or_not_known_is_not_judged(command, judge):
+def test_what_is_known_or_removes_no_folder_is_not_asked_about(command, judge):
     verdict = judge("bash", {"command": command}, "auto")
     assert str(verdict.decision) == "allow", verdict.reason
+
+
+@pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
+@pytest.mark.parametrize("sandbox", ["", "bwrap"])
+@pytest.mark.parametrize("command", COMPUTED)
+def test_what_is_removed_and_known_only_when_it_runs_asks(command, sandbox, mode, judge):
+    verdict = judge("bash", {"command": command}, mode, sandbox=sandbox)
+    is_held = sandbox and mode == "ask"  # where the workspace is read-only
+    assert str(verdict.decision) == ("allow" if is_held else "ask")
+    if mode == "auto":
+        assert verdict.rule == "lasting commands"
+        assert verdict.reason.startswith("this ")
+
+
+@pytest.mark.parametrize("command", ["rm -rf *", "rm -rf .", "chmod -R 700 ./", "rm -rf $PWD"])
+def test_a_place_that_is_not_known_is_not_taken_for_another(command, tmp_path, judge):
+    (tmp_path / "src").mkdir()
+    for entering in ('cd "$(cat place)"', "cd $DIR", "cd $DIR && cd ."):
+        arguments = {"command": f"{entering} && {command}", "workdir": "src"}
+        assert str(judge("bash", arguments, "auto").decision) != "allow", entering
+    arguments = {"command": f"cd $DIR; cd {tmp_path}/src && {command}"}
+    assert str(judge("bash", arguments, "auto").decision) == "allow"
+
+
+@pytest.mark.parametrize("command", ["rm -rf {build,/}", "rm -rf {.,build}", "find -delete"])
+def test_each_word_that_braces_make_and_a_missing_one_are_looked_at(command, judge):
+    verdict = judge("bash", {"command": command}, "auto", allow=["bash"])
+    assert (str(verdict.decision), verdict.rule) == ("deny", "blocklist")
 
 
 def test_a_person_may_turn_the_list_off(judge):

@@ -12,6 +12,7 @@ from nanocoder_kit_git.repositories import (
     read_start,
 )
 from nanocoder_kit_git.run import git
+from nanocoder_kit_git.settings import setting_that_starts
 from nanocoder_kit_git.worktrees import find_top
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "read_start",
     "reason_not_harmless",
     "reason_not_plain",
+    "setting_that_starts",
     "tracked_files",
 ]

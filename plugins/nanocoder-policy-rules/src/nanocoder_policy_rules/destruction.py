@@ -1,7 +1,9 @@
 """What a command destroys: the system, a home, the workspace, or what no undo brings back.
 
 A variable that nothing sets stands for nothing, as it does for the shell: `rm -rf $X/*` is about
-`/*`. This is a guard rail; a program can destroy without naming anything, and a sandbox holds that.
+`/*`. What is removed and known only when the command runs may be all of the workspace, so it needs
+a person. This is a guard rail; a program can destroy without naming anything, and a sandbox holds
+that.
 """
 
 import os
@@ -9,12 +11,15 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from nanocoder_kit_glob import BadPattern, expand_braces
 
 from nanocoder_policy_rules.programs import FORGETTING, FORMATTING, LASTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
 from nanocoder_policy_rules.shell_text import Command, Script
-from nanocoder_policy_rules.shell_words import Expansion, Word
+from nanocoder_policy_rules.shell_words import BRACES, Expansion, Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -36,18 +41,22 @@ MAX_BOMB: Final = 2_000
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin")
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
-_REMOVING: Final = frozenset((*REMOVERS, "find", "rsync"))
+_FEEDING: Final = frozenset(("xargs", "parallel"))
+"""Programs that give others operands which they read."""
 _UNSET: Final = "$"
-"""How a path begins of which nothing is known; it is not judged."""
+"""How the part of a path is written that nobody knows before the command runs."""
+_HERE: Final = Word(".", (".",))
+_HOME_WORD: Final = Word("~", (Expansion("~"),))
 
 
 class Extent(IntEnum):
     """How much is lost when a command removes something."""
 
     NOTHING = 0
-    FILES = 1  # of the workspace, all of them
-    WORKSPACE = 2  # with its history
-    SYSTEM = 3  # or a home, or all of the disk
+    UNKNOWN = 1  # it is computed when the command runs
+    FILES = 2  # of the workspace, all of them
+    WORKSPACE = 3  # with its history
+    SYSTEM = 4  # or a home, or all of the disk
 
 
 def damage(context: "CallContext") -> str:
@@ -62,12 +71,13 @@ def damage(context: "CallContext") -> str:
         for redirect in command.redirects:
             if redirect.target and _DISK.fullmatch(redirect.target.text):
                 return f"overwrites the disk {redirect.target.text}"
-    return next((deed for deed, extent in _removals(context) if extent >= Extent.WORKSPACE), "")
+    return next((deed for deed, lost in removals(context) if lost >= Extent.WORKSPACE), "")
 
 
 def emptied(context: "CallContext") -> str:
-    """Describe how a command removes all files of the workspace, or return ""."""
-    return next((deed for deed, extent in _removals(context) if extent == Extent.FILES), "")
+    """Describe how a command removes all files of the workspace, or what nobody knows; or ""."""
+    asked = {Extent.UNKNOWN, Extent.FILES}
+    return next((deed for deed, lost in removals(context) if lost in asked), "")
 
 
 def lasting(script: Script) -> tuple[tuple[str, ...], str]:
@@ -111,64 +121,64 @@ def _damage_by_program(words: Sequence[str]) -> str:
     return f"overwrites the disk {disk}" if disk else ""
 
 
+@lru_cache(maxsize=1)  # two steps ask about the same call
+def removals(context: "CallContext") -> tuple[tuple[str, Extent], ...]:
+    """Return what each command removes, and how much that is, wherever the commands before go."""
+    return tuple(_removals(context))
+
+
 def _removals(context: "CallContext") -> Iterator[tuple[str, Extent]]:
-    """Yield what each command removes, and how much that is, wherever the commands before go."""
-    folder = context.folder
-    values = {**_values_at_start(), "PWD": folder}
-    root = os.path.realpath(context.session.cwd)
+    shell = _Shell(context.folder, os.path.realpath(context.session.cwd))
     for command in context.script.commands:
-        values.update((name, _text(value, values)) for name, value in command.assignments)
-        values.update(_values_from(command))
+        shell.assign(command)
         if command.program in {"cd", "pushd"}:
-            target = _text(command.words[1], values) if len(command.words) > 1 else "~"
-            if not target.startswith(_UNSET):
-                folder = values["PWD"] = _resolve(target or ".", folder)
+            shell.enter(command.words[1] if len(command.words) > 1 else _HOME_WORD)
             continue
+        is_fed = False
         for words in command.started:
-            yield from _removed(words, values, folder, root)
+            is_fed = is_fed or _program(words) in _FEEDING
+            yield from _removed(words, shell, is_fed=is_fed)
 
 
-def _values_from(command: Command) -> dict[str, str]:
-    """Return the variables that a command sets to something unknown, "" for any."""
-    if command.program in {"source", ".", "eval"}:
-        return {"": _UNSET}
-    is_reading = command.program in {"read", "mapfile", "readarray", "getopts"}
-    return {word.text: _UNSET for word in command.words[1:]} if is_reading else {}
+def _program(words: Sequence[Word]) -> str:
+    return words[0].text.rpartition("/")[2] if words else ""
 
 
 def _removed(
-    words: Sequence[Word], values: Mapping[str, str], folder: str, root: str
+    words: Sequence[Word], shell: "_Shell", *, is_fed: bool
 ) -> Iterator[tuple[str, Extent]]:
-    name = words[0].text.rpartition("/")[2] if words else ""
-    if name not in _REMOVING:
-        return
+    name = _program(words)
     operands = _operands(name, [word.text for word in words[1:]], words[1:])
     removes = name not in {"chmod", "chown", "chgrp"}
     verb = "deletes" if removes else "changes who may use"
-    for word in operands:
-        target = _text(word, values)
-        extent = _extent(target, folder, root)
+    if operands is not None and is_fed:
+        yield f"{verb} what another program names", Extent.UNKNOWN
+    for word in operands or ():
+        target, extent = shell.most_lost(word)
+        if extent is Extent.UNKNOWN:
+            yield f"{verb} {word.text!r}, of which nobody knows beforehand what it is,", extent
         if extent < (Extent.FILES if removes else Extent.SYSTEM):
             continue
-        unset = next(filter(None, (_unset(part, values) for part in word.parts)), "")
+        unset = next(filter(None, map(shell.unset, word.parts)), "")
         if name == "find" and not unset and _is_narrow(words):
             continue
         advice = f" if {unset} is not set; write ${{{unset}:?}}" if unset else ""
-        yield f"{verb} {target!r} and everything in it{advice}", extent
+        whose = " of the workspace" if extent is Extent.FILES else ""
+        yield f"{verb} {target!r} and everything in it{whose}{advice}", extent
 
 
-def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> list[Word]:
-    """Return what *name* removes or makes accessible, [] if it does neither."""
+def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequence[Word] | None:
+    """Return what *name* removes or makes accessible, None if it does neither."""
     operands = [word for word in words if not word.text.startswith("-")]
     if name in REMOVERS:
-        return operands if _is_recursive(texts, REMOVERS[name]) else []
+        return operands if _is_recursive(texts, REMOVERS[name]) else None
     if name == "find":
         removes = not {"-delete", "rm", "shred", "unlink"}.isdisjoint(texts)
         end = next((at for at, text in enumerate(texts) if text.startswith("-")), len(texts))
-        return list(words[:end]) if removes else []
+        return (words[:end] or (_HERE,)) if removes else None
     if name == "rsync":  # it deletes there what its source does not have
-        return operands[-1:] if any(text.startswith("--del") for text in texts) else []
-    return []
+        return operands[-1:] if any(text.startswith("--del") for text in texts) else None
+    return None
 
 
 def _is_recursive(texts: Sequence[str], letters: str) -> bool:
@@ -189,62 +199,99 @@ def _is_narrow(words: Sequence[Word]) -> bool:
     )
 
 
-def _values_at_start() -> dict[str, str]:
-    """Return the variables that every shell has: a home, and others of which nothing is known."""
-    others = dict.fromkeys(("PWD", "USER", "TMPDIR", "PATH", "SHELL", "LOGNAME"), _UNSET)
-    return {**others, "HOME": os.path.expanduser("~")}
+class _Shell:
+    """Where a script is and what its variables hold, while its commands are followed.
 
-
-def _unset(part: str | Expansion, values: Mapping[str, str]) -> str:
-    """Return the name of a variable that stands for nothing, "" for all other parts."""
-    if isinstance(part, str) or part.name.startswith("~") or values.get(part.name):
-        return ""
-    return part.name
-
-
-def _text(word: Word, values: Mapping[str, str]) -> str:
-    """Return what a word stands for, with variables that nothing sets as nothing.
-
-    Where a part cannot be known, what stands before it is returned with `$`.
+    *is_lost* says that it may be elsewhere than in *folder*; *root* is the workspace.
     """
-    text = ""
-    for part in word.parts:
-        if isinstance(part, str):
-            text += part
-            continue
-        if part.operator[-1:] == "?" or not part.name:  # it is set, or nobody knows
-            return text + _UNSET
-        if part.name.startswith("~"):
-            text += part.name
-            continue
-        value = values.get(part.name, values.get("", ""))
+
+    def __init__(self, folder: str, root: str) -> None:
+        self.folder, self.root, self.is_lost = folder, root, False
+        # Every shell has a home, and others of which nothing is known.
+        self.values = dict.fromkeys(("USER", "TMPDIR", "PATH", "SHELL", "LOGNAME"), _UNSET)
+        self.values |= {"PWD": folder, "HOME": os.path.expanduser("~")}
+
+    def assign(self, command: Command) -> None:
+        """Note which variables a command sets; those that it sets to something unknown, too."""
+        for name, word in command.assignments:
+            text, is_known = self._text(word)
+            self.values[name] = text if is_known or text else _UNSET
+        if command.program in {"source", ".", "eval"}:
+            self.values[""] = _UNSET  # any may be set there
+        elif command.program in {"read", "mapfile", "readarray", "getopts"}:
+            self.values.update({word.text: _UNSET for word in command.words[1:]})
+
+    def enter(self, word: Word) -> None:
+        """Follow the commands to another directory."""
+        text, is_known = self._text(word)
+        self.is_lost = not is_known or (self.is_lost and text[:1] not in {"/", "~"})
+        if not text.endswith(_UNSET):
+            self.folder = _resolve(text or ".", self.folder)
+        self.values["PWD"] = _UNSET if self.is_lost else self.folder
+
+    def most_lost(self, word: Word) -> tuple[str, Extent]:
+        """Return which of the paths that a word stands for loses most, and how much that is."""
+        text, is_known = self._text(word)
+        try:
+            targets = expand_braces(text) if BRACES in word.parts else [text]
+        except BadPattern:
+            return text, Extent.UNKNOWN
+        extent, target = max((self._extent(each), each) for each in targets)
+        return target, extent if is_known else max(extent, Extent.UNKNOWN)
+
+    def unset(self, part: str | Expansion) -> str:
+        """Return the name of a variable that stands for nothing, "" for all other parts."""
+        if isinstance(part, str) or part is BRACES or part.name.startswith("~"):
+            return ""
+        return "" if self.values.get(part.name) else part.name
+
+    def _text(self, word: Word) -> tuple[str, bool]:
+        """Return what a word stands for, and whether that is certain.
+
+        Variables that nothing sets stand for nothing. Where a part cannot be known, what stands
+        before it is returned with `$`.
+        """
+        text, is_known = "", True
+        for part in word.parts:
+            if isinstance(part, str) or part.name.startswith("~"):
+                text += part if isinstance(part, str) else part.name
+            elif part is not BRACES:
+                value, is_certain = self._value(part)
+                if value.startswith(_UNSET):
+                    return text + _UNSET, False
+                text, is_known = text + value, is_known and is_certain
+        return text, is_known
+
+    def _value(self, part: Expansion) -> tuple[str, bool]:
+        value = self.values.get(part.name, self.values.get("", ""))
+        is_certain = part.name in self.values and bool(part.operator or not part.default)
+        if not part.name or part.name.isdigit() or part.name in {"@", "*"}:
+            return _UNSET, False
+        if not value and part.operator[-1:] == "?":  # it is set, and nobody knows to what
+            return _UNSET, False
         if not value and part.operator[-1:] in {"-", "="}:
             value = part.default.strip("\"'")
-        if value.startswith(_UNSET) or part.name.isdigit() or part.name in {"@", "*"}:
-            return text + _UNSET
-        text += value
-    return text
+        return value, is_certain
 
-
-def _extent(text: str, folder: str, root: str) -> Extent:
-    """Return how much is lost when *text* is removed in *folder*."""
-    if not text or text.startswith(_UNSET):
-        return Extent.NOTHING
-    if text.endswith(_UNSET):  # only the beginning is known
-        return Extent.NOTHING
-    head, slash, last = text.rstrip("/").rpartition("/")
-    is_glob = last[:1] in {"*", "?", "["} or last[:2] in {".*", ".?", ".["}
-    path = (head or ("/" if slash else ".")) if is_glob else text
-    if _is_vital(path):
-        return Extent.SYSTEM
-    place = _resolve(path, folder)
-    if place == root:
-        # `.*` is the history, too.
-        return Extent.FILES if is_glob and last[0] != "." else Extent.WORKSPACE
-    if _is_vital(place) or root.startswith(place.rstrip("/") + "/"):
-        return Extent.SYSTEM
-    is_history = any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES)
-    return Extent.WORKSPACE if is_history else Extent.NOTHING
+    def _extent(self, text: str) -> Extent:
+        """Return how much is lost when *text* is removed."""
+        if not text or text.endswith(_UNSET):
+            return Extent.UNKNOWN if text else Extent.NOTHING
+        head, slash, last = text.rstrip("/").rpartition("/")
+        is_glob = last[:1] in {"*", "?", "["} or last[:2] in {".*", ".?", ".["}
+        path = (head or ("/" if slash else ".")) if is_glob else text
+        if _is_vital(path):
+            return Extent.SYSTEM
+        place = _resolve(path, self.folder)
+        if place == self.root:
+            # `.*` is the history, too.
+            return Extent.FILES if is_glob and last[0] != "." else Extent.WORKSPACE
+        if _is_vital(place) or self.root.startswith(place.rstrip("/") + "/"):
+            return Extent.SYSTEM
+        if any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES):
+            return Extent.WORKSPACE
+        is_unknown = self.is_lost and f"{self.folder}/".startswith(f"{place}/")
+        return Extent.UNKNOWN if is_unknown else Extent.NOTHING
 
 
 def _resolve(path: str, folder: str) -> str:

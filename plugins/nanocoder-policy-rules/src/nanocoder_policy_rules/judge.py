@@ -201,8 +201,7 @@ def _ask_about_lasting(context: CallContext) -> Verdict | None:
     access = Access.OUTSIDE if words and context.sandbox else None
     if not deed and granted_access(context) is not Access.READ:
         words, deed = forgotten(context.script)
-        if not deed and (removed := emptied(context)):
-            deed = f"{removed} of the workspace"
+        deed = deed or emptied(context)
     if not deed:
         return None
     advice = f'allow = ["bash({" ".join(words)} *)"]' if words else "a rule"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nanocoder import ResolvedPath
 
 _PROTECTED: Final = "protected names"
+_GIT: Final = "git may start the program that it names"
+_OURS: Final = Word("nanocoder", ("nanocoder",))
 _ENTERS: Final = frozenset(("cd", "pushd"))
 
 
@@ -38,17 +40,46 @@ def _of_command(context: CallContext) -> Verdict | None:
     if word:
         return _ask_person(context, repr(word), why)
     for command in context.script.commands:
-        if any(map(_loosens, command.started)):
-            return _ask_person(context, repr(clip_line(command.text)), paths.OURS)
+        for words in command.started:
+            if why := paths.OURS if _loosens(words) else _GIT if _sets_program(words) else "":
+                return _ask_person(context, repr(clip_line(command.text)), why)
     return None
 
 
 def _loosens(words: Sequence[Word]) -> bool:
     """Tell whether a command may be one of ours that changes what may run."""
-    is_ours = any(word.text.rpartition("/")[2] == "nanocoder" for word in words[:1])
-    return is_ours and any(
-        rule_matching.match_words(each, words) is not Match.NO for each in paths.LOOSENING
-    )
+    texts = [word.text for word in words]
+    for at, text in enumerate(texts):
+        is_module = text == "-mnanocoder" or texts[max(0, at - 1) : at + 1] == ["-m", "nanocoder"]
+        if not is_module and text.rpartition("/")[2] != "nanocoder":
+            continue
+        # Behind another program, as in `uv run nanocoder`, it may also be just a word.
+        least = Match.MAYBE if is_module or not at else Match.YES
+        called = (_OURS, *words[at + 1 :])
+        if any(rule_matching.match_words(each, called) >= least for each in paths.LOOSENING):
+            return True
+    return False
+
+
+def _sets_program(words: Sequence[Word]) -> bool:
+    """Tell whether `git config` sets what may start a program; what it is set to may be unknown."""
+    if rule_matching.match_words(("git", "config"), words) is not Match.YES:
+        return False
+    from nanocoder_kit_git import setting_that_starts  # few commands set one
+
+    at = [word.text for word in words].index("config")
+    operands = [word for word in words[at + 1 :] if not word.text.startswith("-")]
+    # Before the key there may be a verb, or the value of an option: a key has a dot.
+    while operands and operands[0].is_literal and "." not in operands[0].text:
+        operands = operands[1:]
+    key, *values = operands or (_OURS,)
+    if not key.is_literal:
+        return bool(values)
+    section, _, name = key.text.rpartition(".")
+    group, dot, member = section.partition(".")
+    header = f'[{group} "{member}"]' if dot else f"[{group}]"
+    lines = (f"{header}\n{name} = {value.text}" for value in values)
+    return any(setting_that_starts(line.encode(errors="replace")) for line in lines)
 
 
 def _with_end(path: "ResolvedPath") -> str:

@@ -32,6 +32,10 @@ class Expansion(NamedTuple):
     default: str = ""
 
 
+BRACES: Final = Expansion("{")
+"""The part by which a word says that it stands for several: `{a,b}` is among its literal parts."""
+
+
 @frozen(slots=False)
 class Word:
     """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
@@ -67,7 +71,7 @@ def word_of(node: "Node") -> Word:
         text += part if isinstance(part, str) else _source_of(part)
     # `{a,b}` becomes several words, which is not the text that stands there.
     if not is_in_quotes(node) and _has_braces(text_of(node)):
-        parts.append(Expansion())
+        parts.append(BRACES)
     return Word(text, tuple(parts), has_glob and text not in KEYWORDS)
 
 
