@@ -2,16 +2,17 @@
 
 import json
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 from nanocoder import Access, Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
 
 from nanocoder_policy_rules import paths
-from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 from nanocoder_policy_rules.shell_text import Script, parse
+from nanocoder_policy_rules.shell_words import expand
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -72,8 +73,6 @@ class CallContext:
     @cached_property
     def operands(self) -> list[str]:
         """Return the words of the command that may name files, with wildcards expanded."""
-        from nanocoder_policy_rules.expansion import expand
-
         operands = [*dict.fromkeys(self.script.operands)]
         expanded = expand(operands, self.folder)
         return [word.text for word in operands] if expanded is None else expanded
@@ -96,11 +95,42 @@ class CallContext:
         return self.session.sandbox if self.started and is_held else ""
 
     @property
+    def trusts_sandbox(self) -> bool:
+        """Tell whether the settings let a sandbox stand in for a question."""
+        return self.settings.sandboxed == "allow" and not self.settings.only_managed_allow
+
+    @property
     def requested(self) -> Access | None:
         """The access that the model asks for, None where it leaves that to the mode."""
         value = self.call.arguments.get(ACCESS)
         is_known = self.call.name == SHELL and value in {Access.WRITE, Access.OUTSIDE}
         return Access(str(value)) if is_known else None
+
+    @cached_property
+    def access(self) -> Access | None:
+        """What the processes of the call may change, None for a call without a sandbox.
+
+        A person's own command runs as in their shell. A model gets what the mode gives, unless it
+        asks for more.
+        """
+        if not self.sandbox:
+            return None
+        if self.call.typed:  # by a person, or by a program for one: the check of a task, say
+            return Access.OUTSIDE if self.session.interactive else Access.WRITE
+        if self.mode == Mode.PLAN:
+            return Access.READ
+        is_asking = self.mode == Mode.ASK and self.call.name == SHELL and self.trusts_sandbox
+        return self.requested or (Access.READ if is_asking else Access.WRITE)
+
+    @property
+    def is_held(self) -> bool:
+        """Tell whether a sandbox keeps secret and protected files from the call's command."""
+        return self.access in {Access.READ, Access.WRITE}
+
+    @property
+    def may_use_sandbox(self) -> bool:
+        """Tell whether a command may run unasked because a sandbox holds it."""
+        return self.trusts_sandbox and self.is_held
 
     @cached_property
     def paths(self) -> "list[ResolvedPath]":

@@ -16,7 +16,6 @@ from nanocoder_policy_rules.protection import ask_about_protected
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rulebook import RuleBook
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.sandbox_access import granted_access, is_held, may_use_sandbox
 from nanocoder_policy_rules.shell_text import clip_line
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def judge(context: CallContext) -> Verdict:
 def _with_access(context: CallContext, verdict: Verdict) -> Verdict:
     if verdict.access is not None or verdict.decision is Decision.DENY:
         return verdict
-    access = granted_access(context)
+    access = context.access
     if access is Access.READ and verdict.decision is Decision.ASK:
         access = Access.WRITE  # who is asked anyway is asked once
     return verdict if access is None else evolve(verdict, access=access)
@@ -83,7 +82,7 @@ def _deny_damage(context: CallContext) -> Verdict | None:
 def _deny_secret(context: CallContext) -> Verdict | None:
     settings = context.settings
     names = [name for path in context.paths for name in path.names]
-    if context.started and not is_held(context):
+    if context.started and not context.is_held:
         names += context.operands
     secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
     if not secret:
@@ -120,7 +119,7 @@ def _judge_reading(
 
 
 def _named_by_command(context: CallContext) -> "list[ResolvedPath]":
-    if is_held(context):
+    if context.is_held:
         return []
     named = [context.operand(word) for word in dict.fromkeys(context.operands) if word]
     return [path for path in named if path.exists]
@@ -133,7 +132,7 @@ def _deny_in_plan(context: CallContext) -> Verdict | None:
     if ANY_TOOL in context.tool.composed_of and not _wants_consent(context):
         return None
     wants_more = context.requested in {Access.WRITE, Access.OUTSIDE}
-    if context.command and not wants_more and (may_use_sandbox(context) or _only_reads(context)):
+    if context.command and not wants_more and (context.may_use_sandbox or _only_reads(context)):
         return None
     deeds = [deed for effect, deed in _DEEDS.items() if effect in context.tool.effects]
     effects = f"{context.call.name} {' and '.join(deeds) or _UNDECLARED}"
@@ -187,7 +186,7 @@ def _allowed_by(rule: Rule, context: CallContext) -> Verdict:
         covers_steps=rule.is_bare,
     )
     # What a rule allows may change the workspace without being asked for that a second time.
-    writes = granted_access(context) is Access.READ and context.mode != Mode.PLAN
+    writes = context.access is Access.READ and context.mode != Mode.PLAN
     return evolve(verdict, access=Access.WRITE) if writes else verdict
 
 
@@ -199,7 +198,7 @@ def _ask_about_lasting(context: CallContext) -> Verdict | None:
 
     words, deed = lasting(context.script)
     access = Access.OUTSIDE if words and context.sandbox else None
-    if not deed and granted_access(context) is not Access.READ:
+    if not deed and context.access is not Access.READ:
         words, deed = forgotten(context.script)
         deed = deed or emptied(context)
     if not deed:
@@ -229,7 +228,7 @@ def _wants_consent(context: CallContext) -> bool:
 
 def _ask_to_leave(context: CallContext) -> Verdict | None:
     """Ask before a command runs outside of its sandbox, or writes where the mode only reads."""
-    access = granted_access(context)
+    access = context.access
     if context.call.typed or access is None or context.requested is None:
         return None
     if access is Access.OUTSIDE:
@@ -246,9 +245,9 @@ def _ask_to_leave(context: CallContext) -> Verdict | None:
 def _allow_in_sandbox(context: CallContext) -> Verdict | None:
     # A tool that has no argument for more access gets it at once, so in mode ask it is asked about.
     is_for_mode = context.call.name == SHELL or context.mode in {Mode.EDITS, Mode.AUTO}
-    if not may_use_sandbox(context) or not is_for_mode:
+    if not context.may_use_sandbox or not is_for_mode:
         return None
-    what = "read-only" if granted_access(context) is Access.READ else "the workspace writable"
+    what = "read-only" if context.access is Access.READ else "the workspace writable"
     reason = f"it runs in the sandbox {context.sandbox}, {what}"
     return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed")
 

@@ -8,7 +8,6 @@ from nanocoder import Decision, Mode, Verdict
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import CallContext
 from nanocoder_policy_rules.rule_matching import Match
-from nanocoder_policy_rules.sandbox_access import is_held
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.shell_words import Word
 
@@ -28,7 +27,7 @@ def ask_about_protected(context: CallContext) -> Verdict | None:
     for path in context.paths:
         if path.protection is not None:
             return _ask_person(context, _with_end(path), path.protection.reason)
-    return _of_command(context) if context.started and not is_held(context) else None
+    return _of_command(context) if context.started and not context.is_held else None
 
 
 def _of_command(context: CallContext) -> Verdict | None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from nanocoder_policy_rules.expansion import expand
 from nanocoder_policy_rules.programs import READING, Reading
 from nanocoder_policy_rules.shell_text import Command, Script
+from nanocoder_policy_rules.shell_words import expand
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext

@@ -7,11 +7,11 @@ of the programs of this one; those are never tried.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import evolve
 
-from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.rules import SHELL, Rule, glob
 from nanocoder_policy_rules.rules import rule as parse
 from nanocoder_policy_rules.wildcards import any_of

@@ -8,13 +8,12 @@ import re
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
 from nanocoder_policy_rules import programs
-from nanocoder_policy_rules.cached_properties import cached_property
 from nanocoder_policy_rules.shell_words import JOINED, KEYWORDS, Expansion, Word, text_of, word_of
 
 if TYPE_CHECKING:

@@ -1,16 +1,18 @@
 """The words of shell text: what of each is literal, and what the shell computes."""
 
+import glob
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import frozen
 
-from nanocoder_policy_rules.cached_properties import cached_property
-
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MAX_EXPANDED: Final = 1_000
 KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _HOME: Final = re.compile(r"~[\w.+-]*")
@@ -159,3 +161,25 @@ def _expansion(node: "Node") -> Expansion:
 def text_of(node: "Node") -> str:
     """Return the source of a node."""
     return (node.text or b"").decode(errors="replace")
+
+
+def expand(words: Iterable[Word], folder: str) -> list[str] | None:
+    """Return *words* with the globs expanded as the shell does; None for too many names."""
+    expanded = list[str]()
+    for word in words:
+        if not word.has_glob:
+            expanded.append(word.text)
+            continue
+        names = [*islice(_matching(word.text, folder), MAX_EXPANDED + 1)]
+        # A name that begins with "-" would become an option.
+        if len(names) > MAX_EXPANDED or any(name.startswith("-") for name in names):
+            return None
+        expanded += sorted(names) or [word.text]
+    return expanded
+
+
+def _matching(pattern: str, folder: str) -> Iterator[str]:
+    if "**" in pattern or "[[" in pattern:
+        # One star for the shell, and classes that Python does not know.
+        return iter([pattern] * (MAX_EXPANDED + 1))
+    return glob.iglob(pattern, root_dir=folder)
