@@ -211,7 +211,7 @@ def test_a_rule_that_allows_anything_is_refused_with_advice(rule, advice):
 
 def test_rules_for_other_tools_are_no_rules_for_commands():
     allowing = ("write_*(docs/**)", "*(src/**)", "web_fetch(https://x.test/?a=b&c)")
-    assert [rule.text for rule in Settings(allow=allowing).allowing.rules] == [*allowing]
+    assert [rule.text for rule in Settings(allow=allowing).rules_that("allow")] == [*allowing]
 
 
 def test_two_rules_may_cover_one_chain(judge):

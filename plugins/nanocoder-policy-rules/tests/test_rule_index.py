@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 import pytest
@@ -14,6 +15,7 @@ from nanocoder_policy_rules import (
     nanocoder_before_execute,
     nanocoder_readable,
     rule_matching,
+    rulebook,
 )
 from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_policy_rules.rulebook import RuleBook
@@ -124,8 +126,9 @@ def both(verdict: Any, lists: Any, *about: Any) -> tuple[Verdict, Verdict]:
 def plain_settings(lists: Any) -> Settings:
     """Return settings whose rules are all looked at."""
     plain = Settings(**lists)
-    for name in ("denying", "asking", "allowing"):
-        vars(plain)[name] = PlainBook(getattr(plain, name).rules)
+    with patch.object(rulebook, "RuleBook", PlainBook):
+        for verdict in ("deny", "ask", "allow"):
+            rulebook.book(plain, verdict)
     return plain
 
 

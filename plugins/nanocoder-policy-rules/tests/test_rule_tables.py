@@ -269,6 +269,8 @@ def test_examples_that_are_as_they_say_are_fine(keys):
             {"tool": "bash", "pattern": "x", "arguments": {"a": "b"}},
             "either a pattern or arguments",
         ),
+        ({"tool": "bash", "pattern": " "}, "has an empty pattern"),
+        ({"tool": "a b"}, "is not of the form TOOL"),
         ({"tool": "bash", "patern": "x"}, "rules[0].patern: no such name; did you mean 'pattern'?"),
         ({"tool": "bash", "mode": "yolo"}, "rules[0].mode: "),
         (

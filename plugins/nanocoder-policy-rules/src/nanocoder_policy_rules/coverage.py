@@ -11,6 +11,7 @@ from nanocoder_kit_process.environment import LOADERS
 
 from nanocoder_policy_rules.programs import STARTING, UNRULED
 from nanocoder_policy_rules.reading import command_only_reads, may_read
+from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.shell_text import Command, Redirect, unwrapped
 from nanocoder_policy_rules.shell_words import Word
@@ -18,6 +19,7 @@ from nanocoder_policy_rules.shell_words import Word
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
 
+_ANY: Final = RuleTable("allow")
 _PLAIN_OPTION: Final = re.compile(
     r"--|-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL
 )
@@ -73,7 +75,7 @@ def _covers_in(rule: Rule, command: Command, places: "Sequence[CallContext]") ->
 
 def covers(words: Sequence[str], command: Command, context: "CallContext") -> bool:
     """Tell whether a rule of these *words* covers a command."""
-    return _covers(Rule("", pattern=" ".join(words)), command, context)
+    return _covers(Rule(_ANY, "", " ".join(words)), command, context)
 
 
 def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:

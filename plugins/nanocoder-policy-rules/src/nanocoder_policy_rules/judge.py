@@ -14,7 +14,8 @@ from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.protection import ask_about_protected
 from nanocoder_policy_rules.rule_matching import Match
-from nanocoder_policy_rules.rulebook import RuleBook
+from nanocoder_policy_rules.rule_tables import RuleVerdict
+from nanocoder_policy_rules.rulebook import book
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_text import clip_line
 
@@ -65,7 +66,7 @@ def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
 
 
 def _deny_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, context.settings.denying, Decision.DENY)
+    return _apply_rules(context, "deny", Decision.DENY)
 
 
 def _deny_damage(context: CallContext) -> Verdict | None:
@@ -147,15 +148,16 @@ def _only_reads(context: CallContext) -> bool:
 
 
 def _ask_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, context.settings.asking, Decision.ASK)
+    return _apply_rules(context, "ask", Decision.ASK)
 
 
 def _ask_when_unsure(context: CallContext) -> Verdict | None:
     """Ask where a rule that forbids may be about a command that cannot be read for certain."""
     if not context.started:
         return None
-    for book, kind in ((context.settings.denying, "deny"), (context.settings.asking, "ask")):
-        for rule in book.forbidding(context):
+    kinds: tuple[RuleVerdict, ...] = ("deny", "ask")
+    for kind in kinds:
+        for rule in book(context.settings, kind).forbidding(context):
             if rule_matching.forbids(rule, context) is Match.MAYBE:
                 why = context.script.problem or "a part of the command is computed when it runs"
                 reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
@@ -164,7 +166,7 @@ def _ask_when_unsure(context: CallContext) -> Verdict | None:
 
 
 def _allow_by_rule(context: CallContext) -> Verdict | None:
-    rules = context.settings.allowing.of_tool(context)
+    rules = book(context.settings, "allow").of_tool(context)
     for rule in rules:
         if rule.fits_any or (context.call.name != SHELL and rule_matching.allows(rule, context)):
             return _allowed_by(rule, context)
@@ -337,12 +339,12 @@ _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
 )
 
 
-def _apply_rules(context: CallContext, book: RuleBook, decision: Decision) -> Verdict | None:
-    for rule in book.forbidding(context):
+def _apply_rules(context: CallContext, kind: RuleVerdict, decision: Decision) -> Verdict | None:
+    for rule in book(context.settings, kind).forbidding(context):
         if rule_matching.forbids(rule, context) is Match.YES:
             verb = "forbids it" if decision is Decision.DENY else "needs your approval"
             reason = f"the rule {rule.text!r} {verb}"
-            return _verdict(rule, context, decision, reason, str(decision))
+            return _verdict(rule, context, decision, reason, kind)
     return None
 
 
@@ -352,7 +354,7 @@ def _verdict(
     asks_inside_composed = decision is Decision.ASK and context.settings.ask_in_steps
     return Verdict(
         decision,
-        f"{rule.reason} ({reason})" if rule.reason else reason,
+        f"{rule.table.reason} ({reason})" if rule.table.reason else reason,
         rule.text,
         rule.source(f"{_TABLE}.{kind}"),
         asks_inside_composed=asks_inside_composed,

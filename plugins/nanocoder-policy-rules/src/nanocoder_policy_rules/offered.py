@@ -26,7 +26,7 @@ class Offered:
 
     def reduce(self, request: "Request", session: "SessionInfo", settings: "Settings") -> "Request":
         """Return *request* without the tools of which a rule denies every call."""
-        rules = [rule for rule in settings.denying.rules if _is_for_all_calls(rule)]
+        rules = [rule for rule in settings.rules_that("deny") if _is_for_all_calls(rule)]
         holding = [rule for rule in rules if rule.holds(session, session.mode)]
         denied = frozenset(
             each.name for each in request.tools if any(_denies(rule, each) for rule in holding)
@@ -41,11 +41,12 @@ class Offered:
 
 def _is_for_all_calls(rule: "Rule") -> bool:
     """Tell whether a rule is about a tool by name or plugin, and about all its arguments."""
-    return rule.fits_any and not rule.effect and not rule.risk
+    return rule.fits_any and not rule.table.effect and not rule.table.risk
 
 
 def _denies(rule: "Rule", definition: "ToolDefinition") -> bool:
     from fnmatch import fnmatchcase
 
-    is_of_plugin = not rule.plugin or fnmatchcase(definition.plugin, rule.plugin)
+    plugin = rule.table.plugin
+    is_of_plugin = not plugin or fnmatchcase(definition.plugin, plugin)
     return is_of_plugin and rule.names(definition.name)

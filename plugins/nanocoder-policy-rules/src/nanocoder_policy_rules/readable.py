@@ -79,8 +79,8 @@ class ReadingRules(PathFilter):
             return [guard for rule in about_readers for guard in _guards(rule)]
 
         self._settings = settings
-        self._denying = Guards(guards(settings.denying.rules))
-        self._asking = Guards(guards(settings.asking.rules))
+        self._denying = Guards(guards(settings.rules_that("deny")))
+        self._asking = Guards(guards(settings.rules_that("ask")))
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
         self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]

@@ -1,20 +1,23 @@
-"""The long form of a rule: one table `[[plugins.policy-rules.rules]]` of the configuration."""
+"""The long form of a rule: one table `[[plugins.policy-rules.rules]]` of the configuration.
+
+This module is imported at every start; what reads rules is imported where there are some.
+"""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from attrs import evolve, field
 from nanocoder_schema import value
 
-if TYPE_CHECKING:
-    from nanocoder_policy_rules.rules import Rule
-
-# This module is imported at every start; what reads rules is imported where there are some.
-
+RuleVerdict = Literal["deny", "ask", "allow"]
 Example = str | dict[str, Any]
 ModeName = Literal["plan", "ask", "edits", "auto"]
 _ANY: Final = "*"
-_SUBJECTS: Final = ("tool", "effect", "risk", "plugin")
+_SUBJECTS: Final = ("effect", "risk", "plugin")
+
+
+def _nowhere() -> str:
+    return ""
 
 
 @value
@@ -28,7 +31,7 @@ class RuleTable:
     that the rule has to fit, or not to fit: a main argument, or a table of arguments.
     """
 
-    verdict: Literal["deny", "ask", "allow"]
+    verdict: RuleVerdict
     tool: str = ""
     effect: Literal["", "read", "write", "execute", "network"] = ""
     risk: Literal["", "safe", "medium", "dangerous", "destructive"] = ""
@@ -43,11 +46,11 @@ class RuleTable:
     expires: Any = None
     match: tuple[Example, ...] = ()
     not_match: tuple[Example, ...] = ()
-    origin: Callable[[], object] | None = field(default=None, init=False, eq=False, repr=False)
+    origin: Callable[[], object] = field(default=_nowhere, init=False, eq=False, repr=False)
 
     def __str__(self) -> str:
         """Return the verdict and the rule, on one line."""
-        return f"{self.verdict}: {self._text()}"
+        return f"{self.verdict}: {self.text}"
 
     def at(self, origin: Callable[[], object]) -> Self:
         """Return this table, written at *origin*."""
@@ -56,73 +59,28 @@ class RuleTable:
         return placed
 
     @property
-    def has_examples(self) -> bool:
-        """Tell whether there is a call that the rule has to fit, or not to fit."""
-        return bool(self.match or self.not_match)
-
-    def rule(self) -> "Rule":
-        """Return what the table says; raises ValueError, naming a pattern that is none."""
-        from nanocoder_policy_rules.rules import rule
-
-        pattern, arguments = self.pattern, self.arguments
-        if [*arguments] == ["command"]:
-            pattern, arguments = arguments["command"], {}
-        tool = self.tool or _ANY
-        parsed = rule(f"{tool}({pattern})" if pattern else tool)
-        names = {name: getattr(self, name) for name in _SUBJECTS[1:]}
-        return evolve(
-            parsed,
-            text=self._text(),
-            agent=self.agent,
-            allows=self.verdict == "allow",
-            arguments=arguments,
-            modes=(self.mode,) if isinstance(self.mode, str) else self.mode,
-            interactive=self.interactive,
-            folder=self.folder,
-            reason=self.reason,
-            expires=self.expires,
-            origin=self.origin or parsed.origin,
-            **names,
-        )
-
-    def check(self) -> None:
-        """Raise ValueError when the rule can never fit."""
-        if not any(getattr(self, name) for name in _SUBJECTS):
-            raise ValueError('a rule needs what it is about: tool, effect, risk or plugin ("*")')
-        if self.pattern and self.arguments:
-            raise ValueError("a rule has either a pattern or arguments")
-        if self.verdict == "allow" and "command" in self.arguments and len(self.arguments) > 1:
-            raise ValueError("a rule that allows a command names the command alone")
-        if self.expires is not None:
-            _check_date(self.expires)
-        rule = self.rule()
-        if self.verdict == "allow":
-            from nanocoder_policy_rules.rules import check_allowing
-
-            check_allowing(rule)
-
-    def _text(self) -> str:
+    def text(self) -> str:
         """Return the rule in a short form: what it is about, and when."""
-        subjects = [
-            f"{name} {getattr(self, name)}" for name in _SUBJECTS[1:] if getattr(self, name)
-        ]
+        subjects = [f"{name} {getattr(self, name)}" for name in _SUBJECTS if getattr(self, name)]
         text = " ".join(filter(None, [self.tool, *subjects])) or _ANY
         named = ", ".join(f"{name}={pattern}" for name, pattern in self.arguments.items())
         if self.pattern or named:
             text += f"({self.pattern or named})"
         return " ".join([text, *self._conditions()])
 
+    @property
+    def layer(self) -> str:
+        """The layer of the configuration that it belongs to, "" where that is unknown."""
+        return getattr(self.origin(), "layer", "")
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes in which it holds, none for all of them."""
+        return (self.mode,) if isinstance(self.mode, str) else self.mode
+
     def _conditions(self) -> list[str]:
-        modes = (self.mode,) if isinstance(self.mode, str) else self.mode
         conditions = [f"@{self.agent}"] if self.agent else []
-        conditions += [f"in mode {' or '.join(modes)}"] if modes else []
+        conditions += [f"in mode {' or '.join(self.modes)}"] if self.modes else []
         if self.interactive is not None:
             conditions.append("with a person" if self.interactive else "without a person")
         return conditions + ([f"in {self.folder}"] if self.folder else [])
-
-
-def _check_date(value: object) -> None:
-    from datetime import date  # most rules last
-
-    if not isinstance(value, date):
-        raise ValueError(f"expires: expected a date such as 2030-12-31, got {value!r}")  # noqa: TRY004 - a wrong value of a setting

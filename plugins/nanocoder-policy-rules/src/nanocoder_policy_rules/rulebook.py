@@ -7,58 +7,27 @@ of the programs of this one; those are never tried.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import evolve
-
+from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule, glob
-from nanocoder_policy_rules.rules import rule as parse
 from nanocoder_policy_rules.wildcards import any_of
 
 if TYPE_CHECKING:
-    from nanocoder import Mode, SessionInfo, Tool, ToolCall
+    from nanocoder import Tool
 
-    from nanocoder_policy_rules.rule_tables import RuleTable
+    from nanocoder_policy_rules.call_context import CallContext
+    from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 Numbered = tuple[int, Rule]
 _WILD: Final = frozenset("*?[")
 
 
-class JudgedCall(Protocol):
-    """A call, its tool and the command that it runs, by which rules are selected."""
-
-    @property
-    def call(self) -> "ToolCall":
-        """The call."""
-
-    @property
-    def tool(self) -> "Tool[..., Any]":
-        """Its tool."""
-
-    @property
-    def session(self) -> "SessionInfo":
-        """The session that it belongs to."""
-
-    @property
-    def mode(self) -> "Mode":
-        """The mode in which it is judged."""
-
-    @property
-    def command(self) -> str:
-        """The command when this is a call of the shell, else ""."""
-
-    @property
-    def started(self) -> str:
-        """The command that the call would run, whichever tool runs it."""
-
-    @property
-    def programs(self) -> Collection[str] | None:
-        """The programs that the command starts, in lower case; None where one is unknown."""
-
-    @property
-    def path_names(self) -> Collection[str]:
-        """All names of the paths among its arguments, folded."""
+@lru_cache(maxsize=64)
+def book(settings: "Settings", verdict: RuleVerdict) -> "RuleBook":
+    """Return the rules of *settings* with *verdict*."""
+    return RuleBook(settings.rules_that(verdict))
 
 
 class RuleBook:
@@ -70,29 +39,29 @@ class RuleBook:
         self._by_path: dict[str, re.Pattern[str]] = {}
         self._not_by_path: dict[str, list[Numbered]] = {}
 
-    def of_tool(self, case: JudgedCall) -> list[Rule]:
+    def of_tool(self, context: "CallContext") -> list[Rule]:
         """Return the rules that are about the tool of a call, and hold in its session."""
-        about_tool = self._about_tool(case.tool, case.call.name)
-        return [rule for _, rule in about_tool if rule.holds(case.session, case.mode)]
+        about_tool = self._about_tool(context.tool, context.call.name)
+        return [rule for _, rule in about_tool if rule.holds(context.session, context.mode)]
 
-    def forbidding(self, case: JudgedCall) -> Iterator[Rule]:
+    def forbidding(self, context: "CallContext") -> Iterator[Rule]:
         """Yield the rules that may be about a call, those for the command that it runs included."""
-        about_tool = self._about_tool(case.tool, case.call.name)
-        if not case.started and self._names_no_path(case):
-            about_tool = self._not_by_path[case.call.name]
-        if case.command:
+        about_tool = self._about_tool(context.tool, context.call.name)
+        if not context.started and self._names_no_path(context):
+            about_tool = self._not_by_path[context.call.name]
+        if context.command:
             about_tool = [each for each in about_tool if not each[1].pattern]
         numbered = dict(about_tool)
-        if case.started:
-            selected = self._selected_for(case.programs)
-            numbered.update([each for each in selected if each[1].is_about(case.tool)])
+        if context.started:
+            selected = self._selected_for(context.programs)
+            numbered.update([each for each in selected if each[1].is_about(context.tool)])
         for _, rule in sorted(numbered.items()):
-            if rule.holds(case.session, case.mode):
+            if rule.holds(context.session, context.mode):
                 yield rule
 
-    def _names_no_path(self, case: JudgedCall) -> bool:
+    def _names_no_path(self, context: "CallContext") -> bool:
         """Tell whether a call has paths, and none that a rule for relative paths could match."""
-        name, names = case.call.name, case.path_names
+        name, names = context.call.name, context.path_names
         if name not in self._by_path:
             rules = self._about[name]
             by_path = [rule for _, rule in rules if _is_by_path(rule)]
@@ -129,39 +98,3 @@ def _program_of(rule: Rule) -> str:
     """Return the program that a command must start for a rule to match, "" for any."""
     program = rule.words[0].rpartition("/")[2].casefold() if rule.words else ""
     return program if _WILD.isdisjoint(program) else ""
-
-
-def forbidding_book(texts: Sequence[str], tables: "Iterable[RuleTable]") -> RuleBook:
-    """Return the rules of both forms that deny or ask.
-
-    A pattern `/secrets/**` is about the machine's root and, as in ignore files, the workspace's.
-    """
-    rules = book_of(texts, tables).rules
-    anchored = (
-        evolve(rule, pattern=f".{rule.pattern}") for rule in rules if rule.pattern[:1] == "/"
-    )
-    return RuleBook([*rules, *(rule for rule in anchored if rule.tool != SHELL)])
-
-
-def book_of(texts: Sequence[str], tables: "Iterable[RuleTable]") -> RuleBook:
-    """Return the rules of both forms."""
-    return RuleBook([*map(_placed, texts), *(table.rule() for table in tables)])
-
-
-def allowing_book(
-    texts: Sequence[str], tables: "Iterable[RuleTable]", *, only_managed: bool
-) -> RuleBook:
-    """Return the rules that allow and count; with *only_managed* those of the administrator."""
-    # A project's texts are here only when its folder is trusted; its tables never count.
-    counted = [table for table in tables if _layer(table.rule()) != "project"]
-    rules = (evolve(rule, allows=True) for rule in book_of(texts, counted).rules)
-    return RuleBook(rule for rule in rules if not only_managed or _layer(rule) == "managed")
-
-
-def _placed(text: str) -> Rule:
-    rule = parse(text)
-    return evolve(rule, origin=getattr(text, "origin", rule.origin))
-
-
-def _layer(rule: Rule) -> str:
-    return getattr(rule.origin(), "layer", "")

@@ -8,7 +8,7 @@ name of a sub-agent's profile, or `main`; a rule without one is for all.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
@@ -18,6 +18,7 @@ from attrs import evolve, field, frozen
 from nanocoder import Mode, Risk, SessionInfo, named_paths
 
 from nanocoder_policy_rules import addresses, paths, programs
+from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
 from nanocoder_policy_rules.wildcards import compile_glob
 
 if TYPE_CHECKING:
@@ -43,36 +44,28 @@ class Source(str):
     layer: str
 
 
-def _nowhere() -> str:
-    return ""
-
-
 @frozen(eq=False)
 class Rule:
-    """One rule, however it was written.
+    """One rule, however it was written: what its *table* says, ready to be compared.
 
-    *text* is the rule in short form. It is about calls of *tool* (a name with wildcards), with
-    *effect*, *risk* and from *plugin* where these are set, and with the *pattern* and the patterns
-    in *arguments* by name. It holds for *agent*, in *modes*, with or without a person
-    (*interactive*), in a *folder*, until it *expires*. *reason* is what the model reads. *allows*
-    says which way doubt counts. *origin* returns where it is written.
+    *text* is the rule in short form. *pattern* is "" for a rule about every call of its tools,
+    *arguments* are patterns by name.
     """
 
+    table: RuleTable
     text: str
-    tool: str = ANYTHING
     pattern: str = ""
-    agent: str = ""
-    allows: bool = False
-    effect: str = ""
-    risk: str = ""
-    plugin: str = ""
     arguments: Mapping[str, str] = field(factory=dict)
-    modes: tuple[str, ...] = ()
-    interactive: bool | None = None
-    folder: str = ""
-    reason: str = ""
-    expires: date | None = None
-    origin: Callable[[], object] = _nowhere
+
+    @property
+    def tool(self) -> str:
+        """The name of the tools that it is about, with wildcards."""
+        return self.table.tool or ANYTHING
+
+    @property
+    def allows(self) -> bool:
+        """Tell whether it allows, which says which way doubt counts."""
+        return self.table.verdict == "allow"
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -84,9 +77,8 @@ class Rule:
 
     def source(self, setting: str) -> str:
         """Return where the rule is written, or the *setting* that holds it if that is unknown."""
-        origin = self.origin()
-        source = Source(str(origin) or setting)
-        source.layer = getattr(origin, "layer", "")
+        source = Source(str(self.table.origin()) or setting)
+        source.layer = self.table.layer
         return source
 
     @property
@@ -110,49 +102,74 @@ class Rule:
 
     def is_about(self, tool: "Tool[..., Any]") -> bool:
         """Tell whether this rule is about *tool*, apart from its name; doubt makes it stricter."""
+        effect, risk, plugin = self.table.effect, self.table.risk, self.table.plugin
         # A tool that does not say what it does may do anything.
         is_told = self.allows or bool(tool.effects)
-        if self.effect and is_told and self.effect not in tool.effects:
+        if effect and is_told and effect not in tool.effects:
             return False
-        if self.risk:
-            order = _RISKS.index(tool.risk) - _RISKS.index(Risk(self.risk))
+        if risk:
+            order = _RISKS.index(tool.risk) - _RISKS.index(Risk(risk))
             if order > 0 if self.allows else order < 0:
                 return False
-        return not self.plugin or fnmatchcase(tool.plugin, self.plugin)
+        return not plugin or fnmatchcase(tool.plugin, plugin)
 
     @cached_property
     def holds_always(self) -> bool:
         """Tell whether the rule applies in every session, for ever."""
-        conditions = (self.agent, self.modes, self.folder, self.expires)
-        return self.interactive is None and not any(conditions)
+        table = self.table
+        conditions = (table.agent, table.mode, table.folder, table.expires)
+        return table.interactive is None and not any(conditions)
 
     def holds(self, session: SessionInfo, mode: Mode) -> bool:
         """Tell whether this rule applies in *session*, now."""
         if self.holds_always:
             return True
-        if not self.is_for(session.agent) or (self.modes and mode not in self.modes):
-            return False
-        if self.interactive not in (None, session.interactive):
-            return False
-        if self.folder and not names_folder(self.folder, session):
-            return False
-        return self.expires is None or not self.is_expired(datetime.now().astimezone())
+        table = self.table
+        agent = (session.agent or MAIN_AGENT).casefold()
+        return (
+            (not table.agent or fnmatchcase(agent, table.agent.casefold()))
+            and (not table.modes or mode in table.modes)
+            and table.interactive in (None, session.interactive)
+            and (not table.folder or names_folder(table.folder, session))
+            and not self.is_expired(datetime.now().astimezone())
+        )
 
     def is_expired(self, now: datetime) -> bool:
         """Tell whether the rule no longer counts at *now*; a date counts to its end."""
-        if isinstance(self.expires, datetime):
-            return self.expires.astimezone() <= now
-        return self.expires is not None and self.expires < now.date()
+        expires = self.table.expires
+        if isinstance(expires, datetime):
+            return expires.astimezone() <= now
+        return expires is not None and bool(expires < now.date())
 
-    def is_for(self, agent: str) -> bool:
-        """Tell whether this rule is about *agent*, which is "" for the main rule."""
-        name = (agent or MAIN_AGENT).casefold()
-        return not self.agent or fnmatchcase(name, self.agent.casefold())
+
+def rules_of(
+    verdict: RuleVerdict, texts: Iterable[str], tables: Iterable[RuleTable]
+) -> tuple[Rule, ...]:
+    """Return the rules of both forms with *verdict*; raises ValueError for one that is none.
+
+    A pattern `/secrets/**` that forbids is about the machine's root and, as in ignore files, the
+    workspace's.
+    """
+    rules = [rule(text, verdict) for text in texts]
+    rules += [rule_of(table) for table in tables if table.verdict == verdict]
+    if verdict == "allow":
+        return tuple(rules)
+    absolute = [each for each in rules if each.pattern[:1] == "/" and each.tool != SHELL]
+    return (*rules, *(evolve(each, pattern=f".{each.pattern}") for each in absolute))
+
+
+def rule(text: str, verdict: RuleVerdict) -> Rule:
+    """Parse a rule in short form; raises ValueError for one that could match nothing, or too much.
+
+    A text that knows where it is written has an *origin*.
+    """
+    parsed = _parsed(str(text), verdict)
+    origin = getattr(text, "origin", None)
+    return evolve(parsed, table=parsed.table.at(origin)) if origin else parsed
 
 
 @lru_cache(maxsize=1_024)
-def rule(text: str) -> Rule:
-    """Parse a rule; raises ValueError, naming it."""
+def _parsed(text: str, verdict: RuleVerdict) -> Rule:
     match = re.compile(_RULE).fullmatch(text)
     if match is None:
         raise ValueError(
@@ -163,10 +180,29 @@ def rule(text: str) -> Rule:
         raise ValueError(
             f"rule {text!r} has an empty pattern; remove the brackets, or give a pattern"
         )
-    pattern_text = "" if pattern in (None, "*", "**", ":*") else pattern.strip()
-    parsed = Rule(text, match[1], pattern_text, match[3] or "")
-    check_pattern(parsed)
+    table = RuleTable(verdict, tool=match[1], agent=match[3] or "")
+    parsed = Rule(table, text, "" if pattern in {None, "*", "**", ":*"} else pattern.strip())
+    _check(parsed)
     return parsed
+
+
+def rule_of(table: RuleTable) -> Rule:
+    """Return what a table says; raises ValueError when it can never fit."""
+    if not (table.tool or table.effect or table.risk or table.plugin):
+        raise ValueError('a rule needs what it is about: tool, effect, risk or plugin ("*")')
+    if table.pattern and table.arguments:
+        raise ValueError("a rule has either a pattern or arguments")
+    if table.verdict == "allow" and "command" in table.arguments and len(table.arguments) > 1:
+        raise ValueError("a rule that allows a command names the command alone")
+    if table.expires is not None and not isinstance(table.expires, date):
+        problem = f"expected a date such as 2030-12-31, got {table.expires!r}"
+        raise ValueError(f"expires: {problem}")
+    pattern, arguments = table.pattern, table.arguments
+    if [*arguments] == ["command"]:
+        pattern, arguments = arguments["command"], {}
+    tool = table.tool or ANYTHING
+    parsed = _parsed(f"{tool}({pattern})" if pattern else tool, table.verdict)
+    return evolve(parsed, table=table, text=table.text, arguments=arguments)
 
 
 def names_folder(pattern: str, session: SessionInfo) -> bool:
@@ -183,15 +219,8 @@ def _and_above(place: str) -> Iterable[str]:
         place = os.path.dirname(place)
 
 
-def allow_rule(text: str) -> Rule:
-    """Parse a rule that allows; raises ValueError when it could match no command, or any."""
-    parsed = rule(text)
-    check_allowing(parsed)
-    return parsed
-
-
-def check_pattern(rule: Rule) -> None:
-    """Raise ValueError for a rule about commands that can match none."""
+def _check(rule: Rule) -> None:
+    """Raise ValueError for a rule about commands that can match none, or allows any."""
     if rule.tool != SHELL or not rule.pattern:
         return
     if sign := next((sign for sign in _CHAINS if sign in rule.pattern), ""):
@@ -203,15 +232,14 @@ def check_pattern(rule: Rule) -> None:
     elif "=" in rule.pattern.split()[0]:
         problem = "a rule begins with the name of a program, not with NAME=value"
     else:
+        if rule.allows:
+            _check_allowing(rule)
         return
     raise ValueError(f"the rule {rule.text!r} can match no command: {problem}")
 
 
-def check_allowing(rule: Rule) -> None:
-    """Raise ValueError for a rule that allows and could match no command, or any."""
-    if not rule.pattern or not rule.names(SHELL) or rule.tool != SHELL:
-        return
-    check_pattern(rule)
+def _check_allowing(rule: Rule) -> None:
+    """Raise ValueError for a rule about commands that would allow any."""
     program, *others = rule.words or ("*",)
     name = program.rpartition("/")[2]
     if not {*"*?["}.isdisjoint(program):

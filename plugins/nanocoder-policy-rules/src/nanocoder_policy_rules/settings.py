@@ -1,16 +1,16 @@
 """The table [plugins.policy-rules]."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from attrs import Attribute, field, frozen
 from nanocoder_kit_redact import Redactor
 
-from nanocoder_policy_rules.rule_tables import RuleTable
+from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
 
 if TYPE_CHECKING:
-    from nanocoder_policy_rules.rulebook import RuleBook
+    from nanocoder_policy_rules.rules import Rule
 
 _ONLY_USER: Final = {"user_only": True}
 SECRETS: Final = (
@@ -24,27 +24,20 @@ NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist
 # The rules bring 15 modules along, and a start without a rule of its own needs none of them.
 
 
-def _all_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
+def _all_rules(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
     if texts:
         from nanocoder_policy_rules.rules import rule
 
         for text in texts:
-            rule(text)
+            rule(text, cast("RuleVerdict", attribute.name))
 
 
-def _all_allow_rules(_: object, __: object, texts: tuple[str, ...]) -> None:
-    if texts:
-        from nanocoder_policy_rules.rules import allow_rule
-
-        for text in texts:
-            allow_rule(text)
-
-
-def check_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
-    """Raise ValueError, with its index, for a table that says nothing that could hold."""
+def _all_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
     for at, table in enumerate(tables):
+        from nanocoder_policy_rules.rules import rule_of
+
         try:
-            table.check()
+            rule_of(table)
         except ValueError as error:
             raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
@@ -62,7 +55,7 @@ def _place_text(text: str, origin: Callable[[], object]) -> PlacedText:
     return placed
 
 
-TABLES: Final = {"tighten": "union", "place": RuleTable.at}
+_TABLES: Final = {"tighten": "union", "place": RuleTable.at}
 _RULES: Final = {"tighten": "union", "place": _place_text}
 
 
@@ -88,13 +81,9 @@ class UncheckedSettings:
     deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
     allow: tuple[str, ...] = field(
-        default=(), validator=_all_allow_rules, metadata={"place": _place_text}
+        default=(), validator=_all_rules, metadata={"place": _place_text}
     )
-    rules: tuple[RuleTable, ...] = field(
-        default=(),
-        validator=check_tables,
-        metadata=TABLES,
-    )
+    rules: tuple[RuleTable, ...] = field(default=(), validator=_all_tables, metadata=_TABLES)
     only_managed_allow: bool = field(default=False, metadata={"tighten": "true"})
     replace_secrets: bool = field(default=False, metadata=_ONLY_USER)
     secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
@@ -120,40 +109,20 @@ class UncheckedSettings:
         usual = () if self.replace_secrets else NOT_SECRETS
         return tuple(dict.fromkeys((*usual, *self.not_secrets)))
 
-    @cached_property
-    def denying(self) -> "RuleBook":
-        """The rules that deny, of both forms."""
-        from nanocoder_policy_rules.rulebook import forbidding_book
-
-        return forbidding_book(self.deny, self._tables("deny"))
+    def rules_that(self, verdict: "RuleVerdict") -> "tuple[Rule, ...]":
+        """Return the rules with *verdict* that count, of both forms."""
+        return self._counted[verdict]
 
     @cached_property
-    def asking(self) -> "RuleBook":
-        """The rules that ask, of both forms."""
-        from nanocoder_policy_rules.rulebook import forbidding_book
+    def _counted(self) -> "Mapping[RuleVerdict, tuple[Rule, ...]]":
+        if not (self.deny or self.ask or self.allow or self.rules):
+            return {"deny": (), "ask": (), "allow": ()}
+        from nanocoder_policy_rules.rules import rules_of
 
-        return forbidding_book(self.ask, self._tables("ask"))
-
-    @cached_property
-    def allowing(self) -> "RuleBook":
-        """The rules that allow, of both forms."""
-        from nanocoder_policy_rules.rulebook import allowing_book
-
-        tables = self._tables("allow")
-        return allowing_book(self.allow, tables, only_managed=self.only_managed_allow)
-
-    def remarks(
-        self, tools: Collection[str], plugins: Collection[str]
-    ) -> "Iterator[tuple[object, str, bool]]":
-        """Yield the rules that have no effect: where each is, why, and whether it is a slip."""
-        if self.deny or self.ask or self.allow or self.rules:
-            from nanocoder_policy_rules.idle_rules import remarks, uncounted
-            from nanocoder_policy_rules.rulebook import book_of
-
-            every = book_of(self.allow, self._tables("allow"))
-            yield from uncounted(every.rules, self.allowing.rules)
-            for book in (self.denying, self.asking, self.allowing):
-                yield from remarks(book.rules, tools, plugins)
-
-    def _tables(self, verdict: str) -> list[RuleTable]:
-        return [table for table in self.rules if table.verdict == verdict]
+        # A project's texts are here only when its folder is trusted; its tables never count.
+        tables = [each for each in self.rules if each.verdict != "allow" or each.layer != "project"]
+        allowing = rules_of("allow", self.allow, tables)
+        if self.only_managed_allow:
+            allowing = tuple(each for each in allowing if each.table.layer == "managed")
+        denying, asking = (rules_of("deny", self.deny, tables), rules_of("ask", self.ask, tables))
+        return {"deny": denying, "ask": asking, "allow": allowing}
