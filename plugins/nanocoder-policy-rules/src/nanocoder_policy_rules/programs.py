@@ -7,83 +7,66 @@ It makes questions fewer or more precise; the sandbox holds what a program can d
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-SHELLS: Final = frozenset(("bash", "sh", "dash", "zsh", "ksh", "ash"))
-WRAPPERS: Final = frozenset(
-    (
-        *(
-            "builtin",
-            "chroot",
-            "command",
-            "coproc",
-            "doas",
-            "env",
-            "exec",
-            "find",
-            "flock",
-            "ionice",
-        ),
-        *("nice", "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "su", "taskset"),
-        *("time", "timeout", "unshare", "watch", "xargs"),
-    )
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split(", "))
+
+
+def _by_words(deeds: Mapping[str, str]) -> Mapping[tuple[str, ...], str]:
+    return {
+        tuple(each.split()): deed for deed, texts in deeds.items() for each in texts.split(", ")
+    }
+
+
+SHELLS: Final = _listed("bash, sh, dash, zsh, ksh, ash")
+WRAPPERS: Final = _listed(
+    "builtin, chroot, command, coproc, doas, env, exec, find, flock, ionice, nice, nohup, parallel,"
+    " setsid, stdbuf, strace, sudo, su, taskset, time, timeout, unshare, watch, xargs"
 )
 """Programs that start the program which their arguments name."""
 TRANSPARENT: Final = {"time": 0, "timeout": 1, "nice": 0, "nohup": 0, "stdbuf": 0, "command": 0}
 """Those of them that change nothing of it, and how many arguments stand before it."""
-UNRULED: Final = frozenset(
-    (
-        *("eval", "source", ".", "trap", "alias", "enable", "hash", "shopt", "set", "nanocoder"),
-        *("declare", "typeset", "let", "[["),
-    )
+UNRULED: Final = _listed(
+    "eval, source, ., trap, alias, enable, hash, shopt, set, nanocoder, declare, typeset, let, [["
 )
 """What changes the meaning of later commands, so that no rule for it can be narrow."""
-_GIT: Final = (
-    *("--exec", "--upload-pack", "--receive-pack", "--config", "--config-env", "--exec-path"),
-    *("--open-files-in-pager", "--ext-diff", "--template"),
-)
-INTERPRETERS: Final = frozenset(
-    (
-        *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "awk"),
-        *("npx", "uvx", "pipx", "uv run", "poetry run", "npm exec", "pnpm exec", "yarn exec"),
-        *("sed", "less", "more", "man", "curl", "wget", "git config"),
-        *("ssh", "docker run", "docker exec", "podman run", "podman exec", "kubectl exec"),
-    )
+INTERPRETERS: Final = _listed(
+    "python, python2, python3, node, deno, bun, ruby, perl, php, awk, sed, less, more, man, curl,"
+    " wget, ssh, npx, uvx, pipx, uv run, poetry run, npm exec, pnpm exec, yarn exec, git config,"
+    " docker run, docker exec, podman run, podman exec, kubectl exec"
 )
 """Programs, some with their first word, that run the code or the program which they are given."""
-_DESTROYING: Final = ("--force", "-f", "--delete", "-d", "-D", "-M", "-C")
+_GIT: Final = (
+    "--exec --upload-pack --receive-pack --config --config-env --exec-path --open-files-in-pager"
+    " --ext-diff --template"
+)
+_DESTROYING: Final = "--force -f --delete -d -D -M -C"
+_COMPILERS: Final = "gcc, cc, g++, c++, clang, clang++"
+_STARTING: Final = {
+    "git": f"-c -u -O -x {_GIT}",
+    "git add, git status, git stash": _GIT,
+    "git push": f"{_GIT} {_DESTROYING} --force-with-lease --mirror --prune",
+    "git branch, git tag, git switch": f"{_GIT} {_DESTROYING}",
+    "test, [": "-v",
+    _COMPILERS: "-wrapper -fplugin -B -specs --specs",
+    "find": "-exec -execdir -ok -okdir -delete -fprint -fprintf -fls",
+    "date": "-s --set",
+    "rg": "--pre --hostname-bin -z --search-zip",
+    "sort": "--compress-program -o --output",
+    "tar": "-I -F -P --to-command --use-compress-program --checkpoint-action --absolute-names"
+    " --info-script --new-volume-script --rsh-command",
+    "make": "-E --eval --file -f",
+    "go": "-exec -toolexec -vettool",
+    "npm": "--script-shell --node-options",
+    "cargo": "--config",
+    "split": "--filter",
+    "printf": "-v",
+    "install": "--strip-program",
+}
 STARTING: Final = {
-    "git": ("-c", "-u", "-O", "-x", *_GIT),
-    **dict.fromkeys(("git add", "git status", "git stash"), _GIT),
-    "git push": (*_GIT, *_DESTROYING, "--force-with-lease", "--mirror", "--prune"),
-    **dict.fromkeys(("git branch", "git tag", "git switch"), (*_GIT, *_DESTROYING)),
-    "test": ("-v",),
-    "[": ("-v",),
-    **dict.fromkeys(
-        ("gcc", "cc", "g++", "c++", "clang", "clang++"),
-        ("-wrapper", "-fplugin", "-B", "-specs", "--specs"),
-    ),
-    "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"),
-    "date": ("-s", "--set"),
-    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
-    "sort": ("--compress-program", "-o", "--output"),
-    "tar": (
-        "-I",
-        "-F",
-        "-P",
-        "--to-command",
-        "--use-compress-program",
-        "--checkpoint-action",
-        "--absolute-names",
-        "--info-script",
-        "--new-volume-script",
-        "--rsh-command",
-    ),
-    "make": ("-E", "--eval", "--file", "-f"),
-    "go": ("-exec", "-toolexec", "-vettool"),
-    "npm": ("--script-shell", "--node-options"),
-    "cargo": ("--config",),
-    "split": ("--filter",),
-    "printf": ("-v",),
-    "install": ("--strip-program",),
+    program: tuple(options.split())
+    for listed, options in _STARTING.items()
+    for program in listed.split(", ")
 }
 """Options with which a program starts another one, writes elsewhere or destroys what no undo brings
 back: a rule has to name them.
@@ -139,57 +122,49 @@ READING: Final = {
 }
 """What runs unasked without a sandbox, on plain words."""
 
-LASTING: Final[Mapping[tuple[str, ...], str]] = {
-    ("git", "push"): "pushes to another repository",
-    ("git", "send-pack"): "pushes to another repository",
-    ("gh", "pr", "create"): "opens a pull request",
-    ("gh", "pr", "merge"): "merges a pull request",
-    ("gh", "pr", "comment"): "writes to a pull request",
-    ("gh", "pr", "review"): "reviews a pull request",
-    ("gh", "pr", "close"): "closes a pull request",
-    ("gh", "issue", "create"): "opens an issue",
-    ("gh", "issue", "comment"): "writes to an issue",
-    ("gh", "release", "create"): "publishes a release",
-    ("gh", "repo", "delete"): "deletes a repository",
-    ("glab", "mr", "create"): "opens a merge request",
-    ("glab", "mr", "merge"): "merges a merge request",
-}
+LASTING: Final = _by_words(
+    {
+        "pushes to another repository": "git push, git send-pack",
+        "opens a pull request": "gh pr create",
+        "merges a pull request": "gh pr merge",
+        "writes to a pull request": "gh pr comment",
+        "reviews a pull request": "gh pr review",
+        "closes a pull request": "gh pr close",
+        "opens an issue": "gh issue create",
+        "writes to an issue": "gh issue comment",
+        "publishes a release": "gh release create",
+        "deletes a repository": "gh repo delete",
+        "opens a merge request": "glab mr create",
+        "merges a merge request": "glab mr merge",
+    }
+)
 """What others see at once, by the words of the command: it needs a person in every mode."""
-FORGETTING: Final[Mapping[tuple[str, ...], str]] = {
-    ("git", "branch", "-d"): "deletes a branch",
-    ("git", "branch", "-D"): "deletes a branch",
-    ("git", "branch", "--delete"): "deletes a branch",
-    ("git", "tag", "-d"): "deletes a tag",
-    ("git", "tag", "--delete"): "deletes a tag",
-    ("git", "update-ref", "-d"): "deletes a branch or a tag",
-    ("git", "stash", "drop"): "drops stashed changes",
-    ("git", "stash", "clear"): "drops all stashed changes",
-    ("git", "reflog", "expire"): "forgets how branches moved",
-    ("git", "clean", "-f"): "deletes files that git does not keep",
-    ("git", "clean", "--force"): "deletes files that git does not keep",
-}
+FORGETTING: Final = _by_words(
+    {
+        "deletes a branch": "git branch -d, git branch -D, git branch --delete",
+        "deletes a tag": "git tag -d, git tag --delete",
+        "deletes a branch or a tag": "git update-ref -d",
+        "drops stashed changes": "git stash drop",
+        "drops all stashed changes": "git stash clear",
+        "forgets how branches moved": "git reflog expire",
+        "deletes files that git does not keep": "git clean -f, git clean --force",
+    }
+)
 """What no undo of ours brings back: it needs a person wherever the workspace can be written."""
 
-POWER: Final = frozenset(("shutdown", "reboot", "halt", "poweroff"))
-FORMATTING: Final = frozenset(
-    ("mkfs", "mkswap", "mke2fs", "wipefs", "blkdiscard", "sfdisk", "sgdisk", "shred", "tee", "dd")
+POWER: Final = _listed("shutdown, reboot, halt, poweroff")
+FORMATTING: Final = _listed(
+    "mkfs, mkswap, mke2fs, wipefs, blkdiscard, sfdisk, sgdisk, shred, tee, dd"
 )
 """Programs that overwrite a disk which they are given."""
 REMOVERS: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R"}
 """Programs that go through whole directories, with the options that make them do so."""
 
-NOT_GRANTED: Final = frozenset(
-    (
-        *SHELLS,
-        *WRAPPERS,
-        *UNRULED,
-        *INTERPRETERS,
-        *REMOVERS,
-        *FORMATTING,
-        *("cd", "pushd", "mv", "cp", "ln", "truncate", "kill", "pkill", "killall"),
-        *("scp", "rsync", "docker", "podman", "kubectl", "curl", "wget", "gh", "glab"),
-        *("pip", "pip3", "apt", "apt-get", "npm install", "npm i"),
-        *("git reset", "git clean", "git checkout"),
+NOT_GRANTED: Final = (SHELLS | WRAPPERS | UNRULED | INTERPRETERS | REMOVERS.keys() | FORMATTING) | (
+    _listed(
+        "cd, pushd, mv, cp, ln, truncate, kill, pkill, killall, scp, rsync, docker, podman,"
+        " kubectl, gh, glab, pip, pip3, apt, apt-get, npm install, npm i, git reset, git clean,"
+        " git checkout"
     )
 )
 """What a person should see each time: it removes, runs code that is named, or reaches others."""
