@@ -51,11 +51,10 @@ def nanocoder_readable(
 ) -> PathFilter:
     """Keep secrets, ignored files, and what a rule keeps from one reader, from all of them."""
     from nanocoder_policy_rules.ignored import read_ignored
-    from nanocoder_policy_rules.readable import JoinedFilters, ReadingRules
+    from nanocoder_policy_rules.readable import ReadingRules
 
     settings = settings or _defaults()
-    rules, ignored = ReadingRules(session, settings, tools), read_ignored(session, settings)
-    return rules if ignored is None else JoinedFilters((rules, ignored))
+    return ReadingRules(session, settings, tools, read_ignored(session, settings))
 
 
 @hookimpl
