@@ -24,6 +24,7 @@ READING = [
     "cat a.py # the first",
     "ls\ncat a.py",
     "ls | head 2>&1",
+    "ls 2> /dev/null -la src",
 ]
 OTHERS = [
     # not on the list, or not by these words
@@ -53,6 +54,8 @@ OTHERS = [
     "cat <(ls)",
     "cat {a,b}.py",
     "ls > x",
+    "echo evil > a.py /dev/null",
+    "echo evil > /dev/null 2> a.py /dev/null",
     "cat < a.py",
     "cat <<E\nx\nE",
     "X=1 ls",

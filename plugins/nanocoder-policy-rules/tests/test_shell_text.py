@@ -34,6 +34,10 @@ def programs(text):
         ("cat <<'E'\n$(touch x)\nE", ["cat"]),
         ("git commit -m \"$(cat <<'E'\na `b`\n\nc\nE\n)\"", ["git commit -m a `b`\n\nc", "cat"]),
         ("a # don't; b\nc", ["a", "c"]),
+        # words behind a redirection
+        ("a > b c -d; e 2> f 2>&1 g", ["a c -d", "e g"]),
+        ("cat <<E .env\nx\nE", ["cat .env"]),
+        ("cat <<E > a b\nx\nE", ["cat b", ""]),
         # several commands
         ("a; b && c || d | e & f", ["a", "b", "c", "d", "e", "f"]),
         ("a\nb\n\nc", ["a", "b", "c"]),

@@ -230,17 +230,27 @@ def _command_at(visit: _Visit) -> Command | None:
 
 
 def _command(node: "Node", parent: "Node", join: str) -> Command:
-    words, assignments, redirects = list[Word](), list[tuple[str, Word]](), list[Redirect]()
+    words, assignments, redirects = list[Word](), list[tuple[str, Word]](), list["Node"]()
     for child in (node,) if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
             assignments.append(_assignment(child))
         elif child.type in _REDIRECTS:
-            redirects.append(_redirect(child))
+            redirects.append(child)
         elif child.is_named or child.type in KEYWORDS or node.type in _BUILTINS:
             words += _words_of(child)
     if parent.type == "redirected_statement":
-        redirects += [_redirect(each) for each in parent.children if each.type in _REDIRECTS]
-    return Command(tuple(words), tuple(assignments), tuple(redirects), join, text_of(node))
+        redirects += [each for each in parent.children if each.type in _REDIRECTS]
+    words += [word for each in redirects for word in _words_behind(each)]
+    targets = tuple(map(_redirect, redirects))
+    return Command(tuple(words), tuple(assignments), targets, join, text_of(node))
+
+
+def _words_behind(redirect: "Node") -> Iterator[Word]:
+    """Yield the words of a command that stand behind a redirection, as in `echo > file word`."""
+    yield from map(word_of, redirect.children_by_field_name("destination")[1:])
+    yield from map(word_of, redirect.children_by_field_name("argument"))
+    for inner in redirect.children_by_field_name("redirect"):
+        yield from _words_behind(inner)
 
 
 def _is_of_command(parent: "Node") -> bool:
@@ -274,20 +284,14 @@ def _words_of(node: "Node") -> list[Word]:
 
 
 def _assignment(node: "Node") -> tuple[str, Word]:
-    name, *rest = node.children
-    values = [child for child in rest if child.is_named]
-    return text_of(name), word_of(values[0]) if values else Word("", ("",))
+    value = node.child_by_field_name("value")
+    return text_of(node.children[0]), word_of(value) if value else Word("", ("",))
 
 
 def _redirect(node: "Node") -> Redirect:
-    operator = "".join(
-        text_of(child)
-        for child in node.children
-        if not child.is_named or "descriptor" in child.type
-    )
-    targets = [child for child in node.children if child.is_named and "desc" not in child.type]
-    is_file = node.type == "file_redirect" and targets
-    return Redirect(operator, word_of(targets[-1]) if is_file else None)
+    signs = (each for each in node.children if not each.is_named or "descriptor" in each.type)
+    target = node.child_by_field_name("destination") if node.type == "file_redirect" else None
+    return Redirect("".join(map(text_of, signs)), word_of(target) if target else None)
 
 
 def _quoted_scripts(command: Command) -> Iterator[str]:
