@@ -13,6 +13,7 @@ from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.protection import ask_about_protected
+from nanocoder_policy_rules.reading import only_reads, why_not_reading
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rulebook import book
@@ -32,11 +33,10 @@ _REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 def judge(context: CallContext) -> Verdict:
     """Return the verdict of the first step that has one."""
+    verdict = None
     for step in _STEPS:
-        verdict = step(context)
-        if verdict is not None:
-            return _with_access(context, _with_path_outside(context, verdict))
-    return _with_access(context, _with_path_outside(context, _ask(context)))
+        verdict = verdict or step(context)
+    return _with_access(context, _with_path_outside(context, verdict or _ask(context)))
 
 
 def _with_access(context: CallContext, verdict: Verdict) -> Verdict:
@@ -66,7 +66,7 @@ def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
 
 
 def _deny_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, "deny", Decision.DENY)
+    return _apply_rules(context, Decision.DENY, Match.YES)
 
 
 def _deny_damage(context: CallContext) -> Verdict | None:
@@ -133,7 +133,7 @@ def _deny_in_plan(context: CallContext) -> Verdict | None:
     if ANY_TOOL in context.tool.composed_of and not _wants_consent(context):
         return None
     wants_more = context.requested in {Access.WRITE, Access.OUTSIDE}
-    if context.command and not wants_more and (context.may_use_sandbox or _only_reads(context)):
+    if context.command and not wants_more and (context.may_use_sandbox or only_reads(context)):
         return None
     deeds = [deed for effect, deed in _DEEDS.items() if effect in context.tool.effects]
     effects = f"{context.call.name} {' and '.join(deeds) or _UNDECLARED}"
@@ -141,27 +141,39 @@ def _deny_in_plan(context: CallContext) -> Verdict | None:
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 
-def _only_reads(context: CallContext) -> bool:
-    from nanocoder_policy_rules.reading import only_reads
-
-    return only_reads(context)
-
-
 def _ask_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, "ask", Decision.ASK)
+    return _apply_rules(context, Decision.ASK, Match.YES)
 
 
 def _ask_when_unsure(context: CallContext) -> Verdict | None:
     """Ask where a rule that forbids may be about a command that cannot be read for certain."""
     if not context.started:
         return None
-    kinds: tuple[RuleVerdict, ...] = ("deny", "ask")
-    for kind in kinds:
-        for rule in book(context.settings, kind).forbidding(context):
-            if rule_matching.forbids(rule, context) is Match.MAYBE:
-                why = context.script.problem or "a part of the command is computed when it runs"
-                reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
-                return _verdict(rule, context, Decision.ASK, reason, kind)
+    return _apply_rules(context, Decision.DENY, Match.MAYBE) or _apply_rules(
+        context, Decision.ASK, Match.MAYBE
+    )
+
+
+def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verdict | None:
+    """Judge by the first rule of *decision* that matches so certainly; one that may match asks."""
+    kind: RuleVerdict = "deny" if decision is Decision.DENY else "ask"
+    for rule in book(context.settings, kind).forbidding(context):
+        if rule_matching.forbids(rule, context) is not match:
+            continue
+        if match is Match.MAYBE:
+            why = context.script.problem or "a part of the command is computed when it runs"
+            reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
+            decision = Decision.ASK
+        else:
+            verb = "forbids it" if decision is Decision.DENY else "needs your approval"
+            reason = f"the rule {rule.text!r} {verb}"
+        return Verdict(
+            decision,
+            f"{rule.table.reason} ({reason})" if rule.table.reason else reason,
+            rule.text,
+            rule.source(f"{_TABLE}.{kind}"),
+            asks_inside_composed=decision is Decision.ASK and context.settings.ask_in_steps,
+        )
     return None
 
 
@@ -255,7 +267,7 @@ def _allow_in_sandbox(context: CallContext) -> Verdict | None:
 
 
 def _allow_reading(context: CallContext) -> Verdict | None:
-    if not context.command or not _only_reads(context):
+    if not context.command or not only_reads(context):
         return None
     return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
 
@@ -302,8 +314,6 @@ def _unknown_part(context: CallContext) -> str:
     """Return the part of a command that keeps it from running unasked, "" without a command."""
     if not context.command:
         return ""
-    from nanocoder_policy_rules.reading import why_not_reading
-
     part = why_not_reading(context) or f"`{clip_line(context.command)}`"
     if part.startswith("`"):
         return f"{clip_line(part)} is not known to be read-only"
@@ -337,25 +347,3 @@ _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
     _allow_safe,
     _allow_edits,
 )
-
-
-def _apply_rules(context: CallContext, kind: RuleVerdict, decision: Decision) -> Verdict | None:
-    for rule in book(context.settings, kind).forbidding(context):
-        if rule_matching.forbids(rule, context) is Match.YES:
-            verb = "forbids it" if decision is Decision.DENY else "needs your approval"
-            reason = f"the rule {rule.text!r} {verb}"
-            return _verdict(rule, context, decision, reason, kind)
-    return None
-
-
-def _verdict(
-    rule: Rule, context: CallContext, decision: Decision, reason: str, kind: str
-) -> Verdict:
-    asks_inside_composed = decision is Decision.ASK and context.settings.ask_in_steps
-    return Verdict(
-        decision,
-        f"{rule.table.reason} ({reason})" if rule.table.reason else reason,
-        rule.text,
-        rule.source(f"{_TABLE}.{kind}"),
-        asks_inside_composed=asks_inside_composed,
-    )

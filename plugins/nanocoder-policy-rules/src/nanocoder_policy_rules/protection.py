@@ -7,6 +7,7 @@ from nanocoder import Decision, Mode, Verdict
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import CallContext
+from nanocoder_policy_rules.reading import only_reads
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.shell_words import Word
@@ -31,8 +32,6 @@ def ask_about_protected(context: CallContext) -> Verdict | None:
 
 
 def _of_command(context: CallContext) -> Verdict | None:
-    from nanocoder_policy_rules.reading import only_reads  # in a sandbox nothing asks for it
-
     if only_reads(context):
         return None
     word, why = _protected_word(context)
