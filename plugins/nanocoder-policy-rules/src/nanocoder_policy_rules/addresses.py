@@ -7,6 +7,7 @@ of a host stands for one or more labels, inside it for one.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -132,15 +133,9 @@ def _host(host: str) -> str:
 
     host = unquote(host).lower().strip("[]").rstrip(_DOTS)
     if not host.isascii():
-        host = ".".join(_idna(label) for label in re.split(f"[{_DOTS}]", host))
+        with suppress(UnicodeError):  # no host is called so
+            host = host.encode("idna").decode("ascii")
     return _number(host)
-
-
-def _idna(label: str) -> str:
-    try:
-        return label.encode("idna").decode("ascii")
-    except UnicodeError:
-        return label
 
 
 def _number(host: str) -> str:

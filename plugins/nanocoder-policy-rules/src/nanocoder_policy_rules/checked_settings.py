@@ -103,7 +103,7 @@ def _calls(rule: "Rule", example: "Example") -> Iterator[Mapping[str, Any]]:
 def _fits(rule: "Rule", arguments: Mapping[str, Any], folder: "Path") -> bool:
     from nanocoder import SessionInfo, ToolCall, tool
 
-    from nanocoder_policy_rules import coverage, rule_matching
+    from nanocoder_policy_rules import rule_matching, unasked
     from nanocoder_policy_rules.call_context import CallContext
 
     name = "bash" if "command" in arguments and rule.names("bash") else rule.tool
@@ -115,5 +115,5 @@ def _fits(rule: "Rule", arguments: Mapping[str, Any], folder: "Path") -> bool:
     if not rule.allows:
         return rule_matching.forbids(rule, context) is rule_matching.Match.YES
     if context.command:
-        return rule.fits_any or coverage.covering_rule([rule], context) is not None
+        return rule.fits_any or unasked.covering_rule([rule], context) is not None
     return rule_matching.allows(rule, context)

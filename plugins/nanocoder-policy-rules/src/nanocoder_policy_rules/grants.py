@@ -11,10 +11,9 @@ from nanocoder import Access, Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, grant_file, programs
 from nanocoder_policy_rules.call_context import HERE
-from nanocoder_policy_rules.coverage import covers
 from nanocoder_policy_rules.destruction import forgotten, lasting
-from nanocoder_policy_rules.reading import command_only_reads, is_plain
 from nanocoder_policy_rules.rules import SHELL
+from nanocoder_policy_rules.unasked import command_only_reads, covers, is_plain
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -98,18 +97,10 @@ def _of_path(context: "CallContext") -> tuple[str, ...]:
 
 
 def _of_address(context: "CallContext") -> tuple[str, ...]:
-    url, *others = [context.call.arguments.get("url"), *_others(context)]
-    if not isinstance(url, str) or any(isinstance(other, str) for other in others):
-        return ()
-    address = addresses.pattern(url) if _ADDRESS.fullmatch(url) else None
+    arguments = context.call.arguments
+    named = [key for key, value in arguments.items() if isinstance(value, str | list | dict)]
+    url = str(arguments.get("url"))
+    address = addresses.pattern(url) if named == ["url"] and _ADDRESS.fullmatch(url) else None
     if address is None or not address.allows(url):
         return ()
     return (f"{context.call.name}({url})",)
-
-
-def _others(context: "CallContext") -> list[object]:
-    return [
-        str(value) if isinstance(value, (list, tuple, dict)) else value
-        for name, value in context.call.arguments.items()
-        if name != "url"
-    ]

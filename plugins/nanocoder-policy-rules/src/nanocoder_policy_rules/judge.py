@@ -13,12 +13,12 @@ from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.protection import ask_about_protected
-from nanocoder_policy_rules.reading import only_reads, why_not_reading
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rulebook import book
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_text import clip_line
+from nanocoder_policy_rules.unasked import covering_rule, only_reads, why_not_reading
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath, Tool
@@ -184,8 +184,6 @@ def _allow_by_rule(context: CallContext) -> Verdict | None:
             return _allowed_by(rule, context)
     if not rules or not context.command:
         return None
-    from nanocoder_policy_rules.coverage import covering_rule
-
     rule_used = covering_rule(rules, context)
     return None if rule_used is None else _allowed_by(rule_used, context)
 

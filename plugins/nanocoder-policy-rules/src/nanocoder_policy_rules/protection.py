@@ -7,10 +7,10 @@ from nanocoder import Decision, Mode, Verdict
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import CallContext
-from nanocoder_policy_rules.reading import only_reads
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.shell_words import Word
+from nanocoder_policy_rules.unasked import only_reads
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
