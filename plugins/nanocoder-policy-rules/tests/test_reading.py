@@ -25,6 +25,9 @@ READING = [
     "ls\ncat a.py",
     "ls | head 2>&1",
     "ls 2> /dev/null -la src",
+    "grep --color=never -A3 -20 main a.py",
+    "head -20 a.py -n5 --lines=3",
+    "tr --delete x",
 ]
 OTHERS = [
     # not on the list, or not by these words
@@ -47,6 +50,12 @@ OTHERS = [
     "wc --files0-from=a.py",
     "grep -f /etc/passwd a.py",
     "test -v 'a[$(touch x)]'",
+    "ls -- --color=/../..",
+    "ls --color=auto -- ..",
+    "cat --color=x a.py",
+    "grep -e",
+    "grep --color -e main /etc/passwd",
+    "sort -rk2 /etc/passwd",
     # more than plain words
     "cat $x",
     "cat ~/x",
@@ -118,3 +127,9 @@ def test_a_rule_for_a_path_holds_for_commands_that_read_it(judge):
             verdict = judge("bash", {"command": command}, "auto", **rules)
             assert str(verdict.decision) == kind, command
         assert judge("bash", {"command": "cat a.py"}, "auto", **rules).decision == "allow"
+
+
+def test_where_options_end_at_the_first_operand_nothing_is_known_to_read(monkeypatch, judge):
+    assert str(judge("bash", {"command": "cat a.py"}).decision) == "allow"
+    monkeypatch.setenv("POSIXLY_CORRECT", "")
+    assert str(judge("bash", {"command": "cat a.py"}).decision) == "ask"

@@ -76,49 +76,42 @@ A program with its first word is looked up before the program alone.
 
 
 class Reading(NamedTuple):
-    """The options with which a program only reads: short *flags*, those *valued*, and *long* ones.
+    """The options with which a program only reads, short and long ones as `getopt` takes them.
 
-    *operands* are "paths", "text", "pattern" and then paths, at most "one" path, or "none".
-    With *number*, `-20` is an option, too.
+    *operands* are "paths", "text", "pattern" and then paths, at most "one" path, or "none"; where
+    all "words" are shown or are options that only read, none is looked at.
     """
 
-    flags: str = ""
-    valued: str = ""
-    long: tuple[str, ...] = ()
+    short: str = ""
+    long: str = ""
     operands: str = "paths"
-    number: bool = False
 
 
+_DIGITS: Final = "0123456789"
 READING: Final = {
-    "basename": Reading("az", "s", operands="text"),
-    "cat": Reading("AbEnsTtv", long=("--number",)),
-    "cut": Reading("sz", "bcdf", ("--complement", "--output-delimiter=")),
+    "basename": Reading("azs:", operands="text"),
+    "cat": Reading("AbEnsTtv", "number"),
+    "cut": Reading("szb:c:d:f:", "complement output-delimiter="),
     "date": Reading("uRI", operands="format"),
-    "dirname": Reading("z", operands="text"),
-    "echo": Reading("neE", operands="text"),
-    "file": Reading("bi", long=("--mime-type", "--brief")),
+    "dirname": Reading(operands="words"),
+    "echo": Reading(operands="words"),
+    "file": Reading("bi", "mime-type brief"),
     "grep": Reading(
-        "ivclLwxEFGPohHsqnaZ",
-        "ABCme",
-        ("--color", "--count", "--ignore-case", "--line-number"),
-        operands="pattern",
-        number=True,
+        f"ivclLwxEFGPohHsqnaZA:B:C:m:e:{_DIGITS}", "color count ignore-case line-number", "pattern"
     ),
-    "head": Reading("qvz", "nc", ("--lines=", "--bytes="), number=True),
-    "ls": Reading(
-        "1aAbBcCdfFghiklmnNopqQrsStuUvxX", long=("--all", "--color", "--group-directories-first")
-    ),
-    "nl": Reading("p", "bdfhinsvw"),
+    "head": Reading(f"qvzn:c:{_DIGITS}", "lines= bytes="),
+    "ls": Reading("1aAbBcCdfFghiklmnNopqQrsStuUvxX", "all color group-directories-first"),
+    "nl": Reading("pb:d:f:h:i:n:s:v:w:"),
     "pwd": Reading("LP", operands="none"),
-    "sort": Reading("bdfghinrsuVz", "kt", ("--numeric-sort", "--reverse", "--unique")),
-    "stat": Reading("t", "c", ("--format=", "--printf=")),
-    "tail": Reading("qvz", "nc", ("--lines=", "--bytes="), number=True),
-    "test": Reading("efdrwxsLhzn", operands="test"),
-    "tr": Reading("cCdst", operands="text"),
+    "sort": Reading("bdfghinrsuVzk:t:", "numeric-sort reverse unique"),
+    "stat": Reading("tc:", "format= printf="),
+    "tail": Reading(f"qvzn:c:{_DIGITS}", "lines= bytes="),
+    "test": Reading("efdrwxsLhzn"),
+    "tr": Reading(operands="words"),
     "true": Reading(operands="none"),
-    "uniq": Reading("cdiuz", "fsw", operands="one"),
-    "wc": Reading("clLmw", long=("--lines", "--words", "--bytes", "--chars")),
-    "which": Reading("a", operands="text"),
+    "uniq": Reading("cdiuzf:s:w:", operands="one"),
+    "wc": Reading("clLmw", "lines words bytes chars"),
+    "which": Reading(operands="words"),
 }
 """What runs unasked without a sandbox, on plain words."""
 

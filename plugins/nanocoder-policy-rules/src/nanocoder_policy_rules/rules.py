@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
@@ -208,15 +209,12 @@ def rule_of(table: RuleTable) -> Rule:
 def names_folder(pattern: str, session: SessionInfo) -> bool:
     """Tell whether a session works in a folder that *pattern* matches, or below it."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
-    places = [str(folder) for folder in (session.cwd, *session.origins)]
-    every = (above for place in places for above in _and_above(place))
-    return any(each.fullmatch(paths.fold_path(place)) for place in every for each in globs)
+    folders = [each for folder in (session.cwd, *session.origins) for each in _up_from(folder)]
+    return any(each.fullmatch(paths.fold_path(folder)) for folder in folders for each in globs)
 
 
-def _and_above(place: str) -> Iterable[str]:
-    while place != os.path.dirname(place):
-        yield place
-        place = os.path.dirname(place)
+def _up_from(folder: Path) -> list[str]:
+    return [str(each) for each in (folder, *folder.parents)[:-1]]
 
 
 def _check(rule: Rule) -> None:

@@ -6,9 +6,10 @@ cover each part of a command, and what each part names.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from getopt import GetoptError, gnu_getopt
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -116,42 +117,23 @@ def _system_paths(name: str) -> list[str]:
 
 
 def _operands(reading: Reading, words: Sequence[str]) -> list[str] | None:
-    """Return the operands; None when an option is not on the list."""
-    if reading.operands == "text" and not reading.valued:
-        return list(words)  # echo prints what it does not know
-    operands, rest = list[str](), iter(words)
-    for word in rest:
-        if word == "--":
-            return operands + list(rest)
-        if word == "-" or not word.startswith("-"):
-            operands.append(word)
-        elif not _is_listed(reading, word, rest, operands):
-            return None
-    return operands
-
-
-def _is_listed(reading: Reading, word: str, rest: Iterator[str], operands: list[str]) -> bool:
-    if word.startswith("--"):
-        name, is_joined, _ = word.partition("=")
-        if f"{name}=" in reading.long:
-            return bool(is_joined) or next(rest, None) is not None
-        return name in reading.long
-    if reading.number and word[1:].isdigit():
-        return True
-    for index, letter in enumerate(word[1:], 2):
-        if letter in reading.valued:
-            value = word[index:] or next(rest, None)
-            if letter == "e":  # the value is the pattern, so all operands are paths
-                operands.append("")
-            return value is not None
-        if letter not in reading.flags:
-            return False
-    return True
+    """Return the operands, "" for a pattern that is an option; None for an option not listed."""
+    if reading.operands == "words":
+        return list(words)
+    if "POSIXLY_CORRECT" in os.environ:  # options may end elsewhere
+        return None
+    if "--" not in words:  # behind which it is a path; its value may be left out
+        words = ["--color" if word.startswith("--color=") else word for word in words]
+    try:
+        options, operands = gnu_getopt(words, reading.short, reading.long.split())
+    except GetoptError:
+        return None
+    return [""] * any(name == "-e" for name, _ in options) + operands
 
 
 def _may_take(reading: Reading, operands: list[str], context: "CallContext") -> bool:
     match reading.operands:
-        case "text":
+        case "text" | "words":
             return True
         case "none":
             return not operands
@@ -160,8 +142,7 @@ def _may_take(reading: Reading, operands: list[str], context: "CallContext") -> 
         case "one" if len(operands) > 1:
             return False
         case "pattern":
-            has_pattern = "" in operands
-            operands = [each for each in operands if each] if has_pattern else operands[1:]
+            operands = operands[1:]
     return all(operand == "-" or may_read(operand, context) for operand in operands)
 
 
