@@ -210,16 +210,21 @@ class _Shell:
         # Every shell has a home, and others of which nothing is known.
         self.values = dict.fromkeys(("USER", "TMPDIR", "PATH", "SHELL", "LOGNAME"), _UNSET)
         self.values |= {"PWD": folder, "HOME": os.path.expanduser("~")}
+        self._known = {"PWD", "HOME"}
 
     def assign(self, command: Command) -> None:
         """Note which variables a command sets; those that it sets to something unknown, too."""
         for name, word in command.assignments:
             text, is_known = self._text(word)
-            self.values[name] = text if is_known or text else _UNSET
+            self.values[name] = text or ("" if is_known else _UNSET)
+            (self._known.add if is_known else self._known.discard)(name)
         if command.program in {"source", ".", "eval"}:
             self.values[""] = _UNSET  # any may be set there
-        elif command.program in {"read", "mapfile", "readarray", "getopts"}:
+            self._known = set()
+        elif command.program in {"read", "mapfile", "readarray", "getopts", "printf"}:
             self.values.update({word.text: _UNSET for word in command.words[1:]})
+        elif command.program == "unset":
+            self.values.update({word.text: "" for word in command.words[1:]})
 
     def enter(self, word: Word) -> None:
         """Follow the commands to another directory."""
@@ -256,22 +261,21 @@ class _Shell:
             if isinstance(part, str) or part.name.startswith("~"):
                 text += part if isinstance(part, str) else part.name
             elif part is not BRACES:
-                value, is_certain = self._value(part)
-                if value.startswith(_UNSET):
-                    return text + _UNSET, False
-                text, is_known = text + value, is_known and is_certain
+                value = self._value(part)
+                if value.endswith(_UNSET):
+                    return text + value, False
+                text += value
+                is_whole = bool(part.operator or not part.default)
+                is_known = is_known and is_whole and part.name in self._known
         return text, is_known
 
-    def _value(self, part: Expansion) -> tuple[str, bool]:
-        value = self.values.get(part.name, self.values.get("", ""))
-        is_certain = part.name in self.values and bool(part.operator or not part.default)
+    def _value(self, part: Expansion) -> str:
         if not part.name or part.name.isdigit() or part.name in {"@", "*"}:
-            return _UNSET, False
+            return _UNSET
+        value = self.values.get(part.name, self.values.get("", ""))
         if not value and part.operator[-1:] == "?":  # it is set, and nobody knows to what
-            return _UNSET, False
-        if not value and part.operator[-1:] in {"-", "="}:
-            value = part.default.strip("\"'")
-        return value, is_certain
+            return _UNSET
+        return value or (part.default.strip("\"'") if part.operator[-1:] in {"-", "="} else "")
 
     def _extent(self, text: str) -> Extent:
         """Return how much is lost when *text* is removed."""

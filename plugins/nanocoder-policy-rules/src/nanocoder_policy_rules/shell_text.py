@@ -284,8 +284,12 @@ def _words_of(node: "Node") -> list[Word]:
 
 
 def _assignment(node: "Node") -> tuple[str, Word]:
+    name, *signs = node.children
     value = node.child_by_field_name("value")
-    return text_of(node.children[0]), word_of(value) if value else Word("", ("",))
+    word = word_of(value) if value else Word("", ("",))
+    if any(each.type == "+=" for each in signs):
+        word = Word(word.text, (Expansion(text_of(name)), *word.parts))
+    return text_of(name), word
 
 
 def _redirect(node: "Node") -> Redirect:

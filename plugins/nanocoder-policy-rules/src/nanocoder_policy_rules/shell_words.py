@@ -110,7 +110,7 @@ def _parts(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
             yield _expansion(node), False
         case "command_substitution" if (document := _quoted_document(node)) is not None:
             yield document, True
-        case "command_substitution" | "process_substitution" | "arithmetic_expansion":
+        case "command_substitution" | "process_substitution" | "arithmetic_expansion" | "array":
             yield Expansion(), False
         case "ansi_c_string" | "translated_string" | "brace_expression":
             yield Expansion(), True
