@@ -249,6 +249,7 @@ def test_a_link_to_something_protected_is_protected(tmp_path, judge):
         ("f=.git/config; echo x > $f", "deny"),
         ("sed -i s/a/b/ .git/config", "deny"),
         ("cp x '.git/hooks/pre-commit'", "deny"),
+        ("cp -t.git/hooks pre-commit", "deny"),
         ("cp x .git/ho*/pre-commit", "deny"),
         ("cp x .git/modules/a/config", "deny"),
         ("echo ../x > .git/commondir", "deny"),

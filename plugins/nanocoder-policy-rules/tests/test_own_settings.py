@@ -72,7 +72,8 @@ def test_conf_010_our_own_folders_are_known_wherever_they_were_put(
     variable, path, judge, monkeypatch
 ):
     monkeypatch.setenv(variable, "/data/ours/")
-    assert str(judge("bash", {"command": f"echo x > {path}"}, "auto").decision) == "deny"
+    for words in ("echo x > ", "cp x --target-directory=", "cp x -t"):
+        assert str(judge("bash", {"command": words + path}, "auto").decision) == "deny"
     monkeypatch.setenv(variable, "/elsewhere")
     assert str(judge("bash", {"command": f"echo x > {path}"}, "auto").decision) == "allow"
 

@@ -1,7 +1,6 @@
 """Paths in arguments: which names in them are secret, which paths are protected."""
 
 import os
-import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -21,7 +20,7 @@ WHY_DENIED: Final = (
 )
 
 OURS = "nanocoder's own settings decide what may run"
-# Folders of our own settings and trust.
+# How words name folders of our own settings and trust, before a shell computes where they are.
 _OWN_PLACES: Final = frozenset(
     (folder, "nanocoder")
     for folder in (".config", "state", ".cache", "${xdg_config_home}", "${xdg_state_home}")
@@ -89,8 +88,7 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
     Commands often name `.git` to leave it out, and installed programs to run them. So only the
     programs and settings in `.git` count here.
     """
-    components = names(word)
-    if not _OWN_PLACES.isdisjoint(pairwise(components)) or _is_own(components):
+    if not _OWN_PLACES.isdisjoint(pairwise(names(word))):
         return OURS
     why = resolved.protection
     if why is None:
@@ -105,27 +103,12 @@ def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
 
 
 def _decides(path: str) -> bool:
-    """Tell whether git reads *path* to know which programs to start."""
+    """Tell whether git reads *path*, which a shell may expand, to know what to start."""
     components = names(path)
     if ".git" not in components:
         return True
     after = components[components.index(".git") + 1 :]
-    return any(_fits_one_of(name, _DECIDING) for name in after if name.strip("*?"))
-
-
-def _fits_one_of(name: str, known_names: Iterable[str]) -> bool:
-    """Tell whether *name*, which a shell may expand, is one of *known_names*."""
-    return any(fnmatchcase(each, name) for each in known_names)
-
-
-def _is_own(components: list[str]) -> bool:
-    """Tell whether a path with these *components* leads into our own folders."""
-    if "nanocoder" not in components:
-        return False
-    path = f"{posixpath.normpath('/'.join(components))}/"
-    folders = filter(None, map(os.environ.get, ("XDG_CONFIG_HOME", "XDG_STATE_HOME")))
-    places = ("/".join(names(os.path.join(each, "nanocoder"))) for each in folders)
-    return any(f"{posixpath.normpath(place)}/" in path for place in places)
+    return any(fnmatchcase(each, name) for name in after if name.strip("*?") for each in _DECIDING)
 
 
 @lru_cache(maxsize=32)

@@ -100,7 +100,8 @@ def _protected_word(context: "CallContext") -> tuple[str, str]:
     # Later words name files of a directory that is entered without naming it.
     entered = [f"{each.words[-1].text}/config" for each in commands if each.program in _ENTERS]
     for word in (*context.operands, *entered):
-        for part in dict.fromkeys((word, word.rpartition("=")[2])):
+        joined = word[2:] if word.startswith("-") and "/" in word else ""
+        for part in dict.fromkeys((word, word.rpartition("=")[2], joined)):
             why = paths.protection_of_word(part, context.operand(part)) if part else ""
             if why:
                 return part, why
