@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from nanocoder import Command, Host
 
-    from nanocoder_policy_rules.offered import Offered
     from nanocoder_policy_rules.redaction import RedactedMessages
+    from nanocoder_policy_rules.rulebook import Offered
 
 OFFERED = "offered"
 """The resource that holds the tools which a session's model is offered."""
@@ -111,7 +111,7 @@ def nanocoder_resources() -> list[Resource]:
     """
 
     def open_offered(_session: SessionInfo, _settings: Settings | None) -> "Offered":
-        from nanocoder_policy_rules.offered import Offered
+        from nanocoder_policy_rules.rulebook import Offered
 
         return Offered()
 
@@ -173,12 +173,12 @@ def nanocoder_commands() -> "list[Command[Host]]":
 
 
 def _list(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.commands import list_grants
+    from nanocoder_policy_rules.grant_file import list_grants
 
     return list_grants(arguments, host)
 
 
 def _revoke(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.commands import revoke_grants
+    from nanocoder_policy_rules.grant_file import revoke_grants
 
     return revoke_grants(arguments, host)

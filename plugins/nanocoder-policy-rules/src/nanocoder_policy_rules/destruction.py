@@ -9,14 +9,14 @@ that.
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from nanocoder_kit_glob import BadPattern, expand_braces
 
-from nanocoder_policy_rules.programs import FORGETTING, FORMATTING, LASTING, POWER, REMOVERS
+from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS, Deeds
 from nanocoder_policy_rules.rule_matching import Match, match_words
 from nanocoder_policy_rules.shell_text import Command, Script
 from nanocoder_policy_rules.shell_words import BRACES, Expansion, Word
@@ -66,7 +66,7 @@ def damage(context: "CallContext") -> str:
         return "starts itself again and again"
     for command in script.commands:
         for words in command.started:
-            if deed := _damage_by_program([word.text for word in words]):
+            if deed := _damage_by_program(_program(words), [word.text for word in words[1:]]):
                 return deed
         for redirect in command.redirects:
             if redirect.target and _DISK.fullmatch(redirect.target.text):
@@ -80,31 +80,19 @@ def emptied(context: "CallContext") -> str:
     return next((deed for deed, lost in removals(context) if lost in asked), "")
 
 
-def lasting(script: Script) -> tuple[tuple[str, ...], str]:
-    """Return the words and the deed of a command that others see at once; "" without one."""
-    return _first_of(LASTING, script)
-
-
-def forgotten(script: Script) -> tuple[tuple[str, ...], str]:
-    """Return the words and the deed of a command that no undo brings back; "" without one."""
-    return _first_of(FORGETTING, script)
-
-
-def _first_of(deeds: Mapping[tuple[str, ...], str], script: Script) -> tuple[tuple[str, ...], str]:
+def deed_among(deeds: Deeds, script: Script) -> tuple[tuple[str, ...], str]:
+    """Return the words and the deed of the first command that does one of *deeds*, or ""."""
     programs = {words[0] for words in deeds}
     for command in script.commands:
         for words in command.started:
-            if words and words[0].text.rpartition("/")[2] in programs:
+            if _program(words) in programs:
                 for pattern, deed in deeds.items():
                     if match_words(pattern, words) is Match.YES:
                         return pattern, deed
     return (), ""
 
 
-def _damage_by_program(words: Sequence[str]) -> str:
-    if not words:
-        return ""
-    name, arguments = words[0].rpartition("/")[2], words[1:]
+def _damage_by_program(name: str, arguments: Sequence[str]) -> str:
     if name in POWER or (name == "systemctl" and not POWER.isdisjoint(arguments)):
         return "switches the machine off"
     if name in {"init", "telinit"} and arguments[:1] in (["0"], ["6"]):

@@ -1,4 +1,4 @@
-"""Where grants are kept: one private file in the person's own state directory.
+"""Where grants are kept, one private file in the person's own state directory, and its commands.
 
 Decisions in a session's journal are history and are never read as grants.
 """
@@ -6,13 +6,25 @@ Decisions in a session's journal are history and are never read as grants.
 import json
 import os
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict, frozen
-from nanocoder import BadArguments, ConfigError, SessionInfo, parse_json, state_dir, structure
+from nanocoder import (
+    BadArguments,
+    ConfigError,
+    Host,
+    SessionInfo,
+    UsageError,
+    counted,
+    did_you_mean,
+    parse_json,
+    state_dir,
+    structure,
+)
 from nanocoder_files import holding, open_private, replace_file
 
 NAME: Final = "grants.json"
@@ -153,3 +165,42 @@ def _parse(path: Path, _state: tuple[int, ...]) -> tuple[Grant, ...]:
     except (BadArguments, UnicodeDecodeError, KeyError, TypeError) as error:
         problem = f"{path} holds no grants that can be read: {error}"
         raise ConfigError(f"{problem}; repair it or remove it, which revokes all") from None
+
+
+def list_grants(arguments: Namespace, host: Host) -> int:
+    """Print every grant, the latest first; raises ConfigError for a broken file."""
+    grants = sorted(load(), key=lambda grant: -grant.since)
+    if arguments.output == "json":
+        host.print_json([{**asdict(each), "expired": each.has_expired} for each in grants])
+    elif not grants:
+        host.print_line("nothing is granted; answer a question with `a` to grant a rule")
+    else:
+        from nanocoder_kit_table import print_table  # judging asks for grants, too
+
+        rows = [_row(grant, rule) for grant in grants for rule in grant.rules]
+        print_table(("id", "rule", "where", "granted", "until"), rows)
+    return 0
+
+
+def _row(grant: Grant, rule: str) -> tuple[str, ...]:
+    where = grant.folder or "everywhere"
+    until = moment(grant.expires) if grant.expires else "no end"
+    if grant.has_expired:
+        until = f"expired {until}"
+    return grant.id, rule, where, moment(grant.since), until
+
+
+def revoke_grants(arguments: Namespace, host: Host) -> int:
+    """Take grants back; raises UsageError for an ID that no grant has, and takes none back then."""
+    ids = [grant.id for grant in load()]
+    if arguments.all and arguments.id:
+        raise UsageError("give the IDs of grants or --all, not both")
+    wanted_ids = ids if arguments.all else list(dict.fromkeys(arguments.id))
+    if not wanted_ids and not arguments.all:
+        raise UsageError("which grant? Give its ID, as `nanocoder grants list` shows it, or --all")
+    if unknown := [each for each in wanted_ids if each not in ids]:
+        hint = did_you_mean(unknown[0], ids, "; `nanocoder grants list` shows them all")
+        raise UsageError(f"there is no grant {unknown[0]!r}{hint}")
+    revoke(wanted_ids)
+    host.print_line(f"revoked {counted(len(wanted_ids), 'grant')}")
+    return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
 
-from nanocoder_policy_rules import paths, rule_matching
+from nanocoder_policy_rules import paths, programs, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.protection import ask_about_protected
 from nanocoder_policy_rules.rule_matching import Match
@@ -206,12 +206,12 @@ def _ask_about_lasting(context: CallContext) -> Verdict | None:
     """Ask in every mode about what others see at once, or no undo brings back."""
     if not context.started:
         return None
-    from nanocoder_policy_rules.destruction import emptied, forgotten, lasting
+    from nanocoder_policy_rules.destruction import deed_among, emptied
 
-    words, deed = lasting(context.script)
+    words, deed = deed_among(programs.LASTING, context.script)
     access = Access.OUTSIDE if words and context.sandbox else None
     if not deed and context.access is not Access.READ:
-        words, deed = forgotten(context.script)
+        words, deed = deed_among(programs.FORGETTING, context.script)
         deed = deed or emptied(context)
     if not deed:
         return None

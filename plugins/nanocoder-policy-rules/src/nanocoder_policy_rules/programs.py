@@ -12,7 +12,11 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split(", "))
 
 
-def _by_words(deeds: Mapping[str, str]) -> Mapping[tuple[str, ...], str]:
+Deeds = Mapping[tuple[str, ...], str]
+"""What commands do, by the words that they begin with."""
+
+
+def _by_words(deeds: Mapping[str, str]) -> Deeds:
     return {
         tuple(each.split()): deed for deed, texts in deeds.items() for each in texts.split(", ")
     }

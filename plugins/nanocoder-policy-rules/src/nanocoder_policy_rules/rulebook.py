@@ -7,15 +7,18 @@ of the programs of this one; those are never tried.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve
 
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule, glob
 from nanocoder_policy_rules.wildcards import any_of
 
 if TYPE_CHECKING:
-    from nanocoder import Tool
+    from nanocoder import Request, SessionInfo, Tool, ToolDefinition
 
     from nanocoder_policy_rules.call_context import CallContext
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
@@ -98,3 +101,41 @@ def _program_of(rule: Rule) -> str:
     """Return the program that a command must start for a rule to match, "" for any."""
     program = rule.words[0].rpartition("/")[2].casefold() if rule.words else ""
     return program if _WILD.isdisjoint(program) else ""
+
+
+class Offered:
+    """The tools of one session without those that are denied.
+
+    They are the same object from request to request until the tools or the rules in force change:
+    providers keep what they have encoded.
+    """
+
+    def __init__(self) -> None:
+        self._all: Sequence[ToolDefinition] = ()
+        self._denied: frozenset[str] = frozenset()
+        self._rest: Sequence[ToolDefinition] = ()
+
+    def reduce(self, request: "Request", session: "SessionInfo", settings: "Settings") -> "Request":
+        """Return *request* without the tools of which a rule denies every call."""
+        rules = [rule for rule in settings.rules_that("deny") if _is_for_all_calls(rule)]
+        holding = [rule for rule in rules if rule.holds(session, session.mode)]
+        denied = frozenset(
+            each.name for each in request.tools if any(_denies(rule, each) for rule in holding)
+        )
+        if not denied:
+            return request
+        if self._all is not request.tools or self._denied != denied:
+            self._all, self._denied = request.tools, denied
+            self._rest = tuple(each for each in request.tools if each.name not in denied)
+        return evolve(request, tools=self._rest)
+
+
+def _is_for_all_calls(rule: "Rule") -> bool:
+    """Tell whether a rule is about a tool by name or plugin, and about all its arguments."""
+    return rule.fits_any and not rule.table.effect and not rule.table.risk
+
+
+def _denies(rule: "Rule", definition: "ToolDefinition") -> bool:
+    plugin = rule.table.plugin
+    is_of_plugin = not plugin or fnmatchcase(definition.plugin, plugin)
+    return is_of_plugin and rule.names(definition.name)
