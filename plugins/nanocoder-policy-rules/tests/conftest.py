@@ -5,8 +5,19 @@ from typing import Annotated, Any
 
 import attrs
 import pytest
-from nanocoder import Effect, Mode, Readable, Risk, SessionInfo, Tool, ToolCall, Verdict, tool
-from nanocoder_config import own_folders
+from nanocoder import (
+    Effect,
+    Mode,
+    Readable,
+    Risk,
+    SessionInfo,
+    Tool,
+    ToolCall,
+    Verdict,
+    state_dir,
+    tool,
+    user_config_dir,
+)
 from nanocoder_policy_rules import Settings, nanocoder_before_execute, nanocoder_readable
 
 Judge = Callable[..., Verdict]
@@ -82,7 +93,7 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
             agent=agent,
             interactive=interactive,
             find_sandbox=lambda: sandbox,
-            own_folders=own_folders(),
+            own_folders=(user_config_dir(), state_dir()),
         )
         reading = nanocoder_readable(tools, session, parsed)
         session = attrs.evolve(session, readable=Readable([("policy-rules", reading)]))

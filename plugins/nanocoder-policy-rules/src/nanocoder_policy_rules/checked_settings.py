@@ -40,9 +40,9 @@ class Settings(UncheckedSettings):  # noqa: D101
 
             rule = rule_of(table)
             with TemporaryDirectory(prefix="nanocoder-") as folder:
-                wrong = next(_wrong_examples(rule, Path(folder)), "")
-            if wrong:
-                raise ValueError(f"rules[{at}]: the rule {rule.text!r} {wrong}")
+                problem = next(_wrong_examples(rule, Path(folder)), "")
+            if problem:
+                raise ValueError(f"rules[{at}]: the rule {rule.text!r} {problem}")
 
     def remarks(self, tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
         """Yield the rules that have no effect: where each is, why, and whether it is a slip."""

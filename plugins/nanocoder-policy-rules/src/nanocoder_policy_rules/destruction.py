@@ -1,9 +1,9 @@
 """What a command destroys: the system, a home, the workspace, or what no undo brings back.
 
 A variable that nothing sets stands for nothing, as it does for the shell: `rm -rf $X/*` is about
-`/*`. What is removed and known only when the command runs may be all of the workspace, so it needs
-a person. This is a guard rail; a program can destroy without naming anything, and a sandbox holds
-that.
+`/*`. A path that is known only when the command runs may be all of the workspace, so its removal
+needs a person. This is a guard rail; a program can destroy without naming anything, and a sandbox
+holds that.
 """
 
 import os
@@ -76,8 +76,8 @@ def damage(context: "CallContext") -> str:
 
 def emptied(context: "CallContext") -> str:
     """Describe how a command removes all files of the workspace, or what nobody knows; or ""."""
-    asked = {Extent.UNKNOWN, Extent.FILES}
-    return next((deed for deed, lost in removals(context) if lost in asked), "")
+    may_be_all = {Extent.UNKNOWN, Extent.FILES}
+    return next((deed for deed, lost in removals(context) if lost in may_be_all), "")
 
 
 def deed_among(deeds: Deeds, script: Script) -> tuple[tuple[str, ...], str]:
@@ -144,7 +144,7 @@ def _removed(
     for word in operands or ():
         target, extent = shell.most_lost(word)
         if extent is Extent.UNKNOWN:
-            yield f"{verb} {word.text!r}, of which nobody knows beforehand what it is,", extent
+            yield f"{verb} {word.text!r}, known only when it runs", extent
         if extent < (Extent.FILES if removes else Extent.SYSTEM):
             continue
         unset = next(filter(None, map(shell.unset, word.parts)), "")

@@ -1,7 +1,7 @@
 """Commands that need no question: those that only read, and those that rules which allow cover.
 
-What only reads without a sandbox is a short list of system programs on plain words. Rules have to
-cover each part of a command, and what each part names.
+Without a sandbox, a short list of system programs reads, on plain words. Rules have to cover each
+part of a command, and what each part names.
 """
 
 import os
