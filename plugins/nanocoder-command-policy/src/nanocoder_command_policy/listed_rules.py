@@ -83,4 +83,4 @@ def _rule_fields(settings: Any) -> list[str]:
 
 def _text_of(item: Any) -> str:
     """Return a rule in short form, whichever form it is written in."""
-    return str(item) if isinstance(item, str) else str(item.rule().text)
+    return str(item) if isinstance(item, str) else str(item.text)
