@@ -25,24 +25,20 @@ Remark = tuple[object, str, bool]
 class Settings(UncheckedSettings):  # noqa: D101
     __doc__ = UncheckedSettings.__doc__  # people read there what each setting is
 
-    def __attrs_post_init__(self) -> None:
-        """Raise ValueError, with its index, for a rule that does not treat an example as it says.
+    def check_examples(self, rule: "Rule") -> None:
+        """Raise ValueError for a rule that does not treat an example as it says.
 
         The code that judges calls judges the examples, in an empty workspace.
         """
-        for at, table in enumerate(self.rules):
-            if not table.match and not table.not_match:
-                continue
-            from pathlib import Path
-            from tempfile import TemporaryDirectory
+        if not rule.table.match and not rule.table.not_match:
+            return
+        from pathlib import Path
+        from tempfile import TemporaryDirectory
 
-            from nanocoder_policy_rules.rules import rule_of
-
-            rule = rule_of(table)
-            with TemporaryDirectory(prefix="nanocoder-") as folder:
-                problem = next(_wrong_examples(rule, Path(folder)), "")
-            if problem:
-                raise ValueError(f"rules[{at}]: the rule {rule.text!r} {problem}")
+        with TemporaryDirectory(prefix="nanocoder-") as folder:
+            problem = next(_wrong_examples(rule, Path(folder)), "")
+        if problem:
+            raise ValueError(f"the rule {rule.text!r} {problem}")
 
     def remarks(self, tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
         """Yield the rules that have no effect: where each is, why, and whether it is a slip."""

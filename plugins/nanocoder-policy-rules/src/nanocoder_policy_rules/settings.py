@@ -32,12 +32,14 @@ def _all_rules(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -
             rule(text, cast("RuleVerdict", attribute.name))
 
 
-def _all_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
+def _all_tables(
+    settings: "UncheckedSettings", attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]
+) -> None:
     for at, table in enumerate(tables):
         from nanocoder_policy_rules.rules import rule_of
 
         try:
-            rule_of(table)
+            settings.check_examples(rule_of(table))
         except ValueError as error:
             raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
@@ -108,6 +110,9 @@ class UncheckedSettings:
         """The exceptions that count: *not_secrets*, and the usual ones unless they are replaced."""
         usual = () if self.replace_secrets else NOT_SECRETS
         return tuple(dict.fromkeys((*usual, *self.not_secrets)))
+
+    def check_examples(self, rule: "Rule") -> None:
+        """Raise ValueError for a rule that does not treat an example as it says."""
 
     def rules_that(self, verdict: "RuleVerdict") -> "tuple[Rule, ...]":
         """Return the rules with *verdict* that count, of both forms."""
