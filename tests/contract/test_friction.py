@@ -69,7 +69,7 @@ def test_in_a_sandbox_no_dangerous_command_leaves_it_unasked(judged, mode):
     assert outside(judged("auto", mode)) == []
 
 
-# Mode auto asks about nothing: without a sandbox, rules and the blocklist are all that is left.
+# Who wants no sandbox and mode auto wants no questions; where none works, auto asks, too.
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "auto"])
 def test_without_a_sandbox_no_dangerous_command_runs_unasked(judged, mode):
     assert outside(judged("none", mode)) == []

@@ -104,6 +104,16 @@ def test_no_session_starts_with_a_named_sandbox_that_does_not_work(tmp_path, nam
     assert error.value.exit_code == 2
 
 
+def test_policies_learn_whether_none_is_wanted_or_none_works(tmp_path):
+    box = Box("box", 10, problem="no kernel")
+    with session_of(tmp_path, box) as session:
+        with pytest.raises(ToolError, match="no sandbox works here"):
+            session.info.find_sandbox()
+        assert session.info.sandbox == ""
+    with session_of(tmp_path, box, SANDBOX="none") as session:
+        assert session.info.find_sandbox() == ""
+
+
 def test_a_session_that_starts_no_processes_needs_no_sandbox(tmp_path):
     box = Box("box", problem="no kernel")
     demanding = {"SANDBOX": "box", "REQUIRE_SANDBOX": "true"}

@@ -13,6 +13,7 @@ from nanocoder import (
     SessionInfo,
     Tool,
     ToolCall,
+    ToolError,
     Verdict,
     state_dir,
     tool,
@@ -67,7 +68,15 @@ def tools() -> dict[str, Tool[..., Any]]:
 
 @pytest.fixture
 def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
-    """Judge one call: judge("bash", {"command": "ls"}, mode="ask", deny=[...])."""
+    """Judge one call: judge("bash", {"command": "ls"}, mode="ask", deny=[...]).
+
+    *sandbox* "" is that of a session that wants none, None where none works.
+    """
+
+    def find(name: str | None) -> str:
+        if name is None:
+            raise ToolError("no sandbox works", error_class="sandbox_unavailable")
+        return name
 
     def ask(
         name: str,
@@ -77,7 +86,7 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
         *,
         typed: bool = False,
         interactive: bool = False,
-        sandbox: str = "",
+        sandbox: str | None = "",
         **settings: Any,
     ) -> Verdict:
         lists = {
@@ -92,7 +101,7 @@ def judge(tmp_path: Path, tools: dict[str, Tool[..., Any]]) -> Judge:
             Mode(mode),
             agent=agent,
             interactive=interactive,
-            find_sandbox=lambda: sandbox,
+            find_sandbox=lambda: find(sandbox),
             own_folders=(user_config_dir(), state_dir()),
         )
         reading = nanocoder_readable(tools, session, parsed)

@@ -37,6 +37,17 @@ def test_what_the_sandbox_gives_runs_unasked_and_more_asks(command, mode, judge)
         assert verdict == ("deny None" if is_shown else outcome)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_where_no_sandbox_works_no_mode_runs_more_than_the_short_list(mode, judge):
+    assert verdict_of(judge, READS, mode, sandbox=None) == "allow None"
+    refusal = "deny None" if mode == "plan" else "ask None"
+    for command in (WRITES, ODD, "make"):
+        assert verdict_of(judge, command, mode, sandbox=None) == refusal
+    if mode != "plan":
+        assert verdict_of(judge, "make", mode, sandbox=None, allow=["bash(make)"]) == "allow None"
+    assert verdict_of(judge, "make", "auto") == "allow None", "who wants none has none"
+
+
 @pytest.mark.parametrize("how", [{"sandboxed": "ask"}, {"only_managed_allow": True}])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("access", [None, "write", "outside"])

@@ -3,6 +3,7 @@
 from nanocoder_kit_sandbox.hidden import (
     hidden_places,
     listening_sockets,
+    long_outputs,
     programs_on_path,
 )
 from nanocoder_kit_sandbox.inside import Inside
@@ -22,6 +23,7 @@ __all__ = [
     "hidden_places",
     "limited",
     "listening_sockets",
+    "long_outputs",
     "problem_of",
     "programs_on_path",
     "unavailable",

@@ -48,6 +48,15 @@ def hidden_places(session: SessionInfo, settings: Settings) -> list[str]:
     return outermost([path for path in real if not _holds(path, str(session.cwd))])
 
 
+def long_outputs(session: SessionInfo) -> list[str]:
+    """Return the folder with the outputs that were too long for the model, if it is there.
+
+    It lies in a hidden one, and the model is told to read in it.
+    """
+    folder = session.outputs
+    return [os.path.realpath(folder)] if folder is not None and folder.is_dir() else []
+
+
 def listening_sockets(besides: Sequence[str] = (), visible: Sequence[str] = ()) -> list[str]:
     """Return the sockets of the file system that programs of this machine listen on now.
 

@@ -16,7 +16,12 @@ from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.git_folder import is_put_aside
-from nanocoder_kit_sandbox.hidden import KEPT_IN_RUN, hidden_places, programs_on_path
+from nanocoder_kit_sandbox.hidden import (
+    KEPT_IN_RUN,
+    hidden_places,
+    long_outputs,
+    programs_on_path,
+)
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
 from nanocoder_kit_sandbox.landlock_rules import (
@@ -77,7 +82,7 @@ class Landlocked:
     """The sandbox of one session; methods may be called from any thread."""
 
     def __init__(self, session: SessionInfo, settings: Settings) -> None:
-        self._settings = settings
+        self._session, self._settings = session, settings
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._hidden = hidden_places(session, settings)
@@ -161,7 +166,7 @@ class Landlocked:
         workspace = list(rules_of_workspace(self._root, protected, change))
         granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
         hidden = (*self._hidden, self._root, str(self._inside.files.base))
-        programs = programs_on_path(hidden)
+        readable = [*KEPT_IN_RUN, *programs_on_path(hidden), *long_outputs(self._session)]
         reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
         denied = {self._root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
@@ -177,7 +182,7 @@ class Landlocked:
             "calls": asked_calls(),
             "outer": list(self._outer([*writable, *([] if is_read_only else [self._root])])),
             "inner": [
-                *self._system.rules(hidden, (*KEPT_IN_RUN, *programs)),
+                *self._system.rules(hidden, readable),
                 *workspace,
                 *granted,
             ],

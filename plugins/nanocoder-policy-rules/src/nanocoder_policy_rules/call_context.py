@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
-from nanocoder import Access, Effect, Mode, SessionInfo, Tool, ToolCall, named_paths
+from nanocoder import Access, Effect, Mode, SessionInfo, Tool, ToolCall, ToolError, named_paths
 
 from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.rules import SHELL
@@ -93,6 +93,17 @@ class CallContext:
         """
         is_held = self.call.name == SHELL or bool(self.tool.commands)
         return self.session.sandbox if self.started and is_held else ""
+
+    @property
+    def lacks_sandbox(self) -> bool:
+        """Tell whether the model's command should run in a sandbox, and none works."""
+        if not self.started or self.call.typed:
+            return False
+        try:
+            self.session.find_sandbox()
+        except ToolError:
+            return True
+        return False
 
     @property
     def trusts_sandbox(self) -> bool:

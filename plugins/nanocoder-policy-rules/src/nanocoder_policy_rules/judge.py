@@ -271,7 +271,7 @@ def _allow_reading(context: CallContext) -> Verdict | None:
 
 
 def _allow_in_auto(context: CallContext) -> Verdict | None:
-    if context.mode != Mode.AUTO:
+    if context.mode != Mode.AUTO or context.lacks_sandbox:
         return None
     return Verdict(Decision.ALLOW, "mode auto does not ask", source="mode auto")
 

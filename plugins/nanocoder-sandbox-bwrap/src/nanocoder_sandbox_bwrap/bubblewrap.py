@@ -15,6 +15,7 @@ from nanocoder_kit_sandbox import (
     bridge,
     hidden_places,
     listening_sockets,
+    long_outputs,
     programs_on_path,
 )
 from nanocoder_kit_sandbox.bubblewrap import (
@@ -60,7 +61,7 @@ class Bubblewrap:
     """The sandbox of one session; methods may be called from any thread."""
 
     def __init__(self, session: SessionInfo, settings: Settings) -> None:
-        self._settings = settings
+        self._session, self._settings = session, settings
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._files = self._inside.files
@@ -101,6 +102,7 @@ class Bubblewrap:
             *(() if is_read_only else _repeated("--bind-try", self._inside.writable_elsewhere())),
             *mount_options(self._inside.mounts(access)),
             *mount_options(self._hidden),
+            *self._long_outputs(),
             *mount_options(self._sockets()),
             *_variables(self._all_variables(is_bound_read_only=is_bound_read_only)),
             *(word for name in UNSET for word in ("--unsetenv", name)),
@@ -133,6 +135,14 @@ class Bubblewrap:
         yield from _repeated("--ro-bind-try", programs_on_path(self._apart))
         for path, layer in self._namespaces.caches():
             yield from ("--bind", layer, path)
+
+    def _long_outputs(self) -> Iterator[str]:
+        """Show the outputs that were too long for the model, in the hidden folder around them."""
+        for folder in long_outputs(self._session):
+            above = next((path for path in self._apart if folder.startswith(f"{path}/")), "")
+            if above:  # one of mode 0 would let nothing through
+                yield from ("--perms", "0111", "--tmpfs", above)
+            yield from ("--ro-bind", folder, folder)
 
     def _all_variables(self, *, is_bound_read_only: bool) -> dict[str, str]:
         home = str(Path.home())

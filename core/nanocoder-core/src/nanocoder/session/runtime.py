@@ -292,8 +292,14 @@ class Runtime(_Working):
         return self._sandbox.changes() if self._sandbox else ()
 
     def sandbox(self) -> str:
-        """Return what processes run in, "" for nothing; raises ToolError (sandbox_unavailable)."""
+        """Return what processes run in, "" where the settings want nothing.
+
+        Raises: ToolError (sandbox_unavailable), also where none works.
+        """
         chosen = self._chosen_sandbox()
+        if chosen is None and self.config.core.sandbox == sandboxes.AUTO:
+            problem = "no sandbox works here (nanocoder doctor)"
+            raise ToolError(problem, error_class="sandbox_unavailable")
         return chosen[2] if chosen else ""
 
     def _chosen_sandbox(self) -> "tuple[str, Sandbox, str] | None":

@@ -61,8 +61,9 @@ class SessionInfo:
     *call_limit* a plugin lowers how many calls work at once. In a *dry_run* calls that would change
     something are shown and not done. With *is_trial* a call is judged to be shown, or to be asked
     about with others, and does not run by that. *answer_schema* is a JSON Schema that answers
-    should fit. *find_sandbox* looks for what `sandbox` names. *notices* takes what a plugin has to
-    tell the person, such as a file that it refused to read.
+    should fit. *find_sandbox* looks for what `sandbox` names, and raises ToolError where it cannot
+    be used. *notices* takes what a plugin has to tell the person, such as a file that it refused to
+    read.
     """
 
     id: str
