@@ -88,6 +88,15 @@ def test_a_folder_that_is_replaced_or_empty_is_named(repository, opened):  # noq
     assert opened.changes() == [f"{SAID}empty/, sub/b"]
 
 
+def test_caches_are_no_change(repository, opened):  # noqa: F811
+    (repository.workspace / "greet.py").write_text("print('hello')\n")
+    tag = "mkdir -p sub/.mypy_cache/3.11; touch sub/.mypy_cache/CACHEDIR.TAG sub/.mypy_cache/3.11/x"
+    repository.start(opened.wrap(["/bin/sh", "-c", tag], (), Access.READ))
+    done = repository.start(opened.wrap([SYSTEM_PYTHON, "-c", "import greet"], (), Access.READ))
+    assert (done.stdout, done.stderr) == ("hello\n", "")
+    assert opened.changes() == []
+
+
 def test_of_many_files_some_are_named_and_the_others_counted(repository, opened):  # noqa: F811
     read(repository, opened, "for n in $(seq 100 149); do echo x > f$n; done")
     (line,) = opened.changes()
@@ -177,7 +186,7 @@ def test_a_test_that_writes_does_not_fail_where_there_is_no_layer(repository):  
     )
     done = read(repository, opened, command)
     opened.close()
-    assert done.stdout == "imported\n-p no:cacheprovider\ny\n"
+    assert done.stdout == "imported\n-o cache_dir=/tmp/.pytest_cache\ny\n"
     assert done.stderr == ""
 
 

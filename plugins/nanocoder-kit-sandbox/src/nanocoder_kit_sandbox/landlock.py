@@ -4,7 +4,6 @@ import errno
 import hashlib
 import marshal
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -35,7 +34,7 @@ from nanocoder_kit_sandbox.landlock_rules import (
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
 from nanocoder_kit_sandbox.sandbox_files import unavailable
-from nanocoder_kit_sandbox.settings import OFFLINE, Settings
+from nanocoder_kit_sandbox.settings import OFFLINE, Settings, caches_elsewhere
 from nanocoder_kit_sandbox.survey import GIT
 
 OLDEST: Final = 3
@@ -222,7 +221,7 @@ class Landlocked:
             "XDG_CACHE_HOME": f"{tmp}/.cache",
             "npm_config_cache": f"{tmp}/.npm",
             **({} if self._settings.network else OFFLINE),
-            **(_caches_elsewhere(tmp) if is_read_only else {}),
+            **(caches_elsewhere(tmp) if is_read_only else {}),
             # Git refreshes its index when it only reads, where it may.
             "GIT_OPTIONAL_LOCKS": "0",
         }
@@ -230,13 +229,6 @@ class Landlocked:
             **{name.encode(): os.fsencode(value) for name, value in variables.items()},
             **dict.fromkeys((b"XDG_RUNTIME_DIR", b"DOCKER_HOST")),
         }
-
-
-def _caches_elsewhere(tmp: str) -> dict[str, str]:
-    """Return the variables by which a run of tests writes no caches to the workspace."""
-    cache = shlex.quote(f"cache_dir={tmp}/.pytest_cache")
-    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} -o {cache}".lstrip()
-    return {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": options}
 
 
 def _named(notes: list[str], kind: str) -> str:

@@ -16,6 +16,8 @@ from nanocoder_kit_sandbox.unchanged import listed
 MAX_FILES: Final = 10_000
 """So many changed files are counted."""
 MAX_NAMES: Final = 20
+CACHE_TAG: Final = "CACHEDIR.TAG"
+"""The file that marks a folder as a cache: https://bford.info/cachedir/."""
 _OPAQUE: Final = "user.overlay.opaque"
 
 
@@ -64,6 +66,8 @@ def _changed(upper: str, lower: str) -> Iterator[str]:
             path = prefix + entry.name
             below = f"{lower}/{path}"
             if entry.is_dir(follow_symlinks=False):
+                if os.path.lexists(f"{entry.path}/{CACHE_TAG}"):
+                    continue  # whoever would miss a cache?
                 was_folder = is_old and not os.path.islink(below) and os.path.isdir(below)
                 queue.append((path, was_folder and not _is_opaque(entry.path)))
             elif not is_old or not _is_same(entry, below):

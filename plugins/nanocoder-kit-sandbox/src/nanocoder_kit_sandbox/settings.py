@@ -1,5 +1,7 @@
 """The settings that all sandboxes have."""
 
+import os
+import shlex
 from typing import Final
 
 from attrs import field, frozen
@@ -52,3 +54,13 @@ class Settings:
 
             parse_host_rules(self.hosts, WEB_PORTS)
             parse_rules(self.addresses)
+
+
+def caches_elsewhere(tmp: str) -> dict[str, str]:
+    """Return the variables by which Python and its tests keep their caches in *tmp*.
+
+    A run that only reads would change the workspace by them.
+    """
+    cache = shlex.quote(f"cache_dir={tmp}/.pytest_cache")
+    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} -o {cache}".lstrip()
+    return {"PYTHONPYCACHEPREFIX": f"{tmp}/.pycache", "PYTEST_ADDOPTS": options}

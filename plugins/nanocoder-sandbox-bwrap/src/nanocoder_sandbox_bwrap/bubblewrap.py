@@ -29,7 +29,7 @@ from nanocoder_kit_sandbox.hidden import EMPTY_PLACES, KEPT_IN_RUN
 from nanocoder_kit_sandbox.layers import describe_changes
 from nanocoder_kit_sandbox.leftovers import telling
 from nanocoder_kit_sandbox.namespaces import Namespaces
-from nanocoder_kit_sandbox.settings import OFFLINE
+from nanocoder_kit_sandbox.settings import OFFLINE, caches_elsewhere
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
@@ -49,7 +49,6 @@ VARIABLES: Final = {
     # Another git would wait for the index that a git which only reads has locked.
     "GIT_OPTIONAL_LOCKS": "0",
 }
-NO_CACHES_IN_WORKSPACE: Final = {"PYTHONDONTWRITEBYTECODE": "1"}
 UNSET: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST")
 SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
@@ -104,7 +103,7 @@ class Bubblewrap:
             *mount_options(self._hidden),
             *self._long_outputs(),
             *mount_options(self._sockets()),
-            *_variables(self._all_variables(is_bound_read_only=is_bound_read_only)),
+            *_variables(self._all_variables(is_read_only=is_read_only)),
             *(word for name in UNSET for word in ("--unsetenv", name)),
             *self._way_out(is_shared=bool(enter)),
             *(() if is_read_only else lock_options(self._files.lock)),
@@ -144,7 +143,7 @@ class Bubblewrap:
                 yield from ("--perms", "0111", "--tmpfs", above)
             yield from ("--ro-bind", folder, folder)
 
-    def _all_variables(self, *, is_bound_read_only: bool) -> dict[str, str]:
+    def _all_variables(self, *, is_read_only: bool) -> dict[str, str]:
         home = str(Path.home())
         layered = {path for path, _ in self._namespaces.caches()}
         moved = {
@@ -155,11 +154,7 @@ class Bubblewrap:
         variables = {**VARIABLES, **moved}
         if not self._settings.network and not self._settings.hosts:
             variables |= OFFLINE
-        if is_bound_read_only:  # a test must not fail only because it cannot write there
-            options = os.environ.get("PYTEST_ADDOPTS", "")
-            variables |= NO_CACHES_IN_WORKSPACE
-            variables["PYTEST_ADDOPTS"] = f"{options} -p no:cacheprovider".lstrip()
-        return variables
+        return variables | caches_elsewhere(TMP) if is_read_only else variables
 
     def _open_way_out(self) -> None:
         """Start the proxy, if there are hosts that may be reached."""
