@@ -1,9 +1,13 @@
 """Git in bubblewrap, and what a program inside can leave for a git outside."""
 
+import os
+
 import pytest
+from nanocoder_kit_sandbox import Settings
+from nanocoder_kit_sandbox.repository import HELD
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_git import *  # noqa: F403
-from sandboxed_place import inside, repository  # noqa: F401
+from sandboxed_place import SECRET, inside, repository  # noqa: F401
 
 pytestmark = pytest.mark.needs("bwrap")
 
@@ -12,3 +16,55 @@ pytestmark = pytest.mark.needs("bwrap")
 def box():
     """Open bubblewrap around a workspace."""
     return Bubblewrap
+
+
+REBASE = """git checkout -qb work; echo a > file; git commit -qam a; git checkout -qb base HEAD~1
+echo b > file; git commit -qam b; git checkout -q work"""
+PERSON = {
+    f"GIT_{who}_{what}": "a@example.org"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
+
+
+def test_a_rebase_that_stops_leaves_the_head_outside_until_it_has_ended(repository):  # noqa: F811
+    opened = repository.open()
+
+    def run(command):
+        argv = opened.wrap(["/bin/bash", "--norc", "-c", command], ())
+        return repository.start(argv, PERSON), opened.changes()
+
+    assert run(REBASE)[1] == []
+    stopped, said = run("git rebase base")
+    assert (stopped.returncode, said) == (1, [HELD])
+    assert repository.git("branch", "--show-current") == "work\n"
+    assert run("git status --short")[1] == []
+    run("echo c > file; git add file; GIT_EDITOR=true git rebase --continue")
+    assert repository.git("log", "--format=%s", "-2") == "a\nb\n"
+    assert repository.git("status", "--short", "-uno") == ""
+
+
+def test_a_rebase_that_its_session_leaves_can_be_begun_anew(repository):  # noqa: F811
+    opened = repository.open()
+    for command in (REBASE, "git rebase base"):
+        argv = opened.wrap(["/bin/bash", "--norc", "-c", command], ())
+        repository.start(argv, PERSON)
+        opened.changes()
+    repository.close()
+    assert repository.git("branch", "--show-current") == "work\n"
+    repository.git("checkout", "-qf", "work")
+    assert (repository.workspace / "file").read_text() == "a\n"
+
+
+def test_a_link_in_the_repository_shows_nothing_of_elsewhere(inside):  # noqa: F811
+    inside.git("init", "-q")
+    (inside.out / "key").write_text(SECRET)
+    git = inside.workspace / ".git"
+    (git / "keys").symlink_to(inside.out)
+    (git / "bar").symlink_to(inside.out / "key")
+    (git / "foo").symlink_to("/proc/self/environ")
+    (git / "zero").symlink_to("/dev/zero")
+    os.mkfifo(git / "fifo")
+    done = inside.run("cat .git/keys/key .git/bar .git/foo", Settings(hidden=(str(inside.out),)))
+    assert (done.stdout, done.stderr.count("No such file")) == ("", 3)
+    assert inside.run("git status --short").returncode == 0

@@ -111,9 +111,9 @@ def one_of(argument: int, *values: int, mask: int = 0) -> Condition:
     return Condition(argument, values, mask)
 
 
-def none_of(argument: int, *values: int) -> Condition:
+def none_of(argument: int, *values: int, mask: int = 0) -> Condition:
     """Return the condition that an argument is none of *values*."""
-    return Condition(argument, values, is_negated=True)
+    return Condition(argument, values, mask, is_negated=True)
 
 
 def any_bit(argument: int, bits: int) -> Condition:

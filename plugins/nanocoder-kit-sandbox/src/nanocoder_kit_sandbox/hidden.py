@@ -28,7 +28,7 @@ EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
 """What sandboxes show nothing of, or a folder of their own instead."""
 OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
-"""What programs and look-ups need there on some systems; sockets of services are elsewhere."""
+"""Paths that some systems need for programs and look-ups; sockets of services are elsewhere."""
 MARK: Final = "pyvenv.cfg"
 
 

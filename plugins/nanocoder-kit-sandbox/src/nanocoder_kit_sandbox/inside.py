@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,7 @@ class Inside:
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
         self._repository: InnerRepository | None = None
+        self._settled: frozenset[str] | None = None
         self._lines: list[str] = []
         self._guard = threading.Lock()
         for lease in self.files.killed():
@@ -60,6 +61,7 @@ class Inside:
                 ]
         with self._guard:
             names = self._look()
+            self._settle(names)
             return [*self._as_it_is(names), *self._secret(names)]
 
     def names(self) -> Surveyed:
@@ -71,6 +73,7 @@ class Inside:
         with self._guard:
             names = latest or self._look()
             self._survey.refuse_links(names)
+            self._settle(names)
             self._arrivals.expect(names)
             self.files.lease.note(self._arrivals.noted())
             self.files.expect_start()
@@ -154,13 +157,27 @@ class Inside:
             with self._guard:
                 self._lines.append(str(error))
 
+    def _settle(self, names: Surveyed) -> None:
+        """Note what was there when nothing ran inside.
+
+        A program that still runs can put a link in the place of what it made, while a mount is made
+        of that. It cannot do so with what was there before it: that is a mount for it.
+        """
+        if self._settled is None or self.files.is_idle:
+            self._settled = frozenset((*names.protected, *names.secret))
+
+    def _in_place(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if self._settled and path in self._settled)
+
     def _above(self, names: Surveyed) -> Iterator[Mount]:
         """Keep the folders above what stays as it is: one could be put in the place of another."""
-        for folder in ancestors((*names.protected, *names.targets)):
+        paths = self._in_place((*names.protected, *names.secret))
+        for folder in ancestors((*paths, *names.targets)):
             yield writable(f"{self._root}/{folder}")
 
     def _as_it_is(self, names: Surveyed) -> Iterator[Mount]:
-        paths = (f"{self._root}/{path}" for path in (*names.protected, *names.targets))
+        inside = (*self._in_place(names.protected), *names.targets)
+        paths = (f"{self._root}/{path}" for path in inside)
         return (read_only(path) for path in paths if not os.path.islink(path))
 
     def _git(self, names: Surveyed) -> list[Mount]:

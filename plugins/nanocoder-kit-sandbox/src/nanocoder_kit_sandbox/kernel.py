@@ -8,6 +8,7 @@ from __future__ import annotations
 # The modules `ctypes` and `os` take several times as long to import as what they are made of.
 import _ctypes
 import posix
+import sys
 from _ctypes import _SimpleCData
 
 TYPE_CHECKING = False
@@ -33,6 +34,7 @@ SCOPES: Final = 0b11
 """Abstract sockets of others, and signals to others."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_OPENAT2, _HERE, _NO_LINKS = 437, -100, 0x04
 _GET_FD: Final = 438
 _ASK_VERSION: Final = 1
 _BENEATH: Final = 1
@@ -117,9 +119,17 @@ def handled_of(version: int) -> int:
 
 
 def ruleset(
-    rules: list[tuple[str, int]], handled: int, *, network: bool, scopes: bool, version: int
+    rules: list[tuple[str, int]],
+    handled: int,
+    *,
+    root: str,
+    network: bool,
+    scopes: bool,
+    version: int,
 ) -> int:
     """Return a file descriptor of the rights of *rules*, for `restrict`; raises OSError.
+
+    Below *root*, where others may put a link in the place of a folder, none is followed.
 
     *network*: whether TCP stays possible. *scopes*: whether signals and abstract sockets of other
     processes are out of reach. A path that is gone is left out.
@@ -133,13 +143,19 @@ def ruleset(
     attributes = b"".join(word.to_bytes(8, _ORDER) for word in words)
     descriptor = call(_CREATE_RULESET, attributes, len(attributes), 0)
     for path, rights in rules:
-        _add(descriptor, path, rights & handled)
+        _add(descriptor, path, rights & handled, root)
     return descriptor
 
 
-def _add(ruleset: int, path: str, rights: int) -> None:
+def _add(ruleset: int, path: str, rights: int, root: str) -> None:
+    flags = posix.O_PATH | posix.O_CLOEXEC
     try:
-        beneath = posix.open(path, posix.O_PATH | posix.O_CLOEXEC)
+        if path.startswith(root + "/"):
+            how = b"".join(word.to_bytes(8, _ORDER) for word in (flags, 0, _NO_LINKS))
+            name = path.encode(sys.getfilesystemencoding(), "surrogateescape")
+            beneath = call(_OPENAT2, _HERE, name, how, len(how))
+        else:
+            beneath = posix.open(path, flags)
     except OSError:
         return
     rule = rights.to_bytes(8, _ORDER) + beneath.to_bytes(4, _ORDER)

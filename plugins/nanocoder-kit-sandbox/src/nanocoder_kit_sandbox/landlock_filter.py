@@ -55,7 +55,7 @@ _CONNECT: Final = "connect 42 203"
 _NAMESPACES: Final = 0x7E02_0000  # CLONE_NEW…
 _SET_FLAGS: Final = (0x4008_6602, 0x401C_5820)  # FS_IOC_SET_FLAGS, FS_IOC_FSSETXATTR
 _LOCAL: Final = 1  # AF_UNIX
-_DATAGRAMS: Final = 2
+_STREAMS: Final = (1, 5)  # SOCK_STREAM and SOCK_SEQPACKET, which have to connect
 _TYPE: Final = 0xF
 
 
@@ -91,6 +91,6 @@ def _instructions(*, network: bool, reads: bool) -> Iterator[Instruction]:
     yield from refuse(CONTROL, errno.EPERM, one_of(1, *_SET_FLAGS))
     if not network:
         yield from refuse(_CONNECT, errno.ENETUNREACH)
-        # Datagrams go to an address that no filter sees: just a local stream is left.
+        # Datagrams go to an address that no filter sees, and raw local sockets are of these.
         yield from refuse(SOCKETS, errno.ENETUNREACH, none_of(0, _LOCAL))
-        yield from refuse(SOCKETS, errno.ENETUNREACH, one_of(1, _DATAGRAMS, mask=_TYPE))
+        yield from refuse(SOCKETS, errno.ENETUNREACH, none_of(1, *_STREAMS, mask=_TYPE))

@@ -76,12 +76,16 @@ def _start(rules: dict[str, Any], argv: list[str]) -> int:
 
 def _outer(rules: dict[str, Any]) -> int:
     change, version = kernel.CHANGE | kernel.MAKE_DEVICE, rules["version"]
-    return kernel.ruleset(rules["outer"], change, network=True, scopes=False, version=version)
+    return kernel.ruleset(
+        rules["outer"], change, root=rules["root"], network=True, scopes=False, version=version
+    )
 
 
 def _inner(rules: dict[str, Any]) -> int:
-    network, version = rules["network"], rules["version"]
-    return kernel.ruleset(rules["inner"], -1, network=network, scopes=True, version=version)
+    network, version, root = rules["network"], rules["version"], rules["root"]
+    return kernel.ruleset(
+        rules["inner"], -1, root=root, network=network, scopes=True, version=version
+    )
 
 
 def _run(rules: dict[str, Any], argv: list[str], pipes: tuple[int, int]) -> None:

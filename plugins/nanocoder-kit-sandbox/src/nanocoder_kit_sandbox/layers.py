@@ -67,7 +67,7 @@ def _changed(upper: str, lower: str) -> Iterator[str]:
             below = f"{lower}/{path}"
             if entry.is_dir(follow_symlinks=False):
                 if os.path.lexists(f"{entry.path}/{CACHE_TAG}"):
-                    continue  # whoever would miss a cache?
+                    continue  # nobody misses a cache
                 was_folder = is_old and not os.path.islink(below) and os.path.isdir(below)
                 queue.append((path, was_folder and not _is_opaque(entry.path)))
             elif not is_old or not _is_same(entry, below):

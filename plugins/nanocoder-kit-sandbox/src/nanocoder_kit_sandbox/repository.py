@@ -31,6 +31,12 @@ RETURNING: Final = (
     *("FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
 )
 """The files that come back."""
+UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "BISECT_START")
+"""Names of work in several steps; git keeps what the next step needs in files that stay inside."""
+HELD: Final = (
+    ".git: a rebase or bisect is under way in the sandbox alone, and until it has ended the HEAD"
+    " and index outside stay as they were: finish or abort it in this session"
+)
 _ALWAYS: Final = ("HEAD", INDEX, "packed-refs")
 """Files whose removal does not come back."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,6 +52,7 @@ class InnerRepository:
         self._outside, self._inside = outside, inside
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
         self._config: bytes | None = None
+        self._is_held = False
         self._links = {path for path, _, _ in self._special_files()}
         self._denied: frozenset[str] = frozenset()
         self._guard = threading.Lock()
@@ -63,6 +70,8 @@ class InnerRepository:
             (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             mounts = [writable(self._inside, self._outside)]
             for entry in sorted(os.scandir(self._outside), key=lambda entry: entry.name):
+                if entry.is_symlink():  # it could show what is hidden elsewhere
+                    continue
                 if entry.is_dir():
                     mounts += self._mounts_of(entry)
                 elif entry.name not in RETURNING and not entry.name.endswith(LOCK):
@@ -89,22 +98,27 @@ class InnerRepository:
         if copy.is_symlink() or not copy.is_dir():
             copy.unlink(missing_ok=True)
             copy.mkdir()
-        if entry.name in SHARED and not entry.is_symlink():
+        if entry.name in SHARED:
             return [writable(self._outside / entry.name)]
         if not os.listdir(entry.path):  # a mount takes time
             return []
-        return [read_only(os.path.realpath(entry.path), self._outside / entry.name)]
+        return [read_only(entry.path, self._outside / entry.name)]
 
     def _copy_in(self, name: str) -> None:
         """Copy a file that never comes back, where it changed outside."""
-        with suppress(OSError):  # it is no file, or leads nowhere
-            content = (self._outside / name).read_bytes()
+        with suppress(OSError):  # it is no regular file
+            content = read_file(self._outside / name)
             if content != self._base.get(name):
                 _put(self._inside / name, content)
                 self._base[name] = content
 
     def _exchange(self) -> Iterator[str]:
         """Copy each file that comes back to the side that has the older one; yield problems."""
+        was_held, self._is_held = self._is_held, self._is_under_way()
+        if self._is_held:
+            # Outside, nothing could go on with it, or take it back.
+            yield from () if was_held else (HELD,)
+            return
         tops = str(self._outside), str(self._inside)  # two paths for each name take long to make
         for name in RETURNING:
             outside, inside = (_read(f"{top}/{name}") for top in tops)
@@ -121,6 +135,13 @@ class InnerRepository:
             self._base[name] = outside
             if problem:
                 yield f".git/{name} {problem}"
+
+    def _is_under_way(self) -> bool:
+        """Tell whether git began work in several steps inside, and not outside."""
+        return any(
+            os.path.lexists(self._inside / name) and not os.path.lexists(self._outside / name)
+            for name in UNDER_WAY
+        )
 
     def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:
         """Replace a file outside by that from inside; return why that was refused, or ""."""
