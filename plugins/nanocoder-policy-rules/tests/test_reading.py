@@ -56,6 +56,14 @@ OTHERS = [
     "grep -e",
     "grep --color -e main /etc/passwd",
     "sort -rk2 /etc/passwd",
+    # words that bash reads otherwise than the parser, and globs otherwise than Python
+    "echo\n\\\ntouch ran",
+    "echo x\n\\touch ran",
+    "echo x\\\t#; touch ran",
+    "cat .[^.]nv",
+    "cat [^x]*",
+    "cat .[\\e]nv",
+    "cat '[k]'*",
     # more than plain words
     "cat $x",
     "cat ~/x",

@@ -89,8 +89,7 @@ def nanocoder_after_execute(
 
         redacted = redacted_result(result, settings.redactor)
     latest = redacted or result
-    is_noted = result.is_error or "undone" in result.metadata
-    if not is_noted or call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
+    if call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
         return redacted
     from nanocoder_policy_rules.sandbox_hints import with_hint
 

@@ -74,7 +74,7 @@ class CallContext:
     def operands(self) -> list[str]:
         """Return the words of the command that may name files, with wildcards expanded."""
         operands = [*dict.fromkeys(self.script.operands)]
-        expanded = expand(operands, self.folder)
+        expanded = expand(operands, self.folder, is_exact=False)
         return [word.text for word in operands] if expanded is None else expanded
 
     @cached_property

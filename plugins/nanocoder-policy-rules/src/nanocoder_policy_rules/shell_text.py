@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import evolve, frozen
 
 from nanocoder_policy_rules import programs
-from nanocoder_policy_rules.shell_words import JOINED, KEYWORDS, Expansion, Word, text_of, word_of
+from nanocoder_policy_rules.shell_words import (
+    JOINED,
+    KEYWORDS,
+    MISREAD,
+    Expansion,
+    Word,
+    text_of,
+    word_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -102,6 +110,8 @@ def parse(text: str, depth: int = 0) -> Script:
         return Script(problem="it is too complex to parse")
     nodes = [*_nodes(root)]
     problem = "a line break joins two of its words" if JOINED.search(text) else ""
+    if MISREAD.search(text):
+        problem = problem or "a backslash stands where the parser reads it otherwise than bash"
     if any(visit.level == MAX_LEVEL for visit in nodes):
         problem = problem or "it is nested too deeply"
     if any(visit.node.type == "ERROR" or visit.node.is_missing for visit in nodes):

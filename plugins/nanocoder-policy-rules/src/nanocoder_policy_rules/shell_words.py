@@ -18,6 +18,8 @@ _WILDCARDS: Final = frozenset("*?[")
 _HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash reads as one.
 JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
+# For tree-sitter a line that begins with a backslash goes on the one before; so does such a tab.
+MISREAD: Final = re.compile(r"\n[ \t]*\\|\\[\t\f\v\r]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 # In double quotes a backslash is itself before any other character.
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
@@ -45,6 +47,7 @@ class Word:
     text: str
     parts: tuple[str | Expansion, ...]
     has_glob: bool = False
+    is_plain_glob: bool = True
 
     @cached_property
     def is_literal(self) -> bool:
@@ -74,7 +77,8 @@ def word_of(node: "Node") -> Word:
     # `{a,b}` becomes several words, which is not the text that stands there.
     if not is_in_quotes(node) and _has_braces(text_of(node)):
         parts.append(BRACES)
-    return Word(text, tuple(parts), has_glob and text not in KEYWORDS)
+    is_plain = not re.search(r"[\[\\'\"]", text_of(node))
+    return Word(text, tuple(parts), has_glob and text not in KEYWORDS, is_plain)
 
 
 def is_in_quotes(node: "Node") -> bool:
@@ -163,13 +167,18 @@ def text_of(node: "Node") -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def expand(words: Iterable[Word], folder: str) -> list[str] | None:
-    """Return *words* with the globs expanded as the shell does; None for too many names."""
+def expand(words: Iterable[Word], folder: str, *, is_exact: bool) -> list[str] | None:
+    """Return *words* with the globs expanded as the shell does; None for too many names.
+
+    With *is_exact* it is also None for a glob that Python may read otherwise than the shell.
+    """
     expanded = list[str]()
     for word in words:
         if not word.has_glob:
             expanded.append(word.text)
             continue
+        if is_exact and not word.is_plain_glob:
+            return None
         names = [*islice(_matching(word.text, folder), MAX_EXPANDED + 1)]
         # A name that begins with "-" would become an option.
         if len(names) > MAX_EXPANDED or any(name.startswith("-") for name in names):

@@ -88,7 +88,7 @@ def command_only_reads(command: Command, context: "CallContext") -> bool:
     reading = READING.get(name)
     if reading is None or not (name in BUILTINS or is_of_system(name)):
         return False
-    expanded = expand(words[1:], context.folder)
+    expanded = expand(words[1:], context.folder, is_exact=True)
     operands = None if expanded is None else _operands(reading, expanded)
     return operands is not None and _may_take(reading, operands, context)
 
