@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core/nanocoder-core"
 PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*")
 KINDS = (
-    *("tool", "provider", "policy", "profile", "ui", "command", "compact", "context", "undo"),
+    *("tool", "call", "provider", "policy", "profile", "ui", "command"),
+    *("compact", "context", "undo"),
     *("secrets", "mcp", "telemetry"),
     *("sandbox", "runner", "eval", "dialect", "store", "kit", "set"),
 )

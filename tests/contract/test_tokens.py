@@ -1,18 +1,20 @@
 """What tools cost a model, in tokens as `count_tokens` estimates them; no time is measured."""
 
 import json
-import re
 
+import prompt_page
 import pytest
 import repository
 from nanocoder import Plugins, count_tokens
 from nanocoder_testing import opened
+from prompt_page import tools_of_the_default_set
 
-FIRST_REQUEST = 1_225
+FIRST_REQUEST = 1_900
 """The system prompt, the tools and a short prompt, with every plugin of the repository."""
-ONE_TOOL_ON_AVERAGE = 102
-DEFAULT_SET = 2_200
+ONE_TOOL_ON_AVERAGE = 150
+DEFAULT_SET = 3_000
 """All tools of the default set together, if none of them were deferred."""
+SYSTEM_PROMPT = 350
 PROMPT = "Fix the failing test in tests/test_parser.py."
 
 
@@ -30,13 +32,6 @@ def distributions(plugins):
     return {entry.distribution for entry in plugins.entries.values()}
 
 
-def of_the_default_set():
-    """Return the names of the plugins that the default set depends on."""
-    (chosen,) = (one for one in repository.plugins() if one.name.endswith("set-default"))
-    names = (re.split(r"[\[<>=~! ]", line)[0] for line in chosen.project["project"]["dependencies"])
-    return set(names)
-
-
 @pytest.mark.timeout(60)
 def test_a_tool_costs_little_on_average(installed):
     tokens = {name: one.tokens for name, one in installed.tools().items()}
@@ -44,20 +39,14 @@ def test_a_tool_costs_little_on_average(installed):
     assert average <= ONE_TOOL_ON_AVERAGE, sorted(tokens.items(), key=lambda one: -one[1])
 
 
-def tools_of_the_default_set(installed):
-    default = of_the_default_set()
-    owner = {name: entry.distribution for name, entry in installed.entries.items()}
-    return [one for one in installed.tools().values() if owner[one.plugin] in default]
-
-
-def test_the_tools_of_the_default_set_are_affordable_together(installed):
-    tokens = {one.name: one.tokens for one in tools_of_the_default_set(installed)}
+def test_the_tools_of_the_default_set_are_affordable_together():
+    tokens = {one.name: one.tokens for one in tools_of_the_default_set()}
     assert len(tokens) > 1
     assert sum(tokens.values()) <= DEFAULT_SET, tokens
 
 
-def test_a_small_model_gets_the_everyday_tools_of_the_default_set_and_no_others(installed):
-    tools = tools_of_the_default_set(installed)
+def test_a_small_model_gets_the_everyday_tools_of_the_default_set_and_no_others():
+    tools = tools_of_the_default_set()
     short = {tool.name for tool in tools if tool.short}
     listed = {tool.name for tool in tools if tool.always_listed}
     assert short == listed, "its set is measured; measure a new one first"
@@ -74,3 +63,23 @@ def test_the_first_request_stays_small_with_every_plugin_installed(installed, tm
     cost = {one[0]: count_tokens(json.dumps(one)) for one in wire}
     assert count_tokens(whole) <= FIRST_REQUEST, cost
     assert len(wire) < len(session.tools)
+
+
+def test_the_system_prompt_is_short_and_says_where_the_model_is():
+    prompt = prompt_page.prompt()
+    assert count_tokens(prompt) <= SYSTEM_PROMPT
+    for fact in ("2030-01-31", "Linux", "sandbox", "network", "Mode ask"):
+        assert fact in prompt
+
+
+def test_the_page_of_what_a_model_reads_is_what_it_reads():
+    page = prompt_page.PAGE.read_text(encoding="utf-8")
+    assert page == prompt_page.page(), "write it with `nox -s reference`"
+
+
+@pytest.mark.contract("NT-03")
+def test_a_tool_of_the_default_set_says_what_comes_back_and_a_parameter_what_it_takes():
+    for one in prompt_page.definitions():
+        assert len(one.description.split()) >= 8, one.name
+        for name, parameter in one.parameters["properties"].items():
+            assert parameter.get("description") or parameter.get("enum"), (one.name, name)

@@ -122,7 +122,7 @@ def test_the_lines_of_many_keys_are_known_without_a_search_for_each(tmp_path):
     [
         ("mode = 'yolo'", "1: mode: expected one of plan, ask, edits, auto, got 'yolo'"),
         ("\nmax_turns = '5'", "2: max_turns: expected a whole number, got '5'"),
-        ("max_turns = 0", "1: max_turns: expected a whole number of at least 1, got 0"),
+        ("max_turns = -1", "1: max_turns: expected a whole number of at least 0, got -1"),
         ("max_turns = true", "1: max_turns: expected a whole number, got True"),
         ("max_cost_usd = nan", "1: max_cost_usd: expected a number of at least 0, got nan"),
         ("modell = 'x'", "1: modell: unknown key; did you mean 'model'?"),
@@ -372,9 +372,9 @@ color = "blue"
 
 
 def test_an_untrusted_project_can_loosen_nothing_and_is_told_key_by_key(place):
-    user = 'max_cost_usd = 5.0\n[plugins.tool-x]\ndeny = ["a"]\n'
+    user = 'max_cost_usd = 5.0\nmax_turns = 40\n[plugins.tool-x]\ndeny = ["a"]\n'
     config = place.load(user=user, project=STRANGE)
-    assert config.core == CoreSettings(max_cost_usd=5.0)
+    assert config.core == CoreSettings(max_cost_usd=5.0, max_turns=40)
     assert config.settings("tool-x", Settings) == Settings(deny=("a",))
     assert config.disabled_plugins == frozenset()
     named = [notice.split(": ")[1] for notice in config.notices]
@@ -439,7 +439,7 @@ def test_files_above_the_working_directory_are_not_read(place):
     place.project_file.write_text("max_turns = 1\n")
     below = place.workspace / "src"
     below.mkdir()
-    assert Config.load(below, environment=place.environment).core.max_turns == 50
+    assert Config.load(below, environment=place.environment).core.max_turns == 0
 
 
 # CONF-024
@@ -461,7 +461,7 @@ def test_a_project_file_that_is_a_trap_is_not_read_and_told(place, tmp_path, kin
     else:
         place.project_file.write_text("max_turns = 1\n" + "#" * 1_100_000)
     config = place.reload(trusted=True)
-    assert config.core.max_turns == 50
+    assert config.core.max_turns == 0
     (notice,) = config.notices
     assert notice.startswith(f"{place.project_file}: ")
 

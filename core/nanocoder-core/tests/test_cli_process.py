@@ -31,7 +31,7 @@ def test_1_when_the_model_turns_in_circles(nanocoder):
     (nanocoder.cwd / "a.txt").write_text("x")
     done = nanocoder("run", "--model", nanocoder.script(*[READ] * 9), "go")
     assert done.returncode == 1
-    assert "3 turns in a row" in done.stderr
+    assert "6 turns in a row" in done.stderr
 
 
 def test_1_when_a_called_tool_fails(nanocoder):

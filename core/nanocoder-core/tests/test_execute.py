@@ -20,6 +20,7 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    Understood,
     Verdict,
     hookimpl,
     tool,
@@ -106,11 +107,33 @@ def test_an_unknown_tool_is_a_result_that_names_the_nearest(tmp_path):
 
 def test_wrong_arguments_never_reach_a_policy_or_the_handler(tmp_path):
     judge = allowing()
-    result, _ = one(tmp_path, "echo", {"text": 3, "tims": 2}, tools=Tools(echo), judge=judge)
+    result, _ = one(
+        tmp_path, "echo", {"text": ["a", "b"], "tims": 2}, tools=Tools(echo), judge=judge
+    )
     assert result.error_class == "invalid_arguments"
     assert "text" in result.output
     assert "tims" in result.output
     assert judge.heard == []
+
+
+class Reads:
+    """Understands every call as one of `echo`."""
+
+    @hookimpl
+    def nanocoder_understand(self, call):
+        return Understood("echo", {"text": call.arguments["say"]}, ("say as text",))
+
+
+def test_the_call_that_a_plugin_understands_is_judged_and_runs(tmp_path):
+    judge = allowing()
+    options = {"tools": Tools(echo), "judge": judge, "reads": Reads()}
+    result, events = one(tmp_path, "Echo", {"say": "hello"}, **options)
+    assert result.output == "hello\n[understood: say as text]"
+    assert [(call.name, call.arguments) for call in judge.heard] == [("echo", {"text": "hello"})]
+    received = next(event for event in events if event.kind == "call.received")
+    assert received.data["tool"] == "Echo", "the journal keeps what the model wrote"
+    result, _ = one(tmp_path, "Echo", {}, **options)
+    assert result.error_class == "unknown_tool", "who breaks has no answer"
 
 
 @pytest.mark.contract("NA-16")

@@ -150,7 +150,52 @@ def test_at_the_turn_limit_the_model_still_answers(tmp_path):
     played = play(tmp_path, turns, plugins=TOOLS, max_turns=2)
     assert played.report["stop_reason"] == "turn_limit"
     assert played.text == "What I have so far."
-    assert "turn limit" in played.model.requests[2].messages[-1].text
+    assert "limit of 2 turns" in played.model.requests[2].messages[-1].text
+
+
+def test_an_answer_that_the_output_limit_cut_goes_on(tmp_path):
+    parts = [Finished("One, ", truncated=True), Finished("two, ", truncated=True), "three."]
+    played = play(tmp_path, parts, plugins=TOOLS)
+    assert (played.report["text"], played.report["stop_reason"]) == ("One, two, three.", "done")
+    assert not played.report["truncated"]
+    assert "go on exactly" in played.model.requests[1].messages[-1].text
+
+
+def test_three_replies_in_a_row_that_are_cut_end_the_run(tmp_path):
+    played = play(tmp_path, [Finished("and ", truncated=True)] * 9, plugins=TOOLS)
+    assert (played.report["stop_reason"], played.report["turns"]) == ("loop", 3)
+    assert played.report["text"] == "and and and "
+    call = ToolCall("a", "look", {}, error="invalid JSON")
+    played = play(tmp_path, [Finished("", (call,), truncated=True)] * 9, plugins=TOOLS)
+    assert (played.report["stop_reason"], played.report["turns"]) == ("loop", 3)
+    assert "write less at once" in played.results[0].output
+
+
+def test_an_empty_reply_after_calls_is_asked_for_once_more(tmp_path):
+    played = play(tmp_path, [[("look", {})], "", "Nothing there."], plugins=TOOLS)
+    assert (played.text, played.report["stop_reason"]) == ("Nothing there.", "done")
+    assert "no answer" in played.model.requests[2].messages[-1].text
+    played = play(tmp_path, [[("look", {})], " ", ""], plugins=TOOLS)
+    assert (len(played.model.requests), played.report["stop_reason"]) == (3, "done")
+
+
+def test_the_model_is_told_with_ten_and_with_three_turns_left(tmp_path):
+    turns = [[("look", {"at": str(number)})] for number in range(12)]
+    played = play(tmp_path, [*turns, "Late."], plugins=TOOLS, max_turns=12)
+    texts = [message.text for message in played.messages if message.role == "user"]
+    assert [text for text in texts if "turns are left" in text] == [
+        "[10 turns are left: come to an end]",
+        "[3 turns are left: come to an end]",
+    ]
+    assert played.report["stop_reason"] == "turn_limit"
+
+
+@pytest.mark.parametrize(("interactive", "most"), [(True, 0), (False, 250)])
+def test_a_person_has_no_limit_of_turns_and_nobody_has_250(tmp_path, interactive, most):
+    turns = [*([("look", {"at": str(number)})] for number in range(251)), "At last."]
+    played = play(tmp_path, turns, plugins=TOOLS, interactive=interactive)
+    assert played.report["turns"] == (most or 252)
+    assert played.report["stop_reason"] == ("turn_limit" if most else "done")
 
 
 def test_calls_after_the_limit_are_not_run_but_answered(tmp_path):

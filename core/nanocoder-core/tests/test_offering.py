@@ -1,5 +1,6 @@
 """Which definitions of tools a model gets."""
 
+from types import SimpleNamespace
 from typing import Annotated
 
 from nanocoder import Effect, Param, ToolResult, hookimpl, tool
@@ -139,3 +140,32 @@ def test_a_phrase_is_told_without_its_full_stop(tmp_path):
     (one,) = play(tmp_path, ["ok"], plugins={"tool-look": Looking()}).model.requests[0].tools
     told = {name: field["description"] for name, field in one.parameters["properties"].items()}
     assert told == {"path": "A file", "how": "Twice. Then once."}
+
+
+def test_plan_mode_offers_what_policies_hold_to_reading_but_not_to_a_small_model(tmp_path):
+    runs = {"effects": {Effect.WRITE, Effect.EXECUTE}, "short": "Run it."}
+    more = [reading("run", in_plan=True, **runs), reading("start", **runs)]
+    plugins = {"more": SimpleNamespace(nanocoder_tools=hookimpl(lambda: more))}
+    names = {one.name for one in asked(tmp_path, mode="plan", plugins=plugins)[0].tools}
+    assert "run" in names
+    assert not {"start", "alter"} & names
+    model = Scripted(["Done."], profile="small")
+    with opened(tmp_path, model=model, mode="plan", plugins=plugins) as (session, _):
+        list(session.run("go"))
+    assert [one.name for one in model.requests[0].tools] == []
+
+
+def test_the_prompt_says_the_mode_who_answers_and_where_commands_run(tmp_path):
+    def prompt(**options):
+        return asked(tmp_path, **options)[0].system
+
+    assert "Mode ask" in prompt(mode="ask")
+    assert "Nobody is there to answer" in prompt(mode="ask")
+    assert "Nobody" not in prompt(mode="edits", interactive=True)
+    assert "Mode auto" in prompt(mode="auto")
+    assert "answer with a plan" in prompt(mode="plan")
+    assert "Commands run" not in prompt(), "no tool starts any"
+    runs = reading("run", effects={Effect.EXECUTE})
+    plugins = {"more": SimpleNamespace(nanocoder_tools=hookimpl(lambda: [runs]))}
+    environment = {"HOME": str(tmp_path), "NANOCODER_SANDBOX": "none"}
+    assert "without a sandbox" in prompt(plugins=plugins, environment=environment)

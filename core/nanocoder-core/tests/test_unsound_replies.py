@@ -94,4 +94,4 @@ def test_a_call_whose_arguments_were_cut_off_by_the_token_limit_does_not_run(tmp
     calls = (ToolCall("a", "echo", {"text": "whole"}), ToolCall("b", "echo", {}))
     _, returned = run(tmp_path, Finished("", calls=calls, truncated=True))
     assert {one.call_id: one.data["status"] for one in returned} == {"a": "ok", "b": "error"}
-    assert "cut by the token limit" in str([one.data["output"] for one in returned])
+    assert "reached its output limit" in str([one.data["output"] for one in returned])

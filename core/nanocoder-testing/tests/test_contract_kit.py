@@ -93,7 +93,7 @@ BAD = {
     "a definition that costs too much": (
         GOOD.replace("Use it", "Use it and think, " * 150),
         "test_the_definition_is_affordable",
-        "tokens in each request; shorten it to 250",
+        "tokens in each request; shorten it to 350",
     ),
     "no effects": (
         GOOD.replace("effects={Effect.READ}, ", ""),

@@ -1,5 +1,6 @@
 """What ends a run in which the model repeats its calls, and what does not."""
 
+import itertools
 import re
 from types import SimpleNamespace
 from typing import Annotated
@@ -19,8 +20,8 @@ from nanocoder import (
     tool,
 )
 from nanocoder_policy_repetition import ALREADY_DONE
-from nanocoder_policy_repetition.guard import TIMES, TRACE_OF_TIMES
-from nanocoder_testing import Tools, opened, play
+from nanocoder_policy_repetition.guard import COMMANDS, FULL, TIMES, TRACE_OF_TIMES
+from nanocoder_testing import Scripted, Tools, opened, play
 
 
 @tool(risk="safe", effects={Effect.READ})
@@ -48,29 +49,52 @@ def agree(request):
     return ApprovalAnswer(request.id, request.digest, approved=True)
 
 
-def test_the_third_identical_call_in_a_row_ends_the_run(tmp_path):
-    turns = [[("look", {})]] * 9
+def small(turns):
+    return Scripted(turns, profile="small")
+
+
+def test_a_model_is_told_before_the_run_ends_and_may_answer_then(tmp_path):
+    turns = [*[[("look", {})]] * FULL.in_a_row, "There is nothing."]
     played = play(tmp_path, turns, plugins=TOOLS)
     assert played.report["stop_reason"] == "loop"
-    assert len(played.results) == 3
-    assert "this exact call" in played.results[1].output
-    assert "called in 3 turns in a row" in played.report["error"]["message"]
+    assert [result.output for result in played.results[1:]] == [ALREADY_DONE] * (FULL.in_a_row - 1)
+    assert "called in 6 turns in a row" in played.report["error"]["message"]
+    assert played.text == "There is nothing.", "the last turn is for the answer"
+    assert "Answer now" in played.model.requests[-1].messages[-1].text
 
 
-def test_a_command_that_tells_its_time_does_not_get_further_by_that(tmp_path):
-    times = iter(("0.12s", "1.5 seconds", "12 ms", "3s", "4s", "5s", "6s", "7s", "8s", "9s"))
+def test_a_small_model_does_not_heed_advice_and_is_stopped_at_the_third_call(tmp_path):
+    played = play(tmp_path, model=small([[("look", {})]] * 4), turns=(), plugins=TOOLS)
+    assert (played.report["stop_reason"], len(played.results)) == ("loop", 4)
+    assert played.results[3].error_class == "not_run"
 
+
+def checking(outputs):
     @tool(effects={"execute"}, risk="safe")
     def check() -> str:
         """Run the tests, again and again."""
-        return f"1 failed in {next(times)}"
+        return next(outputs)
 
-    checking = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [check]))
+    offer = SimpleNamespace(nanocoder_tools=hookimpl(lambda: [check]))
+    return {"policy-repetition": repetition, "checking": offer}
 
-    plugins = {"policy-repetition": repetition, "checking": checking}
-    played = play(tmp_path, [[("check", {})]] * 9, plugins=plugins, approve=agree)
+
+def test_a_command_may_be_repeated_and_says_so_from_the_third_time_on(tmp_path):
+    turns = [*[[("check", {})]] * (COMMANDS.in_a_row - 1), "Done."]
+    plugins = checking(itertools.repeat("not yet"))
+    played = play(tmp_path, turns, plugins=plugins, approve=agree)
+    assert (played.report["stop_reason"], played.text) == ("done", "Done.")
+    outputs = [result.output for result in played.results]
+    assert outputs[:2] == ["not yet", "not yet"]
+    assert outputs[2].startswith("not yet\n[this call came to the same result 3 times in a row")
+
+
+def test_a_command_that_tells_its_time_does_not_get_further_by_that(tmp_path):
+    outputs = (f"1 failed in {n}.12s" for n in itertools.count())
+    turns = [[("check", {})]] * (COMMANDS.in_a_row + 1)
+    played = play(tmp_path, turns, plugins=checking(outputs), approve=agree)
     assert played.report["stop_reason"] == "loop"
-    assert len(played.results) == 3
+    assert "3 times in a row" in played.results[2].output
 
 
 def test_a_call_with_other_arguments_starts_the_count_anew(tmp_path):
@@ -83,7 +107,7 @@ def test_the_same_call_counts_once_in_a_turn_whether_it_fails_or_not(tmp_path, a
     turn = [("look", arguments)] * 4
     played = play(tmp_path, [turn, turn, "I see."], plugins=TOOLS)
     assert (played.report["stop_reason"], played.text) == ("done", "I see.")
-    played = play(tmp_path, [turn] * 9, plugins=TOOLS)
+    played = play(tmp_path, (), model=small([turn] * 9), plugins=TOOLS)
     assert (played.report["stop_reason"], played.report["turns"]) == ("loop", 3)
 
 
@@ -102,7 +126,7 @@ def test_a_failing_call_that_is_repeated_ends_the_run_too(tmp_path):
 
 
 def agreeing(tmp_path, turns):
-    return play(tmp_path, turns, plugins=TOOLS, approve=agree).report
+    return play(tmp_path, (), model=small(turns), plugins=TOOLS, approve=agree).report
 
 
 def test_two_calls_in_alternation_with_equal_results_end_the_run(tmp_path):
@@ -173,12 +197,13 @@ def test_a_message_of_the_person_begins_the_counts_anew(tmp_path):
 
 
 def test_the_stopped_request_counts_as_no_turn_and_can_be_followed_by_another_prompt(tmp_path):
-    with opened(tmp_path, [*[[("look", {})]] * 3, "I see."], plugins=TOOLS) as (session, model):
+    scripted = small([*[[("look", {})]] * 3, "Nothing.", "I see."])
+    with opened(tmp_path, model=scripted, plugins=TOOLS) as (session, model):
         events = list(session.run("look"))
         assert (session.report.stop_reason, session.report.turns) == ("loop", 3)
-        assert len(model.requests) == 3
+        assert (len(model.requests), session.report.text) == (4, "Nothing.")
         started = [event.data["turn"] for event in events if event.kind == "request.started"]
-        assert started == [1, 2, 3]
+        assert started == [1, 2, 3, 3]
         list(session.run("what do you see?"))
         assert (session.report.stop_reason, session.report.text) == ("done", "I see.")
 
@@ -220,11 +245,11 @@ class Both:
 
 
 def test_a_call_of_a_dialect_is_known_by_its_canonical_name(tmp_path):
-    turns = [[("PUT", {})], *[[("LOOK", {"at": n})] for n in range(3)], "Done."]
+    turns = [[("PUT", {})], *[[("LOOK", {"at": n})] for n in range(FULL.in_a_row)], "Done."]
     plugins = {"tools": Both(), "loud": Loud(), "policy-repetition": repetition}
     played = play(tmp_path, turns, plugins=plugins, dialect="loud", mode="auto")
     outputs = [result.output for result in played.results]
-    assert outputs == ["put", "nothing at here", *[ALREADY_DONE] * 2]
+    assert outputs == ["put", "nothing at here", *[ALREADY_DONE] * (FULL.in_a_row - 1)]
     assert played.report["stop_reason"] == "loop"
 
 

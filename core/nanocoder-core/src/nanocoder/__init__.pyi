@@ -74,8 +74,8 @@ from nanocoder.hooks.contributions import Screen as Screen
 from nanocoder.hooks.contributions import Sessions as Sessions
 from nanocoder.hooks.contributions import Store as Store
 from nanocoder.hooks.contributions import StoredSession as StoredSession
+from nanocoder.hooks.marks import hookimpl as hookimpl
 from nanocoder.hooks.specs import STYLES as STYLES
-from nanocoder.hooks.specs import hookimpl as hookimpl
 from nanocoder.path.in_flight import digest_of as digest_of
 from nanocoder.plugins import Plugins as Plugins
 from nanocoder.plugins.packages import known_packages as known_packages
@@ -129,6 +129,7 @@ from nanocoder.values import Risk as Risk
 from nanocoder.values import StopReason as StopReason
 from nanocoder.values import ToolCall as ToolCall
 from nanocoder.values import ToolResult as ToolResult
+from nanocoder.values import Understood as Understood
 from nanocoder.values import Usage as Usage
 from nanocoder.values import Verdict as Verdict
 from nanocoder.version import __version__ as __version__

@@ -31,8 +31,10 @@ class CoreSettings:
         choices=tuple(Mode),
     )
     context: int = _limit(0, "The model's context window, in tokens; 0: what its provider says.")
-    max_turns: int = setting(
-        50, "How many turns a run may have; one more asks for the answer.", tighten="min", minimum=1
+    max_turns: int = _limit(
+        0,
+        "How many turns a run may have; one more asks for the answer. 0: no limit where a person"
+        " is there, 250 elsewhere.",
     )
     max_cost_usd: float = _limit(0.0, "What one run may cost in US dollars; 0: no limit.")
     max_tokens: int = _limit(0, "How many tokens one run may use, in and out; 0: no limit.")

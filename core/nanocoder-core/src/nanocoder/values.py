@@ -175,6 +175,15 @@ def strictest_access(accesses: Iterable[Access | None]) -> Access | None:
 
 
 @value
+class Understood:
+    """The call that a model meant; *remarks* say in words what was read into it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    remarks: tuple[str, ...] = ()
+
+
+@value
 class Verdict:
     """One policy's opinion of a call, and where it comes from.
 
@@ -252,7 +261,8 @@ class ApprovalRequest:
     (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
     answer with `always` would agree to, *grants* are the rules that one with a *scope* would save.
     *approved_by* are those who approved the call already, where it needs another person. *group*
-    are the requests of later calls of the same turn that would ask as things are now.
+    are the requests of later calls of the same turn that would ask as things are now. *access* is
+    what its processes may change, None where no policy says.
     """
 
     id: str
@@ -271,6 +281,7 @@ class ApprovalRequest:
     grants: tuple[str, ...] = ()
     approved_by: tuple[str, ...] = ()
     group: tuple[Any, ...] = ()
+    access: Access | None = None
 
 
 @value

@@ -32,7 +32,6 @@ Hook = Callable[[Any, Any], Any]
 Factory = Callable[[Unwrapped, Converter], Hook]
 
 MAX_LINES = 50
-NUMBER_CHARS = 20
 
 
 def structured(cls: type[T], data: Any, where: str = "") -> T:
@@ -199,7 +198,7 @@ def _integer(value: Any, _: Any) -> int:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise WrongType("an integer", value, hint=_unquoted(value, int))
+    raise WrongType("an integer", value)
 
 
 def _number(value: Any, _: Any) -> float:
@@ -210,25 +209,13 @@ def _number(value: Any, _: Any) -> float:
             raise WrongType("a number of ordinary size", value) from None
         if math.isfinite(number):
             return number
-    raise WrongType("a number", value, hint=_unquoted(value, float))
+    raise WrongType("a number", value)
 
 
 def _boolean(value: Any, _: Any) -> bool:
     if isinstance(value, bool):
         return value
-    hint = f"send {value.lower()} without quotes" if str(value).lower() in ("true", "false") else ""
-    raise WrongType("true or false", value, hint=hint)
-
-
-def _unquoted(value: Any, kind: type) -> str:
-    """Small models quote numbers: say exactly what to send instead."""
-    if not isinstance(value, str) or len(value) > NUMBER_CHARS:
-        return ""
-    try:
-        kind(value)
-    except ValueError:
-        return ""
-    return f"send {value.strip()} without quotes"
+    raise WrongType("true or false", value)
 
 
 SCALAR_HOOKS: dict[Any, Hook] = {

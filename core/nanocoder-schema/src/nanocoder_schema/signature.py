@@ -3,11 +3,9 @@
 Nothing is inspected before it is asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from nanocoder_schema.errors import BadArguments
 
 if TYPE_CHECKING:
     from nanocoder_schema.json_schema import Description
@@ -59,26 +57,6 @@ class Signature:
         """
         values: Any = structure(self.parameters, arguments)
         return {alias: getattr(values, name) for name, alias in self._aliases.items()}
-
-    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the options that are filled with a zero or nothing which they may not be.
-
-        Small models fill in every option of a definition; an empty one was not meant.
-        """
-        from attrs import NOTHING, fields
-
-        # null and false are answers; a zero, or an empty text, list or object may be a filler.
-        answered = {n for n, value in arguments.items() if value or value is None or value is False}
-        empty = [name for name in arguments if name not in answered]
-        if not empty:
-            return ()
-        optional = {field.name for field in fields(self.parameters) if field.default is not NOTHING}
-        try:
-            self.check(arguments)
-        except BadArguments as error:
-            refused = {line.partition(":")[0] for line in error.problems}
-            return tuple(name for name in empty if name in optional & refused)
-        return ()
 
     @cached_property
     def _aliases(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.definitions import definition_problems
 from nanocoder_testing.subject import Subject
 
-MAX_DEFINITION_TOKENS = 250
+MAX_DEFINITION_TOKENS = 350
 """What a tool's definition may cost in each request."""
 CANCELLED_S = 1.0
 """How long a call may take that was cancelled before it began."""

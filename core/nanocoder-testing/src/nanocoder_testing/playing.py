@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 from nanocoder.cancel import Cancel
-from nanocoder.hooks.specs import hookimpl
+from nanocoder.hooks.marks import hookimpl
 from nanocoder.path.in_flight import Approver
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session

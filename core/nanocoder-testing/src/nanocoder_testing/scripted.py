@@ -6,7 +6,7 @@ from typing import Any
 from attrs import evolve
 from nanocoder.cancel import Cancel
 from nanocoder.errors import ProviderError
-from nanocoder.hooks.specs import hookimpl
+from nanocoder.hooks.marks import hookimpl
 from nanocoder.provider import (
     Finished,
     ModelInfo,

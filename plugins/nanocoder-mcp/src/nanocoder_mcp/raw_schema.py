@@ -44,11 +44,6 @@ class RawSignature(Signature):
             raise BadArguments(problems)
         return {"arguments": dict(arguments)}
 
-    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return nothing: only the server knows what an empty value means."""
-        del arguments
-        return ()
-
     @cached_property
     def _validator(self) -> Any:
         return validator_of(self._schema)

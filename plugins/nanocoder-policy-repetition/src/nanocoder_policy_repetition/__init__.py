@@ -1,8 +1,9 @@
-"""Ends a run in which the model makes the same calls with the same results again and again."""
+"""Advises a model that makes the same calls again and again, and ends the run in the end."""
 
 from collections.abc import Callable
 from typing import Any, Final
 
+from attrs import evolve
 from nanocoder import (
     Request,
     Resource,
@@ -14,16 +15,20 @@ from nanocoder import (
     hookimpl,
 )
 
-from nanocoder_policy_repetition.guard import Guard
+from nanocoder_policy_repetition.guard import ADVISED, Guard
 
 GUARD: Final = "guard"
 ALREADY_DONE: Final = "You just made this exact call; its result is above. Do something else now."
+ADVICE: Final = (
+    "[this call came to the same result {count} times in a row: do something else, or answer;"
+    " to wait for something, let one command wait for it]"
+)
 
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Offer what is remembered of a session's calls."""
-    return [Resource(GUARD, lambda _session, _settings: Guard())]
+    return [Resource(GUARD, lambda session, _: Guard(is_small=session.profile == "small"))]
 
 
 @hookimpl
@@ -44,7 +49,10 @@ def nanocoder_before_request(request: Request, resource: Callable[[str], Guard])
 def nanocoder_after_execute(
     result: ToolResult, call: ToolCall, tool: Tool[..., Any], resource: Callable[[str], Guard]
 ) -> ToolResult | None:
-    """Say so if a reading call and its result are those of the call right before."""
-    if call.parent_id or not resource(GUARD).note(call, tool, result.output):
+    """Say so if a call and its result are those of the turns right before."""
+    count = 1 if call.parent_id else resource(GUARD).note(call, tool, result.output)
+    if count > 1 and tool.is_read_only and not result.is_error:
+        return ToolResult(ALREADY_DONE, title=call.name, metadata={"repeated": True})
+    if count < ADVISED:
         return None
-    return ToolResult(ALREADY_DONE, title=call.name, metadata={"repeated": True})
+    return evolve(result, output=f"{result.output}\n{ADVICE.format(count=count)}".lstrip("\n"))

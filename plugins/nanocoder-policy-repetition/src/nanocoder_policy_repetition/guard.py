@@ -1,4 +1,4 @@
-"""Notice calls without progress: the same ones with the same results."""
+"""Notice calls without progress, the same ones with the same results, and say so before the end."""
 
 import json
 import re
@@ -8,13 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from nanocoder import Effect, Tool, ToolCall, ToolResult
 
-SAME_IN_A_ROW: Final = 3
-"""In how many turns in a row one call may come to the same result before the run ends."""
-SAME_FAILURES: Final = 3
-"""How often one call may fail in the same way in a run, with no progress in between."""
-SAME_RESULTS: Final = 5
-"""How often one call may come to the same result in a run, with no progress in between."""
 SAME_IN_A_TURN: Final = 10
+ADVISED: Final = 3
+"""From which equal result in a row on a model is told so."""
 SHOWN_CHARS: Final = 200
 INVALID: Final = "invalid_arguments"
 TIMES: Final = r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b"
@@ -26,20 +22,39 @@ Outcome = tuple[str, str]
 """A call and its output."""
 
 
+class Limits(NamedTuple):
+    """How often a call may come to the same before the run ends.
+
+    *in_a_row* counts turns that follow each other; *failures* and *results* count in a run, with no
+    progress in between.
+    """
+
+    in_a_row: int
+    failures: int
+    results: int
+
+
+SMALL: Final = Limits(3, 3, 5)
+"""A small model does not heed advice."""
+FULL: Final = Limits(6, 6, 8)
+COMMANDS: Final = Limits(20, 12, 30)
+"""What tests, or waits for something, comes to the same result for good reasons."""
+
+
 class Ran(NamedTuple):
-    """A call that ran, as its tool got it; *output* is the hash of the whole output.
+    """A call that ran, as its tool got it; *output* identifies what it came to, without times.
 
     *key* is the same for calls that are the same.
     """
 
     call: ToolCall
     tool: Tool[..., Any]
-    output: int
+    output: str
     key: str
 
 
 class Occurrence(NamedTuple):
-    """A call of a turn with its key and its result; *output* is without times."""
+    """A call of a turn with its key and its result; *output* identifies what it came to."""
 
     call: ToolCall
     key: str
@@ -60,14 +75,14 @@ class Guard:
     succeeds in changing something: calls that failed until then may work after it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_small: bool = False) -> None:
+        self._is_small = is_small
         self.reset()
 
     def reset(self) -> None:
         """Forget all calls: a person said something new."""
         self._ran: dict[str, Ran] = {}
         self._tools: dict[str, Tool[..., Any]] = {}
-        self._before: Ran | None = None
         self._checked = ""
         self._last: Outcome = ("", "")
         self._turns_in_a_row = 0
@@ -75,20 +90,16 @@ class Guard:
         self._counts_of_commands: Counter[Outcome] = Counter()
         self._changes: set[str] = set()
 
-    def note(self, call: ToolCall, tool: Tool[..., Any], output: str) -> bool:
-        """Remember a call that ran; tell whether it repeats the reading call right before it.
+    def note(self, call: ToolCall, tool: Tool[..., Any], output: str) -> int:
+        """Remember a call that ran; return in how many turns in a row it came to this result.
 
-        That is the last call of the turn before. Called from any thread.
+        Called from any thread. A polling tool counts as called once.
         """
         self._tools[tool.name] = tool
-        ran = self._ran[call.id] = Ran(call, tool, hash(output), _key(call))
-        before = self._before
-        return (
-            before is not None
-            and tool.is_read_only
-            and not tool.repeatable
-            and (before.output, before.key) == (ran.output, ran.key)
-        )
+        ran = self._ran[call.id] = Ran(call, tool, _identity(output), _key(call))
+        if tool.repeatable or (ran.key, ran.output) != self._last:
+            return 1
+        return self._turns_in_a_row + 1
 
     def check_turn(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
         """Count the calls of a turn, once; return why the run should end, or nothing.
@@ -98,25 +109,21 @@ class Guard:
         if not calls or calls[-1].id == self._checked:
             return ""
         self._checked = calls[-1].id
-        self._before = self._ran.get(self._checked)
-        # A dialect's calls have other names and arguments than those that ran.
-        ran = [self._ran.get(call.id) for call in calls]
-        keyed = [
-            (each.call, each.key) if each else (call, _key(call))
-            for each, call in zip(ran, calls, strict=True)
-        ]
-        self._ran = {}
+        ran, self._ran = self._ran, {}
         in_turn: Counter[Outcome] = Counter()
         new_turn = 1
-        for (call, key), result in zip(keyed, results, strict=False):
+        for model_call, result in zip(calls, results, strict=False):
+            # A dialect's calls have other names and arguments than those that ran.
+            it = ran.get(model_call.id)
+            call, key = (it.call, it.key) if it else (model_call, _key(model_call))
             tool = self._tools.get(call.name)
             if tool is not None and tool.repeatable:
                 self._last, self._turns_in_a_row = ("", ""), 0
                 continue
-            latest = Occurrence(call, key, result, _without_times(result.output))
+            latest = Occurrence(call, key, result, it.output if it else _identity(result.output))
             problem = self._count_in_a_row(latest, new_turn)
             new_turn = 0
-            if not problem and not result.metadata.get("repeated"):
+            if not problem:
                 in_turn[latest.outcome] += 1
                 problem = self._count_in_run(latest, in_turn[latest.outcome])
             if problem:
@@ -125,11 +132,9 @@ class Guard:
 
     def _count_in_a_row(self, latest: Occurrence, new_turn: int) -> str:
         call, key, result, output = latest
-        if result.metadata.get("repeated"):
-            output = self._last[1]  # the model was told so in place of the same output
         self._turns_in_a_row = self._turns_in_a_row + new_turn if (key, output) == self._last else 1
         self._last = key, output
-        if self._turns_in_a_row < SAME_IN_A_ROW:
+        if self._turns_in_a_row < self._limits(call.name).in_a_row:
             return ""
         return (
             f"{call.name} was called in {self._turns_in_a_row} turns in a row with the same"
@@ -143,22 +148,30 @@ class Guard:
             return f"{call.name} was called {times} with the same arguments and result"
         if in_turn > 1:
             return ""
-        tool = self._tools.get(call.name)
-        is_command = tool is not None and Effect.EXECUTE in tool.effects
-        counts = self._counts_of_commands if is_command else self._counts
+        tool, limits = self._tools.get(call.name), self._limits(call.name)
+        counts = self._counts_of_commands if self._is_command(call.name) else self._counts
         if tool is not None and not result.is_error and not counts[outcome]:
             self._note_progress(latest.key, tool)
         counts[outcome] += 1
         count = counts[outcome]
-        if result.is_error and count >= SAME_FAILURES:
+        if result.is_error and count >= limits.failures:
             same = "the same fault in its arguments" if _is_bad_call(result) else "the same error"
             return f"{call.name} failed {count} times with {same}{_first_words(result)}"
-        if count >= SAME_RESULTS:
+        if count >= limits.results:
             return (
                 f"the model repeats itself: {call.name} was called {count} times with the same"
                 " arguments and the same result, and nothing new was done in between"
             )
         return ""
+
+    def _is_command(self, name: str) -> bool:
+        tool = self._tools.get(name)
+        return tool is not None and Effect.EXECUTE in tool.effects
+
+    def _limits(self, name: str) -> Limits:
+        if self._is_small:
+            return SMALL
+        return COMMANDS if self._is_command(name) else FULL
 
     def _note_progress(self, key: str, tool: Tool[..., Any]) -> None:
         if tool.is_read_only or key in self._changes:
@@ -170,8 +183,9 @@ class Guard:
             self._counts.clear()
 
 
-def _without_times(text: str) -> str:
-    return re.sub(TIMES, "", text) if re.search(TRACE_OF_TIMES, text) else text
+def _identity(output: str) -> str:
+    text = re.sub(TIMES, "", output) if re.search(TRACE_OF_TIMES, output) else output
+    return f"{len(text)} {hash(text)}"
 
 
 def _key(call: ToolCall) -> str:

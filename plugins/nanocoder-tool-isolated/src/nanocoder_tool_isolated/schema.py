@@ -30,11 +30,6 @@ class SchemaSignature(Signature):
             raise BadArguments(problems)
         return {"arguments": dict(arguments)}
 
-    def empty_options(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return nothing: only the other process knows what an empty value means."""
-        del arguments
-        return ()
-
 
 def _problems(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
     label = where or "the arguments"

@@ -1,7 +1,8 @@
 """The tool apply_patch: changes to several files in one call, all of them or none."""
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from nanocoder import (
     Effect,
@@ -12,10 +13,14 @@ from nanocoder import (
     ToolContext,
     ToolError,
     ToolResult,
+    Understood,
     Workspace,
     hookimpl,
     tool,
 )
+
+IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patch>.*)\n(?P=end)\s*"
+"""A patch as a here document, as the models of Codex write it."""
 
 
 def deletes(arguments: Mapping[str, Any]) -> bool:
@@ -52,7 +57,10 @@ def apply_patch(
         ),
     ],
 ) -> ToolResult:
-    """Apply a patch: all of it or nothing."""
+    """Add, change, rename and delete files by one patch: all of it or nothing.
+
+    Returns a line for each file. For one place in one file use edit_file.
+    """
     from nanocoder_tool_patch.answer import answer
     from nanocoder_tool_patch.parse import parse
     from nanocoder_tool_patch.perform import perform
@@ -67,6 +75,23 @@ def apply_patch(
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer apply_patch."""
     return [apply_patch]
+
+
+@hookimpl(rank=40)  # before plugins that read the list as a command
+def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) -> Understood | None:
+    """Read a patch that a model gives to a program of this name in the shell."""
+    command = call.arguments.get("command", call.arguments.get("cmd"))
+    match command:
+        case [apply_patch.name, str(patch)]:
+            pass
+        case str(text) if in_shell := re.fullmatch(IN_SHELL, text):
+            patch = in_shell["patch"]
+        case _:
+            return None
+    name = apply_patch.name
+    return (
+        Understood(name, {"patch": patch}, (f"{call.name} as {name}",)) if name in tools else None
+    )
 
 
 @hookimpl

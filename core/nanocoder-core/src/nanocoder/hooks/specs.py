@@ -18,11 +18,10 @@ A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for
 five times in a session is set aside, unless it is a policy. Its late code goes on: see `cancel`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-import pluggy
+from nanocoder.hooks import marks
 
 if TYPE_CHECKING:
     from nanocoder_console import Command
@@ -41,54 +40,16 @@ if TYPE_CHECKING:
         Question,
         ToolCall,
         ToolResult,
+        Understood,
         Verdict,
     )
 
-F = TypeVar("F", bound=Callable[..., Any])
+STYLES: Final = marks.STYLES
 Open = Callable[[str], Any]  # a resource of the plugin, by its name
 
-PROJECT: Final = "nanocoder"
-RANK: Final = 50  # of an implementation that states none
-
-
-@overload
-def hookimpl(function: F, /) -> F: ...
-
-
-@overload
-def hookimpl(*, rank: int = ..., events: Iterable[str] = ..., **more: Any) -> Callable[[F], F]: ...
-
-
-def hookimpl(
-    function: Any = None, /, *, rank: int = RANK, events: Iterable[str] = (), **options: Any
-) -> Any:
-    """Mark a function as a hook's implementation.
-
-    *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
-    *events* names the kinds of events that `nanocoder_event` is called for; the default is all.
-    `call.returned:execute` is a kind only of calls whose tool has that effect, as of other effects,
-    and so for each event of a call from `call.started` on.
-    *specname* names the hook when the function has another name.
-    """
-    if function is None:
-        return partial(hookimpl, rank=rank, events=frozenset(events), **options)
-    marked = pluggy.HookimplMarker(PROJECT)(**options)(function)
-    getattr(marked, f"{PROJECT}_impl").update(rank=rank, events=events)
-    return marked
-
-
-STYLES: Final[dict[str, str]] = {}  # of each hook, in firing order
-
-
-def _style(name: str) -> Callable[[F], F]:
-    def mark(specification: F) -> F:
-        STYLES[specification.__name__] = name
-        return pluggy.HookspecMarker(PROJECT)(specification)
-
-    return mark
-
-
-collect, choose, judge, chain, tell = map(_style, ("collect", "choose", "judge", "chain", "tell"))
+collect, choose, judge, chain, tell = map(
+    marks.style, ("collect", "choose", "judge", "chain", "tell")
+)
 
 
 @collect
@@ -308,6 +269,20 @@ def nanocoder_readable(
     Results: a path that one filter refuses is refused; None refuses nothing.
     Raises: counts as refusing every path. A policy that breaks never opens a file.
     Example: `return Payroll() if session.agent == "review" else None`
+    """
+
+
+@choose
+def nanocoder_understand(
+    call: "ToolCall", tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
+) -> "Understood | None":
+    """Say which call a model meant, where it names no tool of *tools* or its arguments do not fit.
+
+    Called: once per call, before its arguments are checked and any policy judges it.
+    Results: the first answer is checked and judged in place of the call; its remarks stand behind
+    the result for the model. With None the call is taken as it is.
+    Raises: counts as no answer and is reported.
+    Example: `return Understood("bash", call.arguments) if call.name == "shell" else None`
     """
 
 

@@ -333,6 +333,7 @@ class Approvals:
             always=scope_of_always(verdict, call, tool),
             grants=verdict.grants,
             approved_by=tuple(flight.actors),
+            access=verdict.access,
         )
 
 

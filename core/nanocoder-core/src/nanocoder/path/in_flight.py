@@ -91,7 +91,8 @@ class InFlight:
     *parent* is the composed call that it is a step of; the step inherits its state and the snapshot
     of the files that a person saw. *recording* is the workspace of a transactional call, which its
     steps share, and *rollback* takes back all that was changed through it. *arguments* are the
-    checked ones that the handler gets, *ignored* those that count as not given. *is_agreed* says
+    checked ones that the handler gets, *understood* what was read into
+    names and values that the tool does not take. *is_agreed* says
     that a person agreed to the call as a whole, so that its steps need no approval of their own
     while it runs. *changed_by* says who changed the arguments that the model gave, *actors* who
     approved the call by name. *foresee* yields the calls behind this one in its turn, each with a
@@ -106,7 +107,7 @@ class InFlight:
     verdict: Verdict = field(init=False)
     worker: Worker = Factory(lambda self: Worker(self.cancel), takes_self=True)
     arguments: dict[str, Any] = field(factory=dict)
-    ignored: tuple[str, ...] = ()
+    understood: Sequence[str] = ()
     is_agreed: bool = False
     changed_by: str = ""
     actors: list[str] = field(factory=list)
@@ -209,8 +210,7 @@ class InFlight:
     def metadata(self) -> dict[str, Any]:
         """Return what a result says about its call."""
         queued = {"queued_ms": milliseconds(self.queued_s)} if self.queued_s else {}
-        ignored = {"ignored_arguments": list(self.ignored)} if self.ignored else {}
-        return queued | ignored | ({"tmp_dir": str(self.tmp_dir)} if self.tmp_dir else {})
+        return queued | ({"tmp_dir": str(self.tmp_dir)} if self.tmp_dir else {})
 
     def workspace(self, open_workspace: "Callable[[], Workspace]") -> "Workspace":
         """Return the workspace of the call: of its transaction, and with what a person saw."""

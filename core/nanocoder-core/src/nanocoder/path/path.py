@@ -36,7 +36,7 @@ from nanocoder.tools.outcome import accept, call_data, limit_output, result_of_e
 from nanocoder.tools.queue import Slot
 from nanocoder.tools.session_info import ChildSession
 from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext
-from nanocoder.values import Event, ToolCall, ToolResult
+from nanocoder.values import Event, ToolCall, ToolResult, Understood
 
 CLOSE_GRACE_S = 6.0
 """How long the end of a session waits for calls that were left behind.
@@ -118,9 +118,11 @@ class Executor:
                 yield flight, trial
 
     def _only_reads(self, call: ToolCall) -> bool:
-        tool = self._session.tools.get(call.name)
-        # A call of an unknown tool changes nothing: it only fails.
-        return tool is None or tool.certainly_reads(call.arguments)
+        try:
+            tool, arguments, _ = self._read_call(call)
+        except NanocoderError:  # it changes nothing: it only fails
+            return True
+        return tool.certainly_reads(arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
         """Perform calls that were prepared beside each other; each takes a slot of its own."""
@@ -170,17 +172,26 @@ class Executor:
         flight.enter("input")
         if call.error:
             raise BadArguments([call.error])
+        flight.tool, arguments, flight.understood = self._read_call(call)
+        yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
+        if flight.depth > MAX_DEPTH:
+            problem = f"composed tools may not nest deeper than {MAX_DEPTH}"
+            raise ToolError(f"{flight.tool.name}: {problem}")
+        # The policies judge a copy that nothing else can change.
+        flight.call = evolve(call, name=flight.tool.name, arguments=copy_arguments(arguments))
+
+    def _read_call(self, call: ToolCall) -> tuple[Tool[..., Any], Mapping[str, Any], Sequence[str]]:
+        """Return the tool and arguments that a call means, and what was read into it, in words."""
+        session, tools = self._session, self._session.tools
         # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
         form = {"name": call.name, "arguments": call.arguments}
         name, arguments = normalise(form, self._parameter_names) if call.name else ("", {})
-        flight.tool = self._session.plugins.tool(name, self._session.tools).real()
-        flight.ignored = flight.tool.signature.empty_options(arguments)
-        yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
-        if flight.depth > MAX_DEPTH:
-            raise ToolError(f"{name}: composed tools may not nest deeper than {MAX_DEPTH}")
-        # The policies judge a copy that nothing else can change.
-        judged = {key: value for key, value in arguments.items() if key not in flight.ignored}
-        flight.call = evolve(call, name=name, arguments=copy_arguments(judged))
+        context = {**session.hook_context(), "tools": tools}
+        context["call"] = evolve(call, name=name, arguments=arguments)
+        hooks = session.plugins.implementations("nanocoder_understand")
+        read = styles.choose(hooks, session.plugins.report, context, Understood)
+        read = read or Understood(name, arguments)
+        return session.plugins.tool(read.name, tools).real(), read.arguments, read.remarks
 
     def _parameter_names(self, name: str) -> Sequence[str]:
         tool = self._session.tools.get(name)
@@ -284,7 +295,9 @@ class Executor:
     def _inspect(self, flight: InFlight) -> None:
         """Make the one result of a call: noted, seen by the plugins, fit to be read."""
         undone = self._session.sandbox_changes()
-        result = with_notes(flight.call, flight.outcome, flight.changed_by, undone)
+        result = with_notes(
+            flight.call, flight.outcome, flight.changed_by, undone, flight.understood
+        )
         # Before the cut: the file with the full output must not have what a plugin took out.
         result = self._after_execute(flight, result)
         result = limit_output(flight.call.id, result, self._session.keep_output)

@@ -21,7 +21,8 @@ from nanocoder_schema import (
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
 from nanocoder.hooks.contributions import Dialect, Resource, Runner, Sandbox, Screen, Store
-from nanocoder.hooks.specs import GATES, PROJECT, RANK, STYLES
+from nanocoder.hooks.marks import PROJECT, RANK
+from nanocoder.hooks.specs import GATES, STYLES
 from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of

@@ -13,7 +13,8 @@ from nanocoder_schema import did_you_mean, evolve, problem_of, value
 
 from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
-from nanocoder.hooks.specs import GATES, RANK, STYLES
+from nanocoder.hooks.marks import RANK
+from nanocoder.hooks.specs import GATES, STYLES
 from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.tools.tool import Tool, Tools

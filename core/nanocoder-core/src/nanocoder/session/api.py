@@ -29,6 +29,9 @@ from nanocoder.values import Mode
 
 Warn = Callable[[str], None]
 
+UNATTENDED_TURNS = 250
+"""How often a model is asked in one run where nobody can stop it, unless it is set."""
+
 
 def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     cwd: str | os.PathLike[str] = ".",
@@ -57,7 +60,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     * *ask*: answers the questions of tools; without it the installed UI plugins do
     * *interactive*: whether a person can be asked at the terminal
     * *output*: the form of the output, for plugins that look at it
-    * *max_turns*: how often the model is asked in one run
+    * *max_turns*: how often the model is asked in one run (0: no limit with a person, else 250)
     * *resume*: the ID of a session to continue, or "last"
     * *dialect*: the dialect in which tools are offered
     * *dry_run*: whether calls that would change something are shown and not done
@@ -105,7 +108,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         ask=ask,
         conversation=Conversation(stored.messages if stored else ()),
         tool_list=ToolList(plugins, _dialect(plugins, config.core.dialect)),
-        max_turns=config.core.max_turns,
+        max_turns=config.core.max_turns or (0 if interactive else UNATTENDED_TURNS),
         admission=Admission(info.call_limit, config.core.max_waiting_calls),
         notices=notices,
     )

@@ -1,5 +1,6 @@
 """The loop: ask the model, run its calls, repeat, until the model has answered."""
 
+import itertools
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -23,7 +24,13 @@ from nanocoder.tools.outcome import not_run
 from nanocoder.values import Event, Message, StopReason, ToolCall
 
 TIME_IS_OVER = "stopped at the limit of {:g} s (max_seconds, --max-seconds)"
-LAST_WORDS = "The turn limit is reached. Answer now with what you have; no more tools will run."
+LAST_WORDS = "{}. Answer now with what you have; no more tools will run."
+GO_ON = "[your reply reached its output limit: go on exactly where it was cut]"
+NO_ANSWER = "[you gave no answer: say what you did and found]"
+MAX_CUT = 3
+"""How many replies in a row the output limit may cut."""
+TURNS_LEFT = (10, 3)
+"""With how many turns left the model is told so."""
 MAX_CALLS = 128
 """How many calls of one reply run; a model that sends more does not read results."""
 FALLS_BACK = frozenset(
@@ -41,7 +48,8 @@ class Run:
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
     *spent* is the budget that is used up, *steering* holds what the person has typed since the last
-    request.
+    request. *parts* are those of an answer that the output limit cut, *cut* counts replies in a row
+    that it cut, and *is_reminded* says that the model was asked for the answer that it left out.
     """
 
     runtime: Runtime
@@ -52,6 +60,9 @@ class Run:
     cancel: Cancel
     spent: str = ""
     steering: list[str] = Factory(list)
+    parts: list[str] = Factory(list)
+    cut: int = 0
+    is_reminded: bool = False
 
     def work_on(self, message: Message) -> Events:
         """Put *message* to the model, and go on until it has answered; errors are reported."""
@@ -105,19 +116,42 @@ class Run:
         self.children.interrupt(reason)
 
     def _turns(self) -> Generator[Event, None, StopReason]:
-        for turn in range(1, self.runtime.max_turns + 1):
-            reply = yield from self._ask(turn)
-            calls, ended = reply.finished.calls, self._ending(reply)
-            if ended is None:
-                ended = yield from self._answer(calls)
-            elif calls:
-                yield self.runtime.conversation.add_results(not_run(calls, "the run is over"))
+        limit = self.runtime.max_turns
+        for turn in itertools.count(1):
+            turns_left = limit - turn + 1
+            if limit and not turns_left:
+                break
+            if turn > 1 and turns_left in TURNS_LEFT:
+                text = f"[{turns_left} turns are left: come to an end]"
+                yield self.runtime.conversation.add(Message("user", text, typed=""))
+            try:
+                ended = yield from self._turn(turn)
+            except StopRun as error:
+                if error.reason != StopReason.LOOP:
+                    raise
+                return (yield from self._last_turn(StopReason.LOOP, error.problem))
             # What was typed meanwhile keeps a run going that would have ended with this answer.
             if ended is not None and not (self.steering and ended is StopReason.DONE):
                 return ended
-            if limit := self.runtime.spent_limit():
-                return self.report.stopped(StopReason.BUDGET, limit)
-        return (yield from self._last_turn())
+            if spent := self.runtime.spent_limit():
+                return self.report.stopped(StopReason.BUDGET, spent)
+        turns = "1 turn" if limit == 1 else f"{limit} turns"
+        reason = f"stopped at the limit of {turns} (max_turns, --max-turns)"
+        return (yield from self._last_turn(StopReason.TURN_LIMIT, reason))
+
+    def _turn(self, turn: int) -> Ending:
+        """Ask the model and run its calls; return why the run ends with that, if it does."""
+        conversation = self.runtime.conversation
+        reply = yield from self._ask(turn)
+        if words := self._words_to_go_on(reply):
+            yield conversation.add(Message("user", words, typed=""))
+            return None
+        calls, ended = reply.finished.calls, self._ending(reply)
+        if ended is None:
+            ended = yield from self._answer(calls)
+        elif calls:
+            yield conversation.add_results(not_run(calls, "the run is over"))
+        return ended
 
     def _ending(self, reply: Reply) -> StopReason | None:
         """Return why the run ends with *reply*; None when its calls come next.
@@ -129,18 +163,34 @@ class Run:
             return self.report.stopped(StopReason.LOOP, "stopped: the reply repeated itself")
         if finished.refusal:
             return self.report.stopped(StopReason.REFUSED, finished.refusal)
-        return None if finished.calls else self.report.answered(finished.text)
+        if self.cut == MAX_CUT:
+            problem = f"stopped: the output limit cut {MAX_CUT} replies in a row"
+            return self.report.stopped(StopReason.LOOP, problem)
+        return None if finished.calls else self.report.answered(self.report.text)
 
-    def _last_turn(self) -> Generator[Event, None, StopReason]:
-        """Let the model answer with what it has."""
-        conversation, limit = self.runtime.conversation, self.runtime.max_turns
-        yield conversation.add(Message("user", LAST_WORDS, typed=""))
+    def _words_to_go_on(self, reply: Reply) -> str:
+        """Return what to say to a model whose reply is no end of its work, "" where it is one."""
+        finished, is_empty = reply.finished, not reply.finished.text.strip()
+        self.cut = self.cut + 1 if finished.truncated else 0
+        self.report.text = "".join([*self.parts, finished.text])
+        if finished.calls or finished.refusal or reply.is_stuck or self.cut == MAX_CUT:
+            self.parts.clear()
+        elif finished.truncated and not is_empty:
+            self.parts.append(finished.text)
+            return GO_ON
+        elif is_empty and not self.parts and self.report.tool_calls and not self.is_reminded:
+            self.is_reminded = True
+            return NO_ANSWER
+        return ""
+
+    def _last_turn(self, reason: StopReason, problem: str) -> Generator[Event, None, StopReason]:
+        """Let the model answer with what it has, because of *problem*."""
+        conversation = self.runtime.conversation
+        yield conversation.add(Message("user", LAST_WORDS.format(problem), typed=""))
         finished = (yield from self._ask(self.report.turns)).finished
         if finished.calls:
-            yield conversation.add_results(not_run(finished.calls, "the turn limit is reached"))
-        turns = "1 turn" if limit == 1 else f"{limit} turns"
-        reason = f"stopped at the limit of {turns} (max_turns, --max-turns)"
-        return self.report.stopped(StopReason.TURN_LIMIT, reason)
+            yield conversation.add_results(not_run(finished.calls, problem))
+        return self.report.stopped(reason, problem)
 
     def _answer(self, model_calls: Sequence[ToolCall]) -> Ending:
         """Run the calls of one turn and give the model a result for each.

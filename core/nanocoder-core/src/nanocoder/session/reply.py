@@ -34,7 +34,7 @@ CONNECTION_LOST = "[the connection broke off here]"
 REPEATED = "[the model repeated this without end and was stopped]"
 SHOWN_OF_REPETITION = 2_000
 ID_BYTES = 8
-CUT_OFF = "the reply was cut by the token limit before the arguments came; make the call again"
+CUT_OFF = "the reply reached its output limit before this call was complete; write less at once"
 
 
 def ask(
@@ -166,7 +166,7 @@ def _sound(finished: Finished) -> Finished:
         return finished
     used_ids: set[str] = set()
     calls = [_sound_call(call, used_ids) for call in finished.calls]
-    if finished.truncated and not (calls[-1].arguments or calls[-1].error):
+    if finished.truncated and (calls[-1].error or not calls[-1].arguments):
         # Arguments that were cut off whole look like none at all.
         calls[-1] = evolve(calls[-1], error=CUT_OFF)
     return evolve(finished, calls=tuple(calls))

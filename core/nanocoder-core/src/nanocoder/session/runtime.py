@@ -27,7 +27,7 @@ from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ToolInfo, Tools
-from nanocoder.values import Access, Message, Usage
+from nanocoder.values import Access, Effect, Message, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -58,10 +58,11 @@ class Runtime(_Working):
     The session of a sub-agent is a copy of its parent's, so both share every field that
     `sub_sessions.py` does not replace.
 
-    *max_calls* and *max_tokens* are what one run may use (0: no limit). *remembered_consent* is
-    what a person answered with "always". *event_lock* is held while a plugin hears an event, so
-    that it hears one at a time, from child sessions, too. A child has a *parent*, which *on_close*
-    makes forget it. *notices* are told as it starts. *report* is of the latest run.
+    *max_turns*, *max_calls* and *max_tokens* are what one run may use (0: no limit).
+    *remembered_consent* is what a person answered with "always". *event_lock* is held while a
+    plugin hears an event, so that it hears one at a time, from child sessions, too. A child has a
+    *parent*, which *on_close* makes forget it. *notices* are told as it starts. *report* is of the
+    latest run.
     """
 
     plugins: Plugins
@@ -74,7 +75,7 @@ class Runtime(_Working):
     approve: Approver | None = None
     ask: Asker | None = None
     conversation: Conversation = Factory(Conversation)
-    max_turns: int = 50
+    max_turns: int = 0
     admission: Admission = Factory(Admission)
     notices: Sequence[str] = ()
     max_calls: int = 0
@@ -210,7 +211,17 @@ class Runtime(_Working):
         if self._system[0] != key:
             hooks = self.plugins.implementations("nanocoder_prompt")
             self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
-            self._system = key, system_prompt(self.info, [text for _, text in self.additions])
+            executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
+            # A start says so where no sandbox works.
+            is_sandboxed = sandboxes.is_wanted(self.config) and not self.notices
+            is_asked = self.parent is None and self.approve is not None
+            text = system_prompt(
+                self.info,
+                [text for _, text in self.additions],
+                is_sandboxed=is_sandboxed if executes else None,
+                is_answered=self.info.interactive or is_asked,
+            )
+            self._system = key, text
         return self._system[1]
 
     def open_workspace(self) -> "Workspace":

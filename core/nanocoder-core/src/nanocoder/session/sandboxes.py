@@ -62,14 +62,18 @@ def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str
     return None, reasons or [NOT_INSTALLED]
 
 
+def is_wanted(config: Config) -> bool:
+    """Tell whether the settings have processes run in a sandbox, where one works."""
+    return config.core.sandbox not in {"", NONE} or config.core.require_sandbox
+
+
 def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]) -> Sequence[str]:
     """Return what a person should know of a session's sandbox at its start, in lines.
 
     Raises: ConfigError where processes would run without the sandbox that the settings demand.
     """
-    core = config.core
-    is_off = core.sandbox in ("", NONE) and not core.require_sandbox
-    if is_off or not any(Effect.EXECUTE in tool.effects for tool in plugins.tools().values()):
+    executes = (Effect.EXECUTE in tool.effects for tool in plugins.tools().values())
+    if not is_wanted(config) or not any(executes):
         return ()
     # A trial takes longer than a start, so one that went well is remembered. That is no boundary:
     # each command asks the sandbox again.
@@ -77,7 +81,7 @@ def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]
     with suppress(ConfigError, OSError):
         if (cache_dir(environment) / FILE).read_bytes() == sha256(facts).digest():
             return ()
-    usable, reasons = choose_sandbox(plugins, core.sandbox)
+    usable, reasons = choose_sandbox(plugins, config.core.sandbox)
     if usable is None:
         return (_without(config, "; ".join(reasons)),)
     with suppress(ConfigError, OSError):

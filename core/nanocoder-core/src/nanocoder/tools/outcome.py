@@ -119,9 +119,13 @@ def request_data(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def with_notes(
-    call: ToolCall, result: ToolResult, changed_by: str, undone: Sequence[str]
+    call: ToolCall,
+    result: ToolResult,
+    changed_by: str,
+    undone: Sequence[str],
+    understood: Sequence[str] = (),
 ) -> ToolResult:
-    """Tell the model who changed its call, and what a program left that the sandbox has undone.
+    """Tell the model how its call was understood, who changed it, and what was undone behind it.
 
     `keep_note` finds a note again where a dialect rewords the result.
     """
@@ -130,6 +134,10 @@ def with_notes(
         note = f"[{changed_by} changed the arguments to {arguments}]"
         metadata = {**result.metadata, "note": note}
         result = evolve(result, output=f"{note}\n{result.output}", metadata=metadata)
+    if understood:
+        note = f"[understood: {'; '.join(understood)}]"
+        metadata = {**result.metadata, "understood": list(understood)}
+        result = evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
     if undone:  # at the end, which is always shown
         note = "\n  ".join(("[the sandbox did not let this take effect outside:", *undone)) + "]"
         metadata = {"note": note, **result.metadata, "undone": list(undone)}

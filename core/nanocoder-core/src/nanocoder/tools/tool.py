@@ -165,8 +165,10 @@ class Tool(Generic[P, R]):
     once for all that are named; *transactional* restores every file after a failure. *repeatable*
     exempts polling tools from the loop guard. *commands* names the arguments that are commands of
     the shell, which policies judge as such. *always_listed* keeps the tool in every
-    request, where others are left out until a model searches for them. *only_reads* tells by the
-    arguments whether a call may run beside others of its turn, although the tool can do more.
+    request, where others are left out until a model searches for them. Plan mode offers a tool that
+    is *in_plan* although it can change something: policies hold it to reading there. *only_reads*
+    tells by the arguments whether a call may run beside others of its turn, although the tool can
+    do more.
     *load* is set on a tool that is known from the manifest alone.
     """
 
@@ -187,6 +189,7 @@ class Tool(Generic[P, R]):
     )
     repeatable: bool = field(default=False, metadata=IN_MANIFEST)
     always_listed: bool = field(default=False, metadata=IN_MANIFEST)
+    in_plan: bool = field(default=False, metadata=IN_MANIFEST)
     commands: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
@@ -293,6 +296,7 @@ def tool(
     examples: Iterable[Mapping[str, Any]] = ...,
     repeatable: bool = ...,
     always_listed: bool = ...,
+    in_plan: bool = ...,
     commands: Iterable[str] = ...,
     short: str = ...,
     parameters: type | None = ...,

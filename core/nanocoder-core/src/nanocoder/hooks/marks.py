@@ -1,0 +1,51 @@
+"""How a hook's implementation is marked, and which style each hook has."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeVar, overload
+
+import pluggy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PROJECT: Final = "nanocoder"
+RANK: Final = 50  # of an implementation that states none
+
+
+@overload
+def hookimpl(function: F, /) -> F: ...
+
+
+@overload
+def hookimpl(*, rank: int = ..., events: Iterable[str] = ..., **more: Any) -> Callable[[F], F]: ...
+
+
+def hookimpl(
+    function: Any = None, /, *, rank: int = RANK, events: Iterable[str] = (), **options: Any
+) -> Any:
+    """Mark a function as a hook's implementation.
+
+    *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
+    *events* names the kinds of events that `nanocoder_event` is called for; the default is all.
+    `call.returned:execute` is a kind only of calls whose tool has that effect, as of other effects,
+    and so for each event of a call from `call.started` on.
+    *specname* names the hook when the function has another name.
+    """
+    if function is None:
+        return partial(hookimpl, rank=rank, events=frozenset(events), **options)
+    marked = pluggy.HookimplMarker(PROJECT)(**options)(function)
+    getattr(marked, f"{PROJECT}_impl").update(rank=rank, events=events)
+    return marked
+
+
+STYLES: Final[dict[str, str]] = {}  # of each hook, in firing order
+
+
+def style(name: str) -> Callable[[F], F]:
+    """Return what marks a hook's specification with the style *name*."""
+
+    def mark(specification: F) -> F:
+        STYLES[specification.__name__] = name
+        return pluggy.HookspecMarker(PROJECT)(specification)
+
+    return mark
