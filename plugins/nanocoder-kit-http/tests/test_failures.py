@@ -1,3 +1,4 @@
+import json
 import time
 from email.utils import formatdate
 
@@ -99,3 +100,50 @@ def test_retry_after_is_seconds_milliseconds_or_a_date():
     for nonsense in ("-5", "soon", "inf", "nan", "", "Mon, 99 Foo"):
         assert retry_after_s({"retry-after": nonsense}, now) is None
     assert retry_after_s({"retry-after": "1e9"}, now) == 1e9
+
+
+OVERFLOWS = (
+    (400, "prompt is too long: 213462 tokens > 200000 maximum", ""),
+    (400, "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", ""),
+    (400, "Your input exceeds the context window of this model.", ""),
+    (
+        400,
+        "This model's maximum prompt length is 131072 but the request contains 537812",
+        "",
+    ),
+    (400, "The input token count (1196265) exceeds the maximum number of tokens allowed", ""),
+    (413, "Please reduce the length of the messages or completion.", ""),
+    (400, "Your request exceeded model token limit: 131072 (requested: 200000)", ""),
+    (400, "Input is too long for requested model.", ""),
+    (500, "This model's maximum model length is 4096, however you requested 5000 tokens", ""),
+    (400, "The input (5000 tokens) is longer than the model's context length (4096 tokens).", ""),
+    (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 and 100", ""),
+    (400, "Prompt exceeds max length", "1261"),
+    (400, "Range of input length should be [1, 98304]", "invalid_parameter_error"),
+    (400, "x", "model_max_prompt_tokens_exceeded"),
+    (400, "prompt token count of 130000 exceeds the limit of 128000", ""),
+    (400, "too many tokens: total number of tokens in the prompt cannot exceed 128000", ""),
+    (400, "x", "string_above_max_length"),
+    (502, "upstream: maximum context length is 8192 tokens", ""),
+    (500, "the request exceeds the available context size, try increasing it", ""),
+)
+
+
+@pytest.mark.parametrize(("status", "message", "code"), OVERFLOWS)
+def test_an_overflow_is_known_however_it_is_worded(status, message, code):
+    body = json.dumps({"error": {"message": message, "code": code}}).encode()
+    assert failure(status, body).kind == "context_overflow"
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (413, "Request too large for model x on tokens per minute (TPM): Limit 6000", "rate_limit"),
+        (429, "This request would exceed the maximum number of tokens allowed", "rate_limit"),
+        (401, "no context length for you", "auth"),
+        (500, "too many tokens per minute", "unavailable"),
+    ],
+)
+def test_a_limit_of_tokens_in_a_time_is_none_of_the_context(status, message, kind):
+    body = json.dumps({"error": {"message": message}}).encode()
+    assert failure(status, body).kind == kind

@@ -335,8 +335,50 @@ def test_no_arguments_are_an_empty_object(play):
     assert finished(play, chunk("tool_calls", tool_calls=pieces)).calls == (ToolCall("c", "list"),)
 
 
-def test_the_token_limit_is_told(play):
-    assert finished(play, chunk("length", content="half")).truncated
+@pytest.mark.parametrize("end", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+def test_the_token_limit_is_told(play, end):
+    assert finished(play, chunk(end, content="half")).truncated
+
+
+@pytest.mark.parametrize(
+    "end", ["error", "network_error", "insufficient_system_resource", "abort", "cancelled"]
+)
+def test_a_reply_that_its_server_gave_up_is_no_answer(play, end):
+    call = piece("{}", index=0, id="c", name="bash")
+    provider, _ = play(events(chunk(content="part"), chunk(end, tool_calls=[call]), DONE))
+    with pytest.raises(ProviderError, match=f"ended the reply with the finish reason '{end}'"):
+        reply(provider)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"choices": [{"index": 0, "error": {"message": "no room left"}}]},
+        {"object": "error", "message": "no room left"},
+    ],
+)
+def test_an_error_within_the_stream_is_one_wherever_it_stands(play, broken):
+    provider, _ = play(events(chunk(content="part"), broken, DONE))
+    assert "no room left" in str(failure(provider))
+
+
+def test_a_finish_reason_from_the_first_chunk_on_ends_nothing(play):
+    call = piece('{"a": 1}', index=0, id="c", name="look")
+    every = [
+        chunk("stop", role="assistant"),
+        chunk("stop", content="a"),
+        chunk("stop", content="b"),
+    ]
+    last = finished(play, *every, chunk("tool_calls", tool_calls=[call]))
+    assert (last.text, last.calls) == ("ab", (ToolCall("c", "look", {"a": 1}),))
+    first = finished(play, chunk("stop", role="assistant", content=""), chunk(content="a"))
+    assert first.text == "a"
+
+
+def test_usage_and_the_end_mark_end_a_reply_without_a_finish_reason(play):
+    usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    last = finished(play, chunk(content="done"), usage)
+    assert (last.text, last.usage.output_tokens) == ("done", 2)
 
 
 def test_a_refusal_and_a_withheld_reply_say_so(play):

@@ -131,19 +131,21 @@ def test_prov_041_half_a_surrogate_pair_spoils_neither_request_nor_journal(run):
         json.loads(line)
 
 
-ODD_NAMES = (
-    "Read_file",
-    "functions.read_file",
-    "default_api:read_file",
-    "read_file\n",
-    "r\u0435ad",
-)
+ODD_NAMES = {
+    "Read_file": "file_not_found",
+    "functions.read_file": "file_not_found",
+    "default_api:read_file": "file_not_found",
+    "read_file\n": "file_not_found",
+    "r\u0435ad": "unknown_tool",
+    "read_fil": "unknown_tool",
+}
+"""What becomes of a call by each name: call-meaning says which names it reads."""
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_prov_048_a_name_that_is_nearly_one_is_no_other_tool(run, name):
+@pytest.mark.parametrize(("name", "outcome"), ODD_NAMES.items())
+def test_prov_048_a_name_that_is_nearly_one_is_no_other_tool(run, name, outcome):
     report = run(calling(name, '{"path": "x"}'), FINE)
-    assert (report.text, statuses(report)) == ("fine", [(name, "unknown_tool")])
+    assert (report.text, statuses(report)) == ("fine", [(name, outcome)])
 
 
 def test_prov_047_a_name_that_comes_late_is_taken(run):
@@ -204,7 +206,7 @@ def test_prov_058_a_context_that_overflows_is_told_and_not_asked_again(run, erro
 def test_prov_060_replies_that_the_limit_cuts_for_ever_end_the_run(run, begun):
     report = run(answer(*begun, finish="length"), max_retries=4)
     assert report.exit_code in {1, 4}
-    assert len(run.seen) <= 4
+    assert len(run.seen) <= 7, "six equal failures, and the last word"
     assert list(run.cwd.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,8 +30,12 @@ _KINDS_BY_CODE: Final = {
     "api_error": "unavailable",
     "authentication_error": "auth",
     "billing_error": "quota",
+    "1261": "context_overflow",
     "context_length_exceeded": "context_overflow",
     "exceed_context_size_error": "context_overflow",
+    "model_context_window_exceeded": "context_overflow",
+    "model_max_prompt_tokens_exceeded": "context_overflow",
+    "string_above_max_length": "context_overflow",
     "insufficient_quota": "quota",
     "invalid_api_key": "auth",
     "invalid_request_error": "bad_request",
@@ -46,12 +51,16 @@ _KINDS_BY_CODE: Final = {
 }
 # Servers report these as plain bad requests or rate limits; only the text tells them apart.
 _OVERFLOW_WORDS: Final = (
-    "prompt is too long",
-    "maximum context length",
-    "context window",
-    "context size",
-    "context length",
+    r"context (?:window|size|length|limit)",
+    r"(?:prompt|input)s? (?:is |are )?too (?:long|large)",
+    r"max(?:imum)? (?:prompt|model|input) (?:length|tokens)",
+    r"maximum number of tokens allowed|model token limit|max_new_tokens",
+    r"prompt token count of \S+ exceeds|prompt exceeds max length",
+    r"reduce the length of the (?:messages|prompt|input)",
+    r"range of input length should be|too many tokens|input tokens exceeded",
 )
+"""How vendors and servers word it; a limit of tokens in a time is worded much like it."""
+_IN_A_TIME: Final = r"per (?:second|minute|hour|day)|\b[rt]p[md]\b|rate limit"
 _AUTH_WORDS: Final = ("api key not valid", "api key expired")
 _QUOTA_WORDS: Final = ("credit balance", "insufficient_quota", "exceeded your current quota")
 _ADVICE: Final = {
@@ -63,6 +72,7 @@ _RETRY_WORDS: Final = {"true": True, "false": False}
 """What the header x-should-retry says, which knows better than the status."""
 _PAGE_CHARS: Final = 200
 _FORBIDDEN: Final = 403
+_TOO_LARGE: Final = 413
 _NO_NETWORK: Final = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
 _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
@@ -227,13 +237,18 @@ def _kind(status: int, code: str, message: str) -> str:
     lower = message.lower()
     if code == "insufficient_quota" or any(word in lower for word in _QUOTA_WORDS):
         return "quota"
-    kind = _KINDS_BY_STATUS.get(status) or _KINDS_BY_CODE.get(code, "")
-    if status in {0, 400, 422} and kind in {"", "bad_request"}:
-        by_code = _KINDS_BY_CODE.get(code, "")
-        if by_code == "context_overflow" or any(word in lower for word in _OVERFLOW_WORDS):
-            return "context_overflow"
-        if any(word in lower for word in _AUTH_WORDS):
-            return "auth"
+    by_code = _KINDS_BY_CODE.get(code, "")
+    kind = _KINDS_BY_STATUS.get(status) or by_code
+    is_of_size = kind not in {"auth", "not_found", "quota", "rate_limit"}
+    if is_of_size and re.search(_IN_A_TIME, lower):
+        kind = "rate_limit" if status == _TOO_LARGE else kind
+    # Behind gateways such an answer comes with any status, a server's error among them.
+    elif is_of_size and (
+        by_code == "context_overflow" or any(re.search(each, lower) for each in _OVERFLOW_WORDS)
+    ):
+        kind = "context_overflow"
+    elif kind in {"", "bad_request"} and any(word in lower for word in _AUTH_WORDS):
+        kind = "auth"
     if kind:
         return kind
     if _FIRST_ERROR_STATUS <= status < _FIRST_SERVER_ERROR:

@@ -1,6 +1,7 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,10 +23,14 @@ from nanocoder_provider_openai.wire import NATIVE
 
 _END_MARKER_BYTES = 16
 _INDEX_DIGITS = 9  # Python refuses to read thousands of them
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_FILTERED = frozenset({"content_filter", "content_policy", "safety", "sensitive"})
+_FAILED = re.compile("error|abort|cancel|fail|insufficient", re.IGNORECASE)
+"""Finish reasons of servers that could not go on; what came until then is no answer."""
 
 
 class ChatReply(Reply):
-    """Decode one reply; it is complete with a finish reason, `[DONE]` alone is not enough."""
+    """Decode one reply; it is complete with a finish reason, or with its usage and `[DONE]`."""
 
     def __init__(self, context: ReplyContext, *, echo: bool = False) -> None:
         super().__init__(context)
@@ -39,11 +44,13 @@ class ChatReply(Reply):
     @property
     def begun(self) -> bool:
         """Tell whether a part of the answer has arrived."""
-        return self._begun
+        return self._begun or bool(self._finish)
 
     def finished(self) -> Finished:
-        """Return the whole reply; raises ProviderError when no finish reason came."""
-        if not self._finish:
+        """Return the whole reply; raises ProviderError when it was cut or failed."""
+        if _FAILED.search(self._finish):
+            raise self._cut(f"with the finish reason {self._finish!r}")
+        if not self._finish and not (self.is_complete and self._usage.output_tokens):
             raise self._cut("without a finish reason")
         calls = close_calls(self._calls.in_order(), self._context.used_ids)
         refusal = self._refusal()
@@ -53,12 +60,12 @@ class ChatReply(Reply):
             calls,
             self._context.priced(self._usage),
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
-            truncated=self._finish == "length",
+            truncated=self._finish.lower() in _CUT,
             refusal=refusal,
         )
 
     def _refusal(self) -> str:
-        if self._finish == "content_filter":
+        if self._finish.lower() in _FILTERED:
             return f"{self._context.host} stopped the reply: content filter"
         return f"the model of {self._context.host} refused to answer" if self._refused else ""
 
@@ -88,24 +95,25 @@ class ChatReply(Reply):
             super()._take(event)
 
     def _take_object(self, chunk: Mapping[str, Any], kind: str) -> None:
-        if kind == "error":
+        if kind == "error" or chunk.get("error") or chunk.get("object") == "error":
             raise self._context.failure(chunk.get("error") or chunk)
-        if chunk.get("error"):
-            raise self._context.failure(chunk["error"])
         choices = chunk.get("choices")
         if choices and isinstance(choices, list) and isinstance(choices[0], dict):
+            if choices[0].get("error"):
+                raise self._context.failure(choices[0]["error"])
             self._take_choice(choices[0])
         if chunk.get("usage"):
             self._usage = _usage(chunk["usage"])
 
     def _take_choice(self, choice: Mapping[str, Any]) -> None:
-        if self._finish:
-            return  # chunks after the end are not part of the reply
+        finish = as_str(choice.get("finish_reason"))
+        # Some servers name it from the first chunk on; behind a real end comes no part of a reply.
+        if self._finish and self._begun and not finish:
+            return
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
             self._take_delta(delta)
-        self._finish = as_str(choice.get("finish_reason"))
-        self._begun = self._begun or bool(self._finish)
+        self._finish = finish or self._finish
 
     def _take_delta(self, delta: Mapping[str, Any]) -> None:
         thinking = delta.get("reasoning_content") or delta.get("reasoning")
