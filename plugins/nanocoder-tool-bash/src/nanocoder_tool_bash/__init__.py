@@ -41,23 +41,35 @@ SH: Final = "/bin/sh"
     effects={Effect.READ, Effect.WRITE, Effect.EXECUTE, Effect.NETWORK},
     timeout_s=0,
     always_listed=True,
+    in_plan=True,
     short="Run a shell command.",
     examples=[{"command": "echo hello"}, {"command": "ls -l", "workdir": "."}],
 )
 def bash(
     ctx: ToolContext,
-    command: Annotated[str, Param("Bash script.")],
-    timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
-    workdir: Annotated[str, Param("Directory.")] = ".",
+    command: Annotated[str, Param("Bash script; chains and pipes are fine.")],
+    timeout: Annotated[
+        float, Param("Seconds; at most 1,800.", gt=0, le=MAX_TIMEOUT_S)
+    ] = DEFAULT_TIMEOUT_S,
+    workdir: Annotated[str, Param("Directory; of the workspace, to start in.")] = ".",
     *,
-    background: Annotated[bool, "Run as a job: bash_job."] = False,
+    background: Annotated[bool, "Run as a job; returns at once, bash_job reads it."] = False,
     access: Annotated[
         Literal["default", "write", "outside"],
-        Param('"write" (files), "outside" (no sandbox): asks.'),
+        Param(
+            'What it may change; "write": files where the mode only reads; "outside": all, with'
+            " network and no sandbox. Both ask the user."
+        ),
     ] = "default",
-    reason: Annotated[str, Param("Why.")] = "",
+    reason: Annotated[str, Param("Why; for the user who is asked.")] = "",
 ) -> ToolResult:
-    """Run a shell command without input."""
+    """Run a shell command; returns what it printed, its errors and exit code.
+
+    It has no terminal and no input. Each call starts anew: directory and variables are not kept,
+    and what it leaves running ends; for servers and long work set background. Long output
+    lacks its middle, and a file has the whole. To read, search and edit files use the
+    tools for that.
+    """
     del access, reason  # for policies: they decide in which sandbox ctx.wrap runs it
     settings = ctx.settings or Settings()
     _check(command)

@@ -8,6 +8,8 @@ from typing import IO, Final
 from attrs import frozen
 from nanocoder import OutputLimit, clip_output, counted
 
+from nanocoder_tool_bash.condense import last_states, shorten
+
 MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
 FILE_BYTES: Final = 100_000_000
 READ_BYTES: Final = 1 << 16  # the size of a pipe on Linux
@@ -32,23 +34,35 @@ class Stream:
         """The decoded head, or all of it; bytes that are not UTF-8 become U+FFFD."""
         return self.head.decode("utf-8", "replace")
 
-    def fits(self, limit: OutputLimit) -> bool:
-        """Tell whether *limit* shows all of it."""
-        return not self.is_binary and not self.tail and limit.holds(self.text)
-
     def clip(self, limit: OutputLimit, where: str) -> str:
         """Return no more text than *limit* shows; *where* is the file with all of it, or ""."""
         if self.is_binary:
-            place = f"; whole output: {where}" if where else ""
-            return f"[binary output: {counted(self.size, 'byte')}, not shown{place}]"
+            return self._binary(where)
+        return clip_output(self._ends, limit, where=where, unseen=self._unseen)
+
+    def shorten(self, limit: OutputLimit, where: str) -> str:
+        """Return as much as *limit* shows with like lines counted, and lines about errors."""
+        if self.is_binary:
+            return self._binary(where)
+        return shorten(last_states(self._ends), limit, where, self._unseen)
+
+    def _binary(self, where: str) -> str:
+        place = f"; whole output: {where}" if where else ""
+        return f"[binary output: {counted(self.size, 'byte')}, not shown{place}]"
+
+    @property
+    def _ends(self) -> str:
+        return self.text + self.tail.decode("utf-8", "replace")
+
+    @property
+    def _unseen(self) -> tuple[int, int]:
+        """The lines and characters between head and tail."""
         if not self.tail:
-            return clip_output(self.text, limit, where=where)
-        unseen = (
+            return 0, 0
+        return (
             self.lines - self.head.count(b"\n") - self.tail.count(b"\n"),
             self.size - len(self.head) - len(self.tail),
         )
-        text = self.text + self.tail.decode("utf-8", "replace")
-        return clip_output(text, limit, where=where, unseen=unseen)
 
 
 class Capture:

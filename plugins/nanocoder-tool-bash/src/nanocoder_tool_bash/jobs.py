@@ -30,11 +30,13 @@ def open_jobs() -> Jobs:
 )
 def bash_job(
     ctx: ToolContext,
-    action: Annotated[Action, "Read gives new output."],
-    id: Annotated[str, "Job."] = "",  # noqa: A002 - the name in the tool's schema
-    wait: Annotated[float, Param("Seconds.", ge=0, le=MAX_WAIT_S)] = 0,
+    action: Annotated[Action, "Action; read gives the output since the last read."],
+    id: Annotated[str, "Job; as bash called it."] = "",  # noqa: A002 - the name in the tool's schema
+    wait: Annotated[
+        float, Param("Seconds; to wait for output or the end.", ge=0, le=MAX_WAIT_S)
+    ] = 0,
 ) -> ToolResult:
-    """List, read or kill bash jobs."""
+    """List, read or kill the jobs that bash runs in the background."""
     jobs: Jobs = ctx.resource("jobs")
     if action == "list":
         return _list(jobs)

@@ -8,6 +8,7 @@ from attrs import frozen
 from nanocoder import OutputLimit, ToolResult
 
 from nanocoder_tool_bash.capture import Capture, Stream
+from nanocoder_tool_bash.condense import last_states
 from nanocoder_tool_bash.process import Ended
 
 DATA_CHARS: Final = 100_000  # of each stream in `data`, for dialects with larger outputs than ours
@@ -66,10 +67,11 @@ def _shorten(name: str, capture: Capture, chars: int, lines: int, keep: Keep) ->
     stream = capture.stream()
     # More of the end: errors sit there.
     limit = OutputLimit.of(chars, lines, head=1 / 3)
-    if stream.fits(limit):
-        return Output(stream, stream.text)
+    text = last_states(stream.text)
+    if not stream.is_binary and not stream.tail and limit.holds(text):
+        return Output(stream, text)
     where = keep(name, capture.everything())
-    return Output(stream, stream.clip(limit, where), where, is_whole=False)
+    return Output(stream, stream.shorten(limit, where), where, is_whole=False)
 
 
 def _lines(facts: Facts, ended: Ended, out: Output, err: Output) -> list[str]:

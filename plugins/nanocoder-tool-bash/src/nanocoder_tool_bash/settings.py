@@ -19,6 +19,6 @@ class Settings:
 
     environment: tuple[str, ...] = field(default=(), metadata={"user_only": True})
     max_timeout_s: float = field(default=MAX_TIMEOUT_S, metadata={"tighten": "min"})
-    output_chars: int = 30_000
+    output_chars: int = 8_000
     interrupt_grace_s: float = 2.0
     terminate_grace_s: float = 3.0
