@@ -85,7 +85,7 @@ def test_what_the_program_says_itself_is_nobodys_prompt(nanocoder):
     assert nanocoder("sessions", "undo", "--yes").returncode == 0
     shown = nanocoder("sessions", "show").stdout
     assert len(re.findall("^user", shown, re.MULTILINE)) == 1
-    assert "  added for the model: The turn limit is reached." in shown
+    assert "  added for the model: stopped at the limit of" in shown
     assert "  added for the model: [the user undid your changes;" in shown
     exported = nanocoder("sessions", "export").stdout
     assert exported.count("## You\n") == 1

@@ -92,7 +92,8 @@ def finding(*names):
 def test_the_everyday_tools_are_listed_and_the_others_are_named(tmp_path):
     (request,) = asked(tmp_path)
     assert names(request) == FIRST
-    assert search(request) == "Find more tools, then call them.\nDeferred: alter, beta, gamma."
+    assert search(request).startswith("Find more tools by what they do")
+    assert search(request).endswith("\nDeferred: alter, beta, gamma.")
 
 
 def test_found_tools_are_added_behind_the_others_in_the_order_in_which_they_are_found(tmp_path):

@@ -3,7 +3,10 @@
 import json
 import time
 
+import attrs
 import pytest
+from nanocoder import Access, ApprovalRequest, Risk, ToolCall
+from nanocoder_ui_terminal.preview import _consent, _sandbox
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -479,3 +482,17 @@ def test_a_secret_is_no_part_of_the_question_and_what_runs_is_whole(run, workspa
     talk.type("y").see("All done.")
     assert talk.end() == 0
     assert token in (workspace / "new.py").read_text()
+
+
+def test_the_question_says_what_leaves_the_sandbox():
+    request = ApprovalRequest(
+        "1", 1, ToolCall("1", "bash"), "", Risk.DANGEROUS, grants=("bash(make)",)
+    )
+    outside = attrs.evolve(request, access=Access.OUTSIDE)
+    assert _sandbox(request, "bwrap") == "its processes run in the sandbox bwrap"
+    assert (
+        _sandbox(outside, "bwrap") == "its processes run outside of the sandbox, with your rights"
+    )
+    assert _sandbox(outside, "") == "without a sandbox"
+    assert _consent(outside).startswith("a grants bash(make), outside of the sandbox:")
+    assert _consent(request).startswith("a grants bash(make):")

@@ -42,7 +42,7 @@ def test_the_models_part_of_a_long_output_is_limited(chat, state):
     chat(HI).type("!seq 20000").see("\n  20000").see("ask · ").type("go").see("Hello there.")
     [prompt] = prompts(state)
     assert len(prompt) < 11_000
-    assert "characters left out" in prompt
+    assert " left out; whole output: " in prompt
     assert "\n20000\n" in prompt
 
 

@@ -31,13 +31,18 @@ MAX_QUESTION_CHARS = 2_000
 )
 def ask_user(
     ctx: ToolContext,
-    question: Annotated[str, "Text."],
-    choices: Annotated[tuple[str, ...], "Answers."] = (),
+    question: Annotated[str, "Text; one question."],
+    choices: Annotated[tuple[str, ...], "Answers; to choose from."] = (),
     *,
-    custom: Annotated[bool, "Allow others."] = True,
-    timeout: Annotated[float, Param("Seconds.", gt=0, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
+    custom: Annotated[bool, "Allow others; in their own words."] = True,
+    timeout: Annotated[
+        float, Param("Seconds; they have to answer.", gt=0, le=MAX_TIMEOUT_S)
+    ] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
-    """Ask what only the user can decide."""
+    """Ask the user what only they can decide; returns the answer.
+
+    Do not ask for permission: a call that needs it asks by itself.
+    """
     offered = _clean_choices(choices)
     problem = _find_problem(question, offered, custom=custom)
     if problem:

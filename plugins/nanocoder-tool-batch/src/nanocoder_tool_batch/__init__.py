@@ -39,9 +39,11 @@ OUTPUT_LINES = 1_500
 )
 def batch(
     ctx: ToolContext,
-    tool_calls: Annotated[list[Call], Param(f"Up to {MAX_CALLS}.", min_length=1)],
+    tool_calls: Annotated[
+        list[Call], Param(f"Up to {MAX_CALLS}; each judged by itself.", min_length=1)
+    ],
 ) -> ToolResult:
-    """Run independent calls at once."""
+    """Run independent calls of other tools at once; returns each result."""
     ctx.cancelled.check()
     calls = tool_calls[:MAX_CALLS]
     results = run_together(ctx, calls, lambda count: ctx.progress(f"{count} of {len(calls)} done"))

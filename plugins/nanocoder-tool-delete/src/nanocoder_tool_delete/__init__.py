@@ -28,7 +28,7 @@ def delete_file(
     ctx: ToolContext,
     path: Annotated[str, Param("File to delete.", min_length=1)],
 ) -> ToolResult:
-    """Delete one file; a copy is kept."""
+    """Delete one file; a copy is kept for undo. For a directory use bash."""
     where, kind, size = _plan(ctx.workspace, path)
     ctx.cancelled.check()
     try:

@@ -46,13 +46,21 @@ class Settings:
 )
 def edit_file(
     ctx: ToolContext,
-    path: Annotated[str, "File."],
-    old_string: Annotated[str, "Exact, unique."] = NOT_GIVEN,
-    new_string: Annotated[str, "Replaces it."] = NOT_GIVEN,
-    replace_all: Annotated[bool, "Everywhere."] = False,  # noqa: FBT002
-    edits: Annotated[list[Edit], Param("Several.", max_length=MAX_EDITS)] = NOT_GIVEN,
+    path: Annotated[str, "File; relative to the workspace."],
+    old_string: Annotated[str, "Exact, unique; empty: append, or create the file."] = NOT_GIVEN,
+    new_string: Annotated[str, "Replaces it; empty: delete."] = NOT_GIVEN,
+    replace_all: Annotated[bool, "Everywhere; every place in the file."] = False,  # noqa: FBT002
+    edits: Annotated[
+        list[Edit],
+        Param("Several; in order, all or none, instead of old_string.", max_length=MAX_EDITS),
+    ] = NOT_GIVEN,
 ) -> ToolResult:
-    """Replace text in a file."""
+    """Replace text in a file; all else stays as it is.
+
+    Copy old_string from read_file without the line numbers, with its indent; it has to be there
+    once: add lines around it, or set replace_all. Returns the changed lines. To rename in many
+    files use bash; to replace a whole file use write_file.
+    """
     settings: Settings = ctx.settings or Settings()
     request = Request.of(
         {

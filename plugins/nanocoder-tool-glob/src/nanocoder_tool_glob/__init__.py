@@ -28,10 +28,14 @@ if TYPE_CHECKING:
 )
 def glob(
     ctx: ToolContext,
-    pattern: Annotated[str, "Like src/**/*.{ts,tsx}."],
-    path: Annotated[str, "Directory."] = ".",
+    pattern: Annotated[str, "Like src/**/*.{ts,tsx}; ** is any directories."],
+    path: Annotated[str, "Directory; where the pattern starts."] = ".",
 ) -> ToolResult:
-    """Find files; newest first."""
+    """Find files by name: at most 1,000 paths, the last changed first.
+
+    Left out are files that git ignores and directories like node_modules. For what is in files use
+    grep.
+    """
     from nanocoder_tool_glob.search import find
 
     settings: Settings = ctx.settings or Settings()

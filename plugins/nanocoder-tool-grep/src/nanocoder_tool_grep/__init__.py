@@ -41,20 +41,24 @@ class Settings:
 )
 def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     ctx: ToolContext,
-    pattern: Annotated[str, "Regex."],
-    path: Annotated[str, "Where."] = ".",
-    glob: Annotated[str, "Like *.py."] = "",
-    type: Annotated[str, Param("Like py.", pattern=TYPE)] = "",  # noqa: A002 - the models' name
-    output: Annotated[Output, "Form."] = "content",
-    context: Annotated[int, Param("Around.", ge=0, le=MAX_CONTEXT)] = 0,
+    pattern: Annotated[str, "Regex; of ripgrep, e.g. def \\w+_test."],
+    path: Annotated[str, "Where; a file or directory."] = ".",
+    glob: Annotated[str, "Like *.py; or src/**/*.ts, or !*.md."] = "",
+    type: Annotated[str, Param("Like py; a language.", pattern=TYPE)] = "",  # noqa: A002 - the models' name
+    output: Annotated[Output, "Form; lines, names of files, or matches per file."] = "content",
+    context: Annotated[int, Param("Around; lines before and after.", ge=0, le=MAX_CONTEXT)] = 0,
     *,
     ignore_case: Annotated[bool, "Any case."] = False,
-    fixed_string: Annotated[bool, "No regex."] = False,
-    multiline: Annotated[bool, "Across lines."] = False,
-    limit: Annotated[int, Param("Results.", ge=1)] = 100,
-    offset: Annotated[int, Param("Skip.", ge=0, le=COUNTED)] = 0,
+    fixed_string: Annotated[bool, "No regex; the text as it is."] = False,
+    multiline: Annotated[bool, "Across lines; a match may hold line breaks."] = False,
+    limit: Annotated[int, Param("Results; at most.", ge=1)] = 100,
+    offset: Annotated[int, Param("Skip; results, to continue.", ge=0, le=COUNTED)] = 0,
 ) -> ToolResult:
-    """Search files."""
+    """Search the contents of files for a regular expression.
+
+    Returns path:line: text of each match, cut at 500 characters, sorted by path. Left out are files
+    that git ignores, .git and binary files. For names of files use glob.
+    """
     from nanocoder_tool_grep.answer import answer
     from nanocoder_tool_grep.finding import Page, find
 

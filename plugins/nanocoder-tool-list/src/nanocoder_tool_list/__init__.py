@@ -31,10 +31,13 @@ class Settings:
 )
 def list_files(
     ctx: ToolContext,
-    path: Annotated[str, "Directory."] = ".",
-    depth: Annotated[int, Param("Levels.", ge=1, le=MAX_DEPTH)] = 2,
+    path: Annotated[str, "Directory; relative to the workspace."] = ".",
+    depth: Annotated[int, Param("Levels; how far down.", ge=1, le=MAX_DEPTH)] = 2,
 ) -> ToolResult:
-    """List a directory as a tree."""
+    """List a directory as a tree: at most 500 names, without what git ignores.
+
+    To find files by name use glob.
+    """
     from nanocoder_kit_glob.git_ignore import walk  # a start walks nowhere
 
     settings: Settings = ctx.settings or Settings()

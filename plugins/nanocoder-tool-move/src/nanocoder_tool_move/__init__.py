@@ -32,12 +32,15 @@ _MOST_TRIED: Final = 100
 def move_file(
     ctx: ToolContext,
     source: Annotated[str, Param("Old path.", min_length=1)],
-    destination: Annotated[str, Param("New path.", min_length=1)],
+    destination: Annotated[str, Param("New path; with the name.", min_length=1)],
     *,
-    replace: Annotated[bool, "Overwrite."] = False,
+    replace: Annotated[bool, "Overwrite; a file that is there."] = False,
     copy: Annotated[bool, "Keep the source."] = False,
 ) -> ToolResult:
-    """Move, rename or copy a file; move a directory."""
+    """Move, rename or copy a file, or move a directory; missing directories are made.
+
+    Overwrites nothing unless replace is set.
+    """
     plan = _plan(ctx.workspace, source, destination)
     ctx.cancelled.check()
     perform = _copy if copy else Workspace.move

@@ -64,13 +64,17 @@ class Settings:
 )
 def read_file(
     ctx: ToolContext,
-    path: Annotated[str, "File."],
-    offset: Annotated[int, Param("First line or PDF page, from 1.", ge=1)] = FIRST,
-    limit: Annotated[int, Param("How many.", ge=1)] = ALL,
+    path: Annotated[str, "File; relative to the workspace, e.g. src/app.py."],
+    offset: Annotated[int, Param("First line or PDF page, from 1; to continue.", ge=1)] = FIRST,
+    limit: Annotated[int, Param("How many; lines, or pages of a PDF.", ge=1)] = ALL,
     *,
-    info: Annotated[bool, "Only sizes."] = False,
+    info: Annotated[bool, "Only sizes; lines, bytes and tokens, no content."] = False,
 ) -> ToolResult:
-    """Read a file: numbered lines, image, PDF."""
+    """Read a file: numbered lines of text, cells of a notebook, an image, a PDF.
+
+    Returns at most 2,000 lines, each cut at 2,000 characters, and says how to continue. To search
+    in files use grep; for a directory use list_files.
+    """
     settings: Settings = ctx.settings or Settings()
     with _open(ctx, path) as file:
         size = os.fstat(file.fileno()).st_size

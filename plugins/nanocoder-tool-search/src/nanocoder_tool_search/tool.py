@@ -17,9 +17,12 @@ from nanocoder_tool_search.settings import Settings
 )
 def tool_search(
     ctx: ToolContext,
-    query: Annotated[str, "Words, or select:name,name."],
+    query: Annotated[str, "Words; e.g. delete a file. Or names; e.g. select:task,move_file."],
 ) -> ToolResult:
-    """Find more tools, then call them."""
+    """Find more tools by what they do; returns their names, and you can call them then.
+
+    A tool that you know by name can be called without a search.
+    """
     settings: Settings = ctx.settings or Settings()
     deferred = ctx.resource(TOOLS).deferred
     others = [info for info in ctx.tools if info.name != tool_search.name]

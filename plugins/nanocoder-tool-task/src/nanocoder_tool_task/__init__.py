@@ -74,8 +74,8 @@ def _only_reads(arguments: Mapping[str, Any]) -> bool:
 )
 def task(
     ctx: ToolContext,
-    description: Annotated[str, "Short title."],
-    prompt: Annotated[str, Param("Full instructions.", min_length=1)],
+    description: Annotated[str, "Short title; 3 to 5 words."],
+    prompt: Annotated[str, Param("Full instructions; and what to answer.", min_length=1)],
     name: Annotated[str, "general, build; read-only: explore, plan, review, security."] = "general",
     also: Annotated[
         tuple[Assignment, ...],
@@ -84,9 +84,13 @@ def task(
     isolation: Annotated[Literal["none", "worktree"], "worktree: a copy; gives a patch."] = "none",
     *,
     merge: Annotated[bool, "Merge the patch."] = False,
-    background: Annotated[bool, "Do not wait (task_result)."] = False,
+    background: Annotated[bool, "Do not wait; task_result reads the answer."] = False,
 ) -> ToolResult:
-    """Run a sub-agent; returns its answer."""
+    """Give work to a sub-agent with a context of its own; returns its answer.
+
+    Good for a search through many files, or parts that do not depend on each other. It sees nothing
+    of this conversation.
+    """
     from nanocoder_tool_task.operations import run_tasks, start_tasks
 
     assignments = [Assignment(description, prompt), *also]

@@ -43,7 +43,7 @@ class Profile:
         """Tell whether its sub-agents have *tool*."""
         name = tool.name
         # Sub-agents start none themselves: there are two levels in all.
-        if name in OUR_TOOLS or (self.only_reads and not tool.is_read_only):
+        if name in OUR_TOOLS or (self.only_reads and not (tool.is_read_only or tool.in_plan)):
             return False
         return (not self.tools or _fits(name, self.tools)) and not _fits(name, self.without)
 

@@ -37,9 +37,14 @@ MAX_TASKS = 100
 )
 def todo_write(
     ctx: ToolContext,
-    todos: Annotated[list[Task], Param("All tasks.", max_length=MAX_TASKS)],
+    todos: Annotated[
+        list[Task], Param("All tasks; those that are done, too.", max_length=MAX_TASKS)
+    ],
 ) -> ToolResult:
-    """Replace your task list; keep it current."""
+    """Keep a list of your tasks in work of several steps; each call replaces it.
+
+    Have one in_progress, and mark it completed as soon as it is.
+    """
     board: Board = ctx.resource("board")
     board.write(format_tasks(todos))
     result = _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
@@ -55,10 +60,11 @@ def todo_write(
 def todo_read(
     ctx: ToolContext,
     status: Annotated[
-        Literal["pending", "in_progress", "completed", "cancelled", "all"], "Which."
+        Literal["pending", "in_progress", "completed", "cancelled", "all"],
+        "Which; counts are of all.",
     ] = "all",
 ) -> ToolResult:
-    """Read your task list."""
+    """Read your list of tasks with their states."""
     board: Board = ctx.resource("board")
     text = board.read()
     if text is None:

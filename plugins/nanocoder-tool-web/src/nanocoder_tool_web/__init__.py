@@ -112,11 +112,15 @@ class Settings:
 )
 def web_fetch(
     ctx: ToolContext,
-    url: Annotated[str, "Address."],
-    format: Annotated[Literal["markdown", "text", "html"], "Form."] = "markdown",  # noqa: A002
-    timeout: Annotated[float, Param("Seconds.", ge=1, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S,
+    url: Annotated[str, "Address; e.g. https://example.org/page."],
+    format: Annotated[  # noqa: A002 - the name in the tool's schema
+        Literal["markdown", "text", "html"], "Form; html is the page as it is."
+    ] = "markdown",
+    timeout: Annotated[
+        float, Param("Seconds; for all of it.", ge=1, le=MAX_TIMEOUT_S)
+    ] = DEFAULT_TIMEOUT_S,
 ) -> ToolResult:
-    """Fetch a public web page."""
+    """Fetch a public web page as text; images and PDF are attached. Not for this machine."""
     settings: Settings = ctx.settings or Settings()
     target = parse_url(url)
     rate_limit: RateLimit = ctx.resource("rate_limit")
@@ -142,10 +146,10 @@ def web_fetch(
 )
 def web_search(
     ctx: ToolContext,
-    query: Annotated[str, Param("Words.", min_length=1, max_length=MAX_QUERY_CHARS)],
+    query: Annotated[str, Param("Words; to look for.", min_length=1, max_length=MAX_QUERY_CHARS)],
     count: Annotated[int, Param("How many.", ge=1, le=10)] = 5,
 ) -> ToolResult:
-    """Search the web: addresses, snippets."""
+    """Search the web: titles, addresses, snippets. Read a page with web_fetch."""
     hits = search(_instance(ctx.settings), query, count, ctx.cancelled)
     lines = [
         f"{number}. {hit.title}\n   {hit.url}" + (f"\n   {hit.snippet}" if hit.snippet else "")

@@ -62,10 +62,13 @@ class Settings:
 )
 def write_file(
     ctx: ToolContext,
-    path: Annotated[str, "File; a directory ends in /."],
-    content: Annotated[str, "Whole file."],
+    path: Annotated[str, "File; relative to the workspace; a directory ends in /."],
+    content: Annotated[str, "Whole file; with nothing abbreviated."],
 ) -> ToolResult:
-    """Create or overwrite a file; read it first. For parts use edit_file."""
+    """Create a file, with the directories above it, or replace all of one that you have read.
+
+    Returns the diff. To change a part of a file use edit_file; for several files use apply_patch.
+    """
     settings: Settings = ctx.settings or Settings()
     if path.endswith("/"):
         return _directory(ctx.workspace, path, content)

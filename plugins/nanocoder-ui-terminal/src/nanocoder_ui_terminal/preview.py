@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from nanocoder import ApprovalRequest, Effect, Risk, for_terminal
+from nanocoder import Access, ApprovalRequest, Effect, Risk, for_terminal
 
 from nanocoder_ui_terminal.invisible import escape_invisible, mark_gaps
 from nanocoder_ui_terminal.look_alikes import look_alikes
@@ -75,6 +75,8 @@ def _sandbox(request: ApprovalRequest, name: str | None) -> str:
     """Say what the processes of a call would run in, "" for a call that starts none."""
     if name is None or (request.effects and Effect.EXECUTE not in request.effects):
         return ""
+    if name and request.access is Access.OUTSIDE:
+        return "its processes run outside of the sandbox, with your rights"
     return f"its processes run in the sandbox {name}" if name else "without a sandbox"
 
 
@@ -115,7 +117,9 @@ def _notes(request: ApprovalRequest, terminal: Terminal) -> list[str]:
 def _consent(request: ApprovalRequest) -> str:
     """Return what the answer "a" would allow beyond this call."""
     if request.grants:
-        return f"a grants {', '.join(request.grants)}: for the session, the project or everywhere"
+        rules = ", ".join(request.grants)
+        where = ", outside of the sandbox" if request.access is Access.OUTSIDE else ""
+        return f"a grants {rules}{where}: for the session, the project or everywhere"
     return f"a allows {request.always}" if request.always else ""
 
 
