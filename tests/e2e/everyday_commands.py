@@ -235,7 +235,7 @@ ROWS: Final = (
         WRITE,
         "fails soon: there is no network, and a note says how to allow a host",
         code=None,
-        prints="hosts = [",
+        prints="or the user allows ",
         within_s=OFFLINE_S,
     ),
     Row(
