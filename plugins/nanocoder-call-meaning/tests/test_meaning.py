@@ -131,6 +131,8 @@ def test_what_has_one_meaning_is_taken(arguments, meant):
         {"path": True},
         {"path": "a", "offset": "two"},
         {"path": "a", "offset": True},
+        {"path": "a", "offset": float("inf")},
+        {"path": "a", "offset": float("nan")},
         {"path": "a", "offset": -1},
         {"path": "a", "everywhere": 1},
         {"path": "a", "everywhere": "yes"},

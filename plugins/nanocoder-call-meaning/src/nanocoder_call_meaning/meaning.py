@@ -215,8 +215,9 @@ def _takes(value: Any, schema: Schema) -> bool:
     for member in _members(schema):
         kinds, kind = member.get("type", ()), KINDS.get(type(value), "")
         kinds = [kinds] if isinstance(kinds, str) else kinds
-        if isinstance(value, int | float) and kind in {"integer", "number"}:
-            fits = "number" in kinds or ("integer" in kinds and value == int(value))
+        if kind in {"integer", "number"}:
+            is_whole = kind == "integer" or value.is_integer()
+            fits = "number" in kinds or ("integer" in kinds and is_whole)
         else:
             fits = kind in kinds
         if (fits or not kinds) and ("enum" not in member or value in member["enum"]):

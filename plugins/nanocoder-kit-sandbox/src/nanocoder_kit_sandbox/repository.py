@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder_kit_sandbox.git_folder import LOCK, OF_HASHES, problem_of, read_file
+from nanocoder_kit_sandbox.git_folder import LOCK, OF_HASHES, UNDER_WAY, problem_of, read_file
 from nanocoder_kit_sandbox.mounts import Mount, read_only, writable
 
 LOGS: Final = "logs"
@@ -31,8 +31,7 @@ RETURNING: Final = (
     *("FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
 )
 """The files that come back."""
-UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "BISECT_START")
-"""Names of work in several steps; git keeps what the next step needs in files that stay inside."""
+BISECT: Final = "BISECT_START"
 HELD: Final = (
     ".git: a rebase or bisect is under way in the sandbox alone, and until it has ended the HEAD"
     " and index outside stay as they were: finish or abort it in this session"
@@ -140,7 +139,7 @@ class InnerRepository:
         """Tell whether git began work in several steps inside, and not outside."""
         return any(
             os.path.lexists(self._inside / name) and not os.path.lexists(self._outside / name)
-            for name in UNDER_WAY
+            for name in (*UNDER_WAY, BISECT)
         )
 
     def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:

@@ -39,7 +39,6 @@ MODES = {
     Mode.AUTO: "Mode auto: hardly anything is asked about.",
 }
 NOBODY = "Nobody is there to answer: what is asked about is refused, so decide yourself."
-"""How a session goes on, for a model that can act on it; a small one only reads more."""
 
 SMALL = """You are a coding agent working in the current directory. Do what the user asks with the
 tools below, one action at a time, then answer in one or two sentences."""
