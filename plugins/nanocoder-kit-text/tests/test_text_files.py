@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import Workspace, WorkspaceError
-from nanocoder_kit_text import encode, is_binary, read_text_file
+from nanocoder_kit_text import decode, encode, is_binary, read_text_file
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def edited(ground, data: bytes, old: str, new: str) -> bytes:
         (b"\xfe\xff" + "é\r\n".encode("utf-16-be"), "utf-16-be", "\r\n", "é\n"),
         ("é\n".encode("utf-32"), "utf-32-le", "\n", "é\n"),
         (b"\xe9t\na\n", "cp1252", "\n", "ét\na\n"),
-        (b"\x81\xe9\n", "latin-1", "\n", "\x81é\n"),
+        (b"\x81 \xe9t\xe9\n", "latin-1", "\n", "\x81 été\n"),
         ("\u2028é\x85\n".encode(), "utf-8", "\n", "\u2028é\x85\n"),
     ],
 )
@@ -47,6 +47,42 @@ def test_text_is_read_and_written_back_byte_for_byte(ground, data, encoding, new
     assert (file.size, file.final_newline) == (len(data), text.endswith("\n"))
     assert file.lines == len(text.split("\n")) - text.endswith("\n") - (text == "")
     assert encode(file.text, file) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ('# 测试编码\nprint("测试")\nx=1\n', "gbk"),
+        ("你好", "gbk"),
+        ("/* 注释 */ int 变量 = 1;\n㐀\n", "gb18030"),
+        ("// 這個函數返回使用者的名字\n", "big5"),
+        ('# テスト\nprint("こんにちは")\n', "cp932"),
+        ("設定ファイル\nname=田中\n", "cp932"),
+        ("日本語のテキスト", "euc_jp"),
+        ('printf("오류");\n', "cp949"),
+        ("이름,나이\n김철수,20\n", "cp949"),
+        ('# Привет мир\nprint("Привет")\n', "cp1251"),
+        ("// Этот комментарий на русском\n", "koi8_r"),
+        ("Καλημέρα κόσμε\n", "cp1253"),
+        ("مرحبا بالعالم\n", "cp1256"),
+        ("Größe: ä ö ü ß\n", "cp1252"),
+        ('temp = "20°C"\n', "cp1252"),
+        ("“déjà”, ½ cup, 5 €\n", "cp1252"),
+        ("smörgåsbord åäö\n", "cp1252"),
+    ],
+)
+def test_an_encoding_of_before_unicode_is_told_from_a_few_words(text, encoding):
+    code = "int value = 0;\n" * 50
+    file = decode("f", (code + text).encode(encoding))
+    assert (file.encoding, file.text) == (encoding, code + text)
+    assert file.is_guessed
+    assert not decode("f", text.encode()).is_guessed
+    assert not decode("f", text.encode("utf-16")).is_guessed
+
+
+def test_the_encoding_of_one_endless_line_is_told_too():
+    data = "这是一个很长的文件。".encode("gbk") * 10_000
+    assert decode("f", data).encoding == "gbk"
 
 
 @given(st.one_of(st.binary(), st.text("a\r\né\u2028").map(str.encode)))

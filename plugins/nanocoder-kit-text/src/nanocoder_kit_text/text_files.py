@@ -4,12 +4,15 @@ import codecs
 import hashlib
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 from nanocoder import WorkspaceError
+
+from nanocoder_kit_text.encodings import legacy_encodings
 
 if TYPE_CHECKING:
     from nanocoder import Workspace
@@ -35,8 +38,8 @@ class TextFile:
     one file (*endings* then has one letter per line, "n" or "r"), "raw" is a file whose line ends
     *text* keeps as they are, because they would not survive. A "\r" alone ends a line only in files
     that have no "\n". *encoding* is utf-8, utf-16-le and its like (where *bom* is the mark), or for
-    bytes that are not UTF-8 cp1252 or latin-1, so that each byte survives. *data* are the bytes,
-    *mode* the permission bits.
+    other bytes a guess, such as gbk or cp1252; each byte survives. *data* are the bytes, *mode* the
+    permission bits.
     """
 
     path: str
@@ -53,6 +56,11 @@ class TextFile:
     def size(self) -> int:
         """The number of bytes."""
         return len(self.data)
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether the encoding was guessed: neither UTF-8 nor said by a mark."""
+        return not self.bom and self.encoding != "utf-8"
 
     @cached_property
     def lines(self) -> int:
@@ -113,13 +121,16 @@ def encode(text: str, like: TextFile | None = None) -> bytes:
         ) from None
 
 
-def _encodings(data: bytes) -> list[tuple[bytes, str]]:
-    """Return the marks and encodings that *data* may have, the likeliest first."""
+def _encodings(data: bytes) -> Iterator[tuple[bytes, str]]:
+    """Yield the marks and encodings that *data* may have, the likeliest first."""
     marked = [(bom, encoding) for bom, encoding in _MARKS if data.startswith(bom)]
     if marked or b"\0" in data:
-        return marked[:1]
-    others = [] if is_binary(data) else [(b"", "cp1252"), (b"", "latin-1")]
-    return [(b"", "utf-8"), *others]
+        yield from marked[:1]
+        return
+    yield b"", "utf-8"
+    if not is_binary(data):
+        for encoding in legacy_encodings(data):
+            yield b"", encoding
 
 
 def _normalised(raw: str) -> tuple[str, Newline, str]:
