@@ -2,6 +2,7 @@ import socket
 import subprocess
 import threading
 import time
+import zlib
 from itertools import chain
 
 import pytest
@@ -303,10 +304,42 @@ def test_the_key_is_in_no_error(serve, connect, monkeypatch):
     assert "sk-12345" not in str(failure(connect(server, key=Key("ACME_API_KEY"))))
 
 
-def test_a_compressed_answer_is_refused(serve, connect):
-    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
-    error = failure(connect(serve(Answer([b"\x1f\x8b"], headers=headers))))
-    assert "compressed" in str(error)
+def packing(encoding, *pieces):
+    headers = {"content-type": "text/event-stream", "content-encoding": encoding}
+    return Answer(pieces, headers=headers)
+
+
+def test_an_answer_in_a_packing_that_is_not_known_is_refused(serve, connect):
+    assert "compressed" in str(failure(connect(serve(packing("br", b"x")))))
+
+
+@pytest.mark.parametrize(("encoding", "wbits"), [("gzip", 31), ("deflate", 15)])
+def test_a_packed_answer_is_unpacked_as_it_comes(serve, connect, encoding, wbits):
+    packer = zlib.compressobj(wbits=wbits)
+    pieces = [
+        packer.compress(data(number)) + packer.flush(zlib.Z_SYNC_FLUSH) for number in range(3)
+    ]
+    pieces.append(packer.flush())
+    server = serve(packing(encoding, *pieces))
+    assert [event.data for event in ask(connect(server))] == [b"0", b"1", b"2"]
+
+
+def test_a_damaged_packed_answer_is_an_error(serve, connect):
+    assert "damaged" in str(failure(connect(serve(packing("gzip", b"no gzip")))))
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "kind"),
+    [
+        (b"Invalid API key provided.", "Invalid API key provided; check the key", "auth"),
+        (b"upstream connect error", "upstream connect error", "protocol"),
+    ],
+)
+def test_words_in_place_of_a_stream_are_told_and_not_asked_for_again(
+    serve, connect, body, words, kind
+):
+    error = failure(connect(serve(Answer([body], headers={"content-type": "text/plain"}))))
+    assert (words in str(error), error.kind) == (True, kind)
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/event-stream"])
@@ -318,7 +351,7 @@ def test_a_page_instead_of_a_stream_is_an_error(serve, connect, kind):
 # PROV-018
 def test_a_body_of_json_is_one_reply(serve, connect):
     server = serve(refusal(200, {"choices": []}))
-    assert ask(connect(server)) == [SseEvent(WHOLE_REPLY, b'{"choices": []}')]
+    assert ask(connect(server)) == [SseEvent(WHOLE_REPLY, b'{"choices": []}', True)]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_advice_follows_the_servers_sentence_without_two_stops():
     body = b'{"error": {"message": "Incorrect API key."}}'
     start = "example.test answered 401: Incorrect API key; the key in ACME_API_KEY is not accepted"
     assert str(failure(401, body, key_from="ACME_API_KEY")).startswith(start)
-    assert str(failure(418, body)) == "example.test answered 418: Incorrect API key."
+    other = b'{"error": {"message": "I am a teapot."}}'
+    assert str(failure(418, other)) == "example.test answered 418: I am a teapot."
 
 
 def test_the_servers_words_are_one_clean_line_without_the_key():

@@ -59,7 +59,7 @@ def test_an_event_is_handed_out_with_the_byte_that_completes_it():
 
 
 def test_a_stream_that_ends_without_an_empty_line_keeps_its_last_event():
-    assert parse([b"data: [DONE]"]) == [SseEvent("", b"[DONE]")]
+    assert parse([b"data: [DONE]"]) == [SseEvent("", b"[DONE]", is_last=True)]
 
 
 def test_a_line_without_end_is_given_up_at_the_limit():

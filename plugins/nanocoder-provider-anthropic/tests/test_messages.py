@@ -224,7 +224,7 @@ def test_parallel_calls_are_put_together_by_index(play):
 
 def test_missing_and_double_ids_are_replaced_here_and_in_what_is_echoed(play):
     last = finished(
-        play, *call(0, "", "x"), *call(1, "same", "x"), *call(2, "same", "x"), *end("tool_use")
+        play, *call(0, "", "x"), *call(1, "same", "x"), *call(2, "same", "y"), *end("tool_use")
     )
     ids = [call.id for call in last.calls]
     assert len(set(ids)) == 3
@@ -265,6 +265,26 @@ def test_stop_reasons_say_whether_the_answer_goes_on(play, reason, truncated):
     assert finished(play, *text(0, "x"), *end(reason)).truncated is truncated
 
 
+@pytest.mark.parametrize("mark", [(), (b"[DONE]",)])
+def test_a_stop_reason_is_an_end_where_a_server_leaves_out_message_stop(play, mark):
+    assert finished(play, START, *text(0, "whole"), end("end_turn")[0], *mark).text == "whole"
+
+
+@pytest.mark.parametrize("reason", ["error", "network_error", "abort"])
+def test_a_stop_reason_of_a_server_that_gave_up_is_no_answer(play, reason):
+    provider, _ = play(events(START, *call(0, "a", "bash", "{}"), *end(reason)))
+    error = failure(provider)
+    assert f"stop reason {reason!r}" in str(error) or f"finish reason {reason!r}" in str(error)
+
+
+def test_an_identical_call_under_one_id_but_two_indexes_runs_once(play):
+    last = finished(
+        play, *call(0, "a", "x", '{"n": 1}'), *call(1, "a", "x", '{"n": 1}'), *end("tool_use")
+    )
+    assert [each.id for each in last.calls] == ["a"]
+    assert [block["id"] for block in last.native["anthropic"]] == ["a"]
+
+
 def test_a_refusal_runs_nothing(play):
     last = finished(play, *call(0, "a", "bash"), *end("refusal"))
     assert last.calls == ()
@@ -274,7 +294,7 @@ def test_a_refusal_runs_nothing(play):
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(events(START, *text(0, "part"), end()[0]), id="no message_stop"),
+        pytest.param(events(START, *text(0, "part")), id="no message_stop"),
         pytest.param(
             Answer([*map(data, [START, *text(0, "part")])], cut=True), id="connection cut"
         ),

@@ -168,9 +168,16 @@ def test_arguments_that_are_no_object_make_a_call_with_an_error(play, args):
 
 
 def test_an_id_that_a_server_uses_twice_is_replaced_here_and_in_what_is_echoed(play):
-    provider, _ = play(events(chunk(CALL, CALL, finish="STOP")))
+    other = {"functionCall": {**CALL["functionCall"], "args": {"path": "b"}}}
+    provider, _ = play(events(chunk(CALL, other, CALL, finish="STOP")))
     first, second = reply(provider)[-1].calls
     assert first.id == "c1" != second.id
+
+
+def test_a_finish_reason_in_every_chunk_ends_nothing(play):
+    chunks = [chunk({"text": "a"}, finish="STOP"), chunk({"text": "b"}, finish="STOP")]
+    last = finished(play, *chunks, chunk(CALL, finish="STOP"))
+    assert (last.text, len(last.calls)) == ("ab", 1)
 
 
 def test_the_token_limit_is_told(play):

@@ -181,3 +181,32 @@ def test_what_is_no_part_of_a_reply_ends_the_process_and_not_the_next_request(no
         list(engine.ask({"messages": noise}, None, Cancel()))
 
     assert list(engine.ask({"messages": ""}, None, Cancel())) == [{"asked": 1}]
+
+
+class Chunks:
+    """An engine that answers with given chunks."""
+
+    is_loaded = True
+
+    def __init__(self, *chunks):
+        self.chunks = chunks
+
+    def ask(self, _body, _schema, _cancel):
+        yield from self.chunks
+
+
+def piece(text, finish=None):
+    return {"choices": [{"delta": {"content": text}, "finish_reason": finish}]}
+
+
+@pytest.mark.parametrize(("reason", "is_cut"), [("stop", False), ("length", True)])
+def test_a_reply_says_whether_the_token_limit_cut_it(reason, is_cut):
+    provider = LocalProvider("m", Chunks(piece("half"), piece("", reason)), Settings())
+    *_, end = provider.stream(Request("", "", [Message("user", "Hi")]), Cancel())
+    assert (end.text, end.truncated) == ("half", is_cut)
+
+
+def test_a_reply_without_a_finish_reason_is_no_answer():
+    provider = LocalProvider("m", Chunks(piece("half")), Settings())
+    with pytest.raises(ProviderError, match="without a finish reason"):
+        list(provider.stream(Request("", "", [Message("user", "Hi")]), Cancel()))

@@ -212,6 +212,18 @@ def test_the_token_limit_is_told(play):
     assert finished(play, line("a"), line(done_reason="length")).truncated
 
 
+@pytest.mark.parametrize("reason", ["error", "abort"])
+def test_a_done_reason_of_a_server_that_gave_up_is_no_answer(play, reason):
+    provider, _ = play(lines(line("half", done=True, done_reason=reason)))
+    assert reason in str(failure(provider))
+
+
+def test_a_line_that_is_done_ends_nothing_while_more_such_lines_come(play):
+    assert (
+        finished(play, line("a", done=True), line("b", done=True, done_reason="stop")).text == "ab"
+    )
+
+
 def test_odd_lines_are_passed_over_and_what_follows_the_end_is_ignored(play):
     odd = [None, 5, {}, {"message": None}, line(tool_calls=[None, {}]), line(tool_calls=5)]
     last = finished(play, *odd, line("ok"), END, line(tool_calls=[call("bash")]))

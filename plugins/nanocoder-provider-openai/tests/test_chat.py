@@ -654,3 +654,81 @@ def test_a_schema_for_the_answer_is_sent_where_there_are_no_tools(play, tools):
     assert reply(provider, tools=tools, answer_schema=SCHEMA)[-1].text == '{"a": 1}'
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
     assert server.seen[0].json.get("response_format") == (None if tools else form)
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "kind"),
+    [
+        ({"detail": "No such route"}, "No such route", "protocol"),
+        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required", "protocol"),
+        ({"code": 1002, "message": "rate is over"}, "rate is over", "protocol"),
+        ({"code": 429, "msg": "slow down"}, "slow down", "rate_limit"),
+        ({"error": True, "message": "no such model"}, "no such model", "unavailable"),
+        ({"code": "401", "message": "who are you"}, "who are you", "auth"),
+        (
+            {"status": 400, "msg": "prompt exceeds max length"},
+            "exceeds max length",
+            "context_overflow",
+        ),
+    ],
+)
+@pytest.mark.parametrize("as_event", [True, False])
+def test_an_error_in_a_body_of_status_200_is_told_in_the_servers_words(
+    play, body, words, kind, as_event
+):
+    provider, _ = play(events(body, DONE) if as_event else refusal(200, body))
+    error = failure(provider)
+    assert (words in str(error), error.kind) == (True, kind)
+
+
+def test_an_error_that_says_nothing_of_passing_is_not_asked_for_again(play):
+    provider, server = play(refusal(200, {"detail": "No such route"}), max_retries=2)
+    failure(provider)
+    assert len(server.seen) == 1
+
+
+def test_a_reply_that_ends_inside_its_first_event_is_asked_for_again(play):
+    cut = Answer([b'data: {"choices": [{"index": 0, "del'], framing="close")
+    body = Answer([b'{"choices": [{"mess'], headers={}, framing="close")
+    whole = events(chunk(content="whole"), chunk("stop"), DONE)
+    provider, server = play(cut, body, whole, max_retries=2)
+    assert reply(provider)[-1].text == "whole"
+    assert len(server.seen) == 3
+
+
+def test_an_identical_call_under_one_id_but_two_indexes_runs_once(play):
+    calls = [
+        piece('{"path": "a"}', id="c1", index=index, name="read_file") for index in range(2)
+    ] + [piece('{"path": "b"}', id="c1", index=2, name="read_file")]
+    end = finished(play, chunk(tool_calls=calls), chunk("tool_calls"))
+    assert [dict(call.arguments) for call in end.calls] == [{"path": "a"}, {"path": "b"}]
+
+
+def test_tokens_that_groq_counts_in_its_own_field_are_counted(play):
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    end = finished(play, chunk(content="a"), {**chunk("stop"), "x_groq": {"usage": usage}})
+    assert (end.usage.input_tokens, end.usage.output_tokens) == (7, 2)
+
+
+REFUSED_CALL = {
+    "message": "Tool call validation failed: missing properties: 'path'",
+    "type": "invalid_request_error",
+    "code": "tool_use_failed",
+    "failed_generation": '{"name": "read_file", "arguments": {"file": "a"}}',
+}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_call_that_the_server_refused_goes_back_to_the_model(play, status):
+    refused = {"error": REFUSED_CALL}
+    answer = events(chunk(reasoning="hm"), refused) if status == 200 else refusal(400, refused)
+    provider, _ = play(answer)
+    (call,) = reply(provider, tools=[READ])[-1].calls
+    assert (call.name, call.error) == ("read_file", REFUSED_CALL["message"])
+
+
+def test_the_name_of_a_refused_call_is_read_from_other_forms_too(play):
+    generation = '<function=read_file{"file": "a"}</function>'
+    refused = {"error": {**REFUSED_CALL, "failed_generation": generation}}
+    provider, _ = play(refusal(400, refused))
+    assert reply(provider)[-1].calls[0].name == "read_file"

@@ -341,7 +341,7 @@ def test_a_captive_portal_is_no_reply(provider_wire: ProviderWire) -> None:
 
 
 def test_a_packed_bomb_is_refused_at_once(provider_wire: ProviderWire) -> None:
-    """Never unpack what was not asked for."""
+    """Give up an answer that unpacks to far more than it was."""
     packed = gzip.compress(bytes(LARGE_BYTES))
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     _, requests = failure_of(provider_wire, Answer([packed], headers=headers), retries=2)

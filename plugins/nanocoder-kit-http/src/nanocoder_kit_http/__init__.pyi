@@ -1,6 +1,8 @@
 from nanocoder_kit_http.client import WHOLE_REPLY as WHOLE_REPLY
 from nanocoder_kit_http.client import Client as Client
 from nanocoder_kit_http.encoded_messages import EncodedMessages as EncodedMessages
+from nanocoder_kit_http.ends import End as End
+from nanocoder_kit_http.ends import end_of as end_of
 from nanocoder_kit_http.failures import FinalError as FinalError
 from nanocoder_kit_http.failures import failure_in_stream as failure_in_stream
 from nanocoder_kit_http.failures import failure_of_status as failure_of_status
@@ -22,7 +24,7 @@ from nanocoder_kit_http.replies import ReplyDecoder as ReplyDecoder
 from nanocoder_kit_http.replies import as_int as as_int
 from nanocoder_kit_http.replies import as_mapping as as_mapping
 from nanocoder_kit_http.replies import as_str as as_str
-from nanocoder_kit_http.replies import close_calls as close_calls
+from nanocoder_kit_http.replies import is_end_mark as is_end_mark
 from nanocoder_kit_http.replies import read_reply as read_reply
 from nanocoder_kit_http.retry import Retry as Retry
 from nanocoder_kit_http.settings import HttpSettings as HttpSettings

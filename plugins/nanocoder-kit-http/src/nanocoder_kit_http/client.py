@@ -1,6 +1,7 @@
 """One server over HTTP: requests that stream, can be cancelled, and fail as ProviderError."""
 
 import os
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -13,6 +14,7 @@ from nanocoder_kit_http.breaker import breaker_of
 from nanocoder_kit_http.failures import (
     FinalError,
     UnreachedError,
+    failure_in_body,
     failure_of_status,
     is_name_failure,
     one_line,
@@ -35,6 +37,7 @@ HEADER_S: Final = 60.0
 LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
 ERROR_BYTES: Final = 64 * 1024
 DRAIN_BYTES: Final = 64 * 1024
+UNPACKED: Final = frozenset({"identity", "gzip", "x-gzip", "deflate"})
 _OK: Final = 200
 _UNAUTHORIZED: Final = 401
 
@@ -95,10 +98,12 @@ class Client:
             first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
             # Proxies drop the content type; no event begins with one of these.
-            if first.lstrip()[:1] not in {b"{", b"["}:
-                yield from _events(SseParser(), first, chunks, timers)
-            else:
-                yield [SseEvent(WHOLE_REPLY, _read_up_to(first, chunks, EVENT_LIMIT_BYTES))]
+            if first.lstrip()[:1] in {b"{", b"["}:
+                reply = _read_up_to(first, chunks, EVENT_LIMIT_BYTES)
+                yield [SseEvent(WHOLE_REPLY, reply, is_last=True)]
+                return
+            self._refuse_words(first, chunks)
+            yield from _events(SseParser(), first, chunks, timers)
 
     def stream_lines(
         self, path: str, body: bytes, cancel: Cancel
@@ -199,7 +204,7 @@ class Client:
 
     def _check(self, response: "httpx.Response") -> None:
         encoding = response.headers.get("content-encoding", "identity")
-        if encoding != "identity":
+        if encoding not in UNPACKED:
             raise FinalError(
                 f"{self.host} compressed its answer ({one_line(encoding)}); it was asked not to",
                 kind="protocol",
@@ -235,6 +240,16 @@ class Client:
             " is the base URL right?",
             kind="protocol",
         )
+
+    def _refuse_words(self, first: bytes, chunks: Iterator[bytes]) -> None:
+        """Raise ProviderError for plain words in place of a stream of events."""
+        begins = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+        # A read may end inside the first field's name.
+        if re.match(rb"(?:data|event|id|retry)? ?:|[a-z]{0,5}\Z", begins):
+            return
+        words = failure_in_body(_read_up_to(first, chunks, ERROR_BYTES), host=self.host)
+        if words is not None:
+            raise words
 
     def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
         import httpx  # as above
@@ -328,9 +343,13 @@ def _environment_proxy(base_url: str) -> tuple[str, str]:
 
 
 def _body_of(response: "httpx.Response") -> Iterator[bytes]:
-    """Return the body as it came. `iter_raw` does no more for an answer that is never unpacked."""
+    """Return the body; servers are asked not to pack it, and some do."""
     stream: Any = response.stream
-    return iter(stream)
+    if response.headers.get("content-encoding", "identity") == "identity":
+        return iter(stream)
+    from nanocoder_kit_http.packed import unpacked  # few servers
+
+    return unpacked(stream)
 
 
 def _first_chunk(chunks: Iterator[bytes]) -> bytes:

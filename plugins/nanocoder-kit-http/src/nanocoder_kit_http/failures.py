@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nanocoder import ProviderError, without_password
+from nanocoder import ProviderError, ToolCall, without_password
 
 MESSAGE_CHARS: Final = 500
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
@@ -56,12 +56,18 @@ _OVERFLOW_WORDS: Final = (
     r"max(?:imum)? (?:prompt|model|input) (?:length|tokens)",
     r"maximum number of tokens allowed|model token limit|max_new_tokens",
     r"prompt token count of \S+ exceeds|prompt exceeds max length",
-    r"reduce the length of the (?:messages|prompt|input)",
+    r"reduce the length of the (?:messages|prompt|input)|exceeds the maximum allowed length",
     r"range of input length should be|too many tokens|input tokens exceeded",
 )
 """How vendors and servers word it; a limit of tokens in a time is worded much like it."""
 _IN_A_TIME: Final = r"per (?:second|minute|hour|day)|\b[rt]p[md]\b|rate limit"
-_AUTH_WORDS: Final = ("api key not valid", "api key expired")
+_AUTH_WORDS: Final = (
+    "api key not valid",
+    "api key expired",
+    "invalid api key",
+    "incorrect api key",
+    "unauthorized",
+)
 _QUOTA_WORDS: Final = ("credit balance", "insufficient_quota", "exceeded your current quota")
 _ADVICE: Final = {
     "auth": "; check the key and its permissions",
@@ -76,6 +82,11 @@ _TOO_LARGE: Final = 413
 _NO_NETWORK: Final = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
 _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
+_END_OF_STATUSES: Final = 600
+_WORDS: Final = ("message", "detail", "msg", "error", "error_msg", "error_message", "errorMessage")
+"""Where servers put the words of an error, best first."""
+_REFUSED_CALL: Final = "tool_use_failed"
+_NAME_OF_CALL: Final = r"[\"']name[\"']\s*:\s*[\"']([\w.-]{1,64})[\"']|<function=([\w.-]{1,64})"
 
 
 class FinalError(ProviderError):
@@ -83,6 +94,22 @@ class FinalError(ProviderError):
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, **{**fields, "retry": False})
+
+
+class ToolUseFailedError(ProviderError):
+    """The server checked a call of the model and refused it: the model shall read why.
+
+    *generation* is what the model wrote, as the server tells it.
+    """
+
+    def __init__(self, message: str, generation: str, **fields: Any) -> None:
+        super().__init__(message, **{**fields, "retry": False})
+        self.generation = generation
+
+    def call(self, call_id: str) -> ToolCall:
+        """Return the refused call with what is wrong with it; its name as far as it is known."""
+        named = re.search(_NAME_OF_CALL, self.generation)
+        return ToolCall(call_id, named[1] or named[2] if named else "unknown", error=str(self))
 
 
 class UnreachedError(ProviderError):
@@ -115,6 +142,8 @@ def failure_of_status(
     """
     message, code = _describe_body(body)
     kind = _kind(status, code, message)
+    if refused := _refused_call(_error_of(_json(body)), status):
+        return refused
     wait = retry_after_s(headers or {}, time.time())
     advice = _advice(kind, status, key_from)
     answer = one_line(message)
@@ -136,11 +165,53 @@ def _advice(kind: str, status: int, key_from: str) -> str:
 def failure_in_stream(error: Any, *, host: str) -> ProviderError:
     """Return the error for an error object inside a reply."""
     message, code = _message_and_code(error)
-    status = error.get("code") if isinstance(error, Mapping) else None
-    status = status if isinstance(status, int) and status >= _FIRST_ERROR_STATUS else 0
+    status = _status_of(error)
+    if refused := _refused_call(error, status):
+        return refused
     kind = _kind(status, code, message)
     text = f"{host} broke off the reply: {one_line(message or code)}"
     return ProviderError(text, kind=kind, status=status)
+
+
+def failure_in_body(body: bytes, *, host: str) -> ProviderError | None:
+    """Return the error for a body of status 200 that is no reply; None where it says nothing.
+
+    A failure that is not known to pass is not tried again.
+    """
+    value = _json(body)
+    text = body.decode("utf-8", "replace").strip()
+    error = _error_of(value) if isinstance(value, Mapping | list) else text
+    if not error or (isinstance(value, Mapping) and not value.keys() & {*_WORDS, "errors"}):
+        return None
+    message, code = _message_and_code(error)
+    status = _status_of(error)
+    if refused := _refused_call(error, status):
+        return refused
+    kind = _kind(status, code, message)
+    if not status and code not in _KINDS_BY_CODE and kind == "unavailable":
+        kind = "protocol"
+    advice = _advice(kind, status, "")
+    answer = one_line(message or code)
+    text = f"{host} answered 200: {answer.removesuffix('.') if advice else answer}{advice}"
+    return ProviderError(text, kind=kind, status=status)
+
+
+def _status_of(error: Any) -> int:
+    """Return the status that an error object names in the body, 0 for none."""
+    fields = error if isinstance(error, Mapping) else {}
+    for code in (fields.get("code"), fields.get("status_code"), fields.get("status")):
+        number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
+        if isinstance(number, int) and _FIRST_ERROR_STATUS <= number < _END_OF_STATUSES:
+            return number
+    return 0
+
+
+def _refused_call(error: Any, status: int) -> ToolUseFailedError | None:
+    """Return the error for a call that the server refused, None for any other error."""
+    if not isinstance(error, Mapping) or error.get("code") != _REFUSED_CALL:
+        return None
+    message, generation = _message_and_code(error)[0], str(error.get("failed_generation") or "")
+    return ToolUseFailedError(one_line(message), generation, kind="bad_request", status=status)
 
 
 def last_words(partial: str) -> str:
@@ -190,18 +261,32 @@ def _until_date(value: str, now: float) -> float | None:
 
 
 def _describe_body(body: bytes) -> tuple[str, str]:
+    value = _json(body)
+    if isinstance(value, Mapping | list) and value:
+        return _message_and_code(_error_of(value))
     text = body.decode("utf-8", "replace")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, list) and value:
-        value = value[0]
-    if isinstance(value, Mapping):
-        return _message_and_code(value.get("error") or value)
     if text.lstrip().startswith("<"):
         return f"an HTML page{words_of_page(text)}; is the base URL right?", ""
     return text or "an empty body", ""
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error_of(value: Any) -> Any:
+    """Return the error object of a body, or all of it where it has none."""
+    if isinstance(value, list):
+        return _error_of(value[0]) if value else ""
+    if not isinstance(value, Mapping):
+        return value
+    error = value.get("error") or value.get("errors")
+    error = error[0] if isinstance(error, list) and error else error
+    # "error": true beside a message says no more than the message.
+    return error if isinstance(error, Mapping | str) else value
 
 
 def words_of_page(page: str) -> str:
@@ -226,8 +311,10 @@ def words_of_page(page: str) -> str:
 def _message_and_code(error: Any) -> tuple[str, str]:
     if not isinstance(error, Mapping):
         return str(error), ""
-    message = error.get("message") or error.get("detail") or error.get("error") or ""
-    codes = [error.get(name) for name in ("code", "type")]
+    message = next((error[name] for name in _WORDS if error.get(name)), "")
+    if isinstance(message, list) and message:  # one entry for each field that is wrong
+        message = "; ".join(_message_and_code(entry)[0] for entry in message)
+    codes = [error.get(name) for name in ("code", "type", "status")]
     texts = [code for code in codes if isinstance(code, str)]
     code = next((text for text in texts if text in _KINDS_BY_CODE), texts[0] if texts else "")
     return str(message or code or dict(error)), code

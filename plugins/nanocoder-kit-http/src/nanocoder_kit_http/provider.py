@@ -73,7 +73,8 @@ class HttpProvider:
         context = ReplyContext(self._client.host, self._ids, priced)
 
         def attempt() -> Any:
-            yield from read_reply(send(), decode(context), request, self._written)
+            reply = decode(context)
+            yield from read_reply(send(), reply, request, self._written, context.host)
             if self._written.is_told:
                 self._take_as_small()
 

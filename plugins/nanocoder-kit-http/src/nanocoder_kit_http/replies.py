@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from itertools import repeat
 from typing import Any, Final, NamedTuple, Protocol
@@ -18,7 +18,14 @@ from nanocoder import (
     Usage,
 )
 
-from nanocoder_kit_http.failures import FinalError, failure_in_stream, last_words
+from nanocoder_kit_http.ends import End, end_of
+from nanocoder_kit_http.failures import (
+    FinalError,
+    ToolUseFailedError,
+    failure_in_body,
+    failure_in_stream,
+    last_words,
+)
 from nanocoder_kit_http.json_text import (
     decode_json,
     decode_objects,
@@ -31,6 +38,8 @@ from nanocoder_kit_http.written_calls import WrittenCalls
 _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
 """All events of one reply; the answer's own text is a small part of them."""
+_END_MARK_BYTES: Final = 16
+_WORDS: Final = {"content_filter": "content filter"}
 
 Delta = TextDelta | ThinkingDelta
 
@@ -67,25 +76,16 @@ def read_reply(
     reply: ReplyDecoder,
     request: Request,
     written_calls: WrittenCalls | None = None,
+    host: str = "the server",
 ) -> Generator[Sequence[Delta | Notice | Finished], None, None]:
     """Decode one attempt of *request* for `Retry.run`; calls written as text become calls.
 
     Raises: ProviderError, with the last words when the answer had begun.
     """
-    size = 0
     try:
-        with closing(batches):
-            for events in batches:
-                size += sum(len(event.data) for event in events)
-                if size > REPLY_LIMIT_BYTES:
-                    raise FinalError(
-                        f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB and was abandoned",
-                        kind="protocol",
-                    )
-                yield reply.feed(events)
-                if reply.is_complete:
-                    break
-        finished = reply.finished()
+        finished = yield from _decode(batches, reply, host)
+    except ToolUseFailedError as error:
+        finished = Finished(reply.partial, (error.call(_new_id()),))
     except ProviderError as error:
         if not reply.begun:
             raise
@@ -99,6 +99,36 @@ def read_reply(
             retry=True if was_cut and error.retry is None else error.retry,
         ) from error
     yield (written_calls or WrittenCalls()).take(finished, request)
+
+
+def _decode(
+    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder, host: str
+) -> Generator[Sequence[Delta], None, Finished]:
+    """Yield the pieces of a reply, return the whole; raises ProviderError.
+
+    Where no part of an answer came, the error has what the server sent in its place.
+    """
+    size, latest_data = 0, b""
+    with closing(batches):
+        for events in batches:
+            size += sum(len(event.data) for event in events)
+            if size > REPLY_LIMIT_BYTES:
+                raise FinalError(
+                    f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB and was abandoned",
+                    kind="protocol",
+                )
+            yield reply.feed(events)
+            if not reply.begun:
+                latest_data = next(
+                    (item.data for item in events if not is_end_mark(item.data)), latest_data
+                )
+            if reply.is_complete:
+                break
+    try:
+        return reply.finished()
+    except ProviderError as error:
+        failure = None if reply.begun else failure_in_body(latest_data, host=host)
+        raise failure or error from error
 
 
 class ReplyContext(NamedTuple):
@@ -120,6 +150,7 @@ class Reply(ABC):
         self.is_complete = False
         self._context = context
         self._deltas = Deltas()
+        self._seen_calls: set[tuple[str, str, str]] = set()
 
     @property
     def partial(self) -> str:
@@ -141,17 +172,54 @@ class Reply(ABC):
 
     def _take(self, event: SseEvent) -> None:
         """Take an event that is decoded by itself; anything but an object is an empty one."""
-        self._take_object(as_mapping(decode_json(event.data)), event.event)
+        if is_end_mark(event.data):
+            self._take_end_mark()
+            return
+        self._take_value(self._decoded(event), event.event)
+
+    def _decoded(self, event: SseEvent) -> Any:
+        """Return the value of *event*; raises ProviderError for a damaged one, and a cut one."""
+        try:
+            return decode_json(event.data)
+        except ProviderError as error:
+            if not event.is_last:
+                raise
+            raise self._cut("inside an event") from error
+
+    def _take_value(self, value: Any, kind: str) -> None:
+        """Take what an event holds, which is an object but for odd servers."""
+        self._take_object(as_mapping(value), kind)
+
+    def _take_end_mark(self) -> None:  # noqa: B027 - most protocols have an end of their own
+        """Take `[DONE]`."""
 
     @abstractmethod
     def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
         """Take what an event of the type *kind* holds."""
+
+    def _is_repeat(self, parts: "CallParts") -> bool:
+        """Tell whether this very call came before: some servers send one under two indexes."""
+        call = (parts.call_id, parts.name, "".join(parts.pieces))
+        is_repeat = bool(parts.call_id) and call in self._seen_calls
+        self._seen_calls.add(call)
+        return is_repeat
 
     def _cut(self, how: str) -> ProviderError:
         """Return the error for a reply that ended in the manner *how*."""
         return ProviderError(
             f"{self._context.host} ended the reply {how}: it was cut", kind="network"
         )
+
+    def _refuse_failed(self, reason: str) -> None:
+        """Raise ProviderError for a finish *reason* of a server that could not go on."""
+        if end_of(reason) is End.FAILED:
+            raise self._cut(f"with the finish reason {reason!r}")
+
+    def _refusal_by(self, reason: str, *, refused: bool = False) -> str:
+        """Return why there is no answer, by the finish *reason* or a refusal; else nothing."""
+        if end_of(reason) is End.FILTERED:
+            return f"{self._context.host} stopped the reply: {_WORDS.get(reason, reason)}"
+        return f"the model of {self._context.host} refused to answer" if refused else ""
 
     def _text(self, refusal: str = "", *, has_calls: bool = False) -> str:
         """Return the text of the reply; in place of an empty one, why it is empty."""
@@ -209,14 +277,18 @@ class CallParts:
         arguments, fault = parse_arguments("".join(self.pieces))
         call_id = replace_surrogates(self.call_id)
         if not call_id or call_id in used_ids:
-            call_id = f"call_{os.urandom(_ID_BYTES).hex()}"
+            call_id = _new_id()
         used_ids.add(call_id)
         return ToolCall(call_id, replace_surrogates(self.name), arguments, error=problem or fault)
 
 
-def close_calls(parts: Iterable[CallParts], used_ids: set[str]) -> tuple[ToolCall, ...]:
-    """Return the calls of one reply in order; *used_ids* gathers the ids of the session."""
-    return tuple(part.close(used_ids) for part in parts)
+def _new_id() -> str:
+    return f"call_{os.urandom(_ID_BYTES).hex()}"
+
+
+def is_end_mark(data: bytes) -> bool:
+    """Tell whether *data* is `[DONE]`, in whatever brackets."""
+    return len(data) <= _END_MARK_BYTES and data.strip(b' "[]') == b"DONE"
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

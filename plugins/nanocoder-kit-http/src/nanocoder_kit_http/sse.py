@@ -9,10 +9,14 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class SseEvent(NamedTuple):
-    """One event: its type ("" when the server gave none) and its data, lines joined by LF."""
+    """One event: its type ("" when the server gave none) and its data, lines joined by LF.
+
+    *is_last*: the stream ended with it, where its own end would come; it may be cut.
+    """
 
     event: str
     data: bytes
+    is_last: bool = False
 
 
 class LineParser:
@@ -36,7 +40,7 @@ class LineParser:
     def finish(self) -> list[SseEvent]:
         """Return the last line of a stream that ended without a line end."""
         line = bytes(self._tail)
-        return [SseEvent("", line)] if line.strip() else []
+        return [SseEvent("", line, is_last=True)] if line.strip() else []
 
 
 class SseParser:
@@ -72,7 +76,7 @@ class SseParser:
         """Return the last event of a stream that ended without an empty line."""
         text = b"".join(self._tail) + b"\n"
         self._tail = []
-        return self._take(text)
+        return [event._replace(is_last=True) for event in self._take(text)]
 
     def _with_plain_newlines(self, chunk: bytes) -> bytes:
         if self._skip_lf and chunk:

@@ -8,17 +8,17 @@ from attrs import define, field
 from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
+    End,
     Reply,
     ReplyContext,
     as_int,
     as_str,
+    end_of,
     replace_surrogates,
 )
 
 from nanocoder_provider_anthropic.wire import NATIVE
 
-# After each of these the answer continues when it is sent back unchanged.
-_UNFINISHED: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
 _REFUSED: Final = "(The model declined to answer.)"
 
 
@@ -34,7 +34,7 @@ class Block:
 
 
 class MessageReply(Reply):
-    """Decode one reply. Only `message_stop` completes it."""
+    """Decode one reply; it is complete with `message_stop`, or a stop reason and the end."""
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
@@ -58,11 +58,13 @@ class MessageReply(Reply):
         return bool(self._blocks) or self.is_complete
 
     def finished(self) -> Finished:
-        """Return the whole reply; raises ProviderError when `message_stop` did not come."""
-        if not self.is_complete:
+        """Return the whole reply; raises ProviderError when it was cut or failed."""
+        self._refuse_failed(self._stop_reason)
+        if not self.is_complete and not self._stop_reason:
             raise self._cut("without message_stop")
-        if self._stop_reason == "refusal":
-            refusal = f"the model of {self._context.host} refused to answer"
+        refused = self._stop_reason == "refusal"
+        refusal = self._refusal_by("" if refused else self._stop_reason, refused=refused)
+        if refusal:
             return Finished(self.partial or _REFUSED, usage=self._total(), refusal=refusal)
         calls: list[ToolCall] = []
         native: list[dict[str, Any]] = []
@@ -73,7 +75,7 @@ class MessageReply(Reply):
             tuple(calls),
             self._total(),
             native={NATIVE: native} if native else None,
-            truncated=self._stop_reason in _UNFINISHED,
+            truncated=end_of(self._stop_reason) is End.CUT,
         )
 
     def _close_block(self, block: Block, calls: list[ToolCall]) -> list[dict[str, Any]]:
@@ -92,6 +94,8 @@ class MessageReply(Reply):
         start_input = block.start.get("input")
         if start_input and not block.parts.pieces:
             block.parts.pieces.append(json.dumps(start_input))
+        if self._is_repeat(block.parts):
+            return []
         problem = "" if block.is_closed else "the call was cut before its end"
         call = block.parts.close(self._context.used_ids, problem)
         calls.append(call)

@@ -2,40 +2,29 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall, Usage
+from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
+    End,
     Reply,
     ReplyContext,
-    SseEvent,
     as_int,
     as_mapping,
     as_str,
-    decode_json,
+    end_of,
     replace_surrogates,
 )
 
 from nanocoder_provider_google.contents import NATIVE
 
-_ENDED: Final = frozenset({"STOP", "MAX_TOKENS"})
-# The model made something that is no answer; another try often comes to one.
-_FAILED: Final = frozenset(
-    {
-        "FINISH_REASON_UNSPECIFIED",
-        "MALFORMED_FUNCTION_CALL",
-        "MALFORMED_RESPONSE",
-        "MISSING_THOUGHT_SIGNATURE",
-        "OTHER",
-        "TOO_MANY_TOOL_CALLS",
-        "UNEXPECTED_TOOL_CALL",
-    }
-)
-
 
 class ContentReply(Reply):
-    """Decode one reply; it is complete with a finish reason."""
+    """Decode one reply; it is complete with a finish reason and the end of the stream.
+
+    Some models and servers name the reason in every chunk.
+    """
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
@@ -49,17 +38,14 @@ class ContentReply(Reply):
     @property
     def begun(self) -> bool:
         """Tell whether a part of the answer has arrived."""
-        return bool(self._parts or self._pieces) or bool(self.partial) or self.is_complete
+        return bool(self._parts or self._pieces) or bool(self.partial) or bool(self._ending)
 
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when no finish reason came."""
-        if not self.is_complete:
+        if not self._ending:
             raise self._cut("without a finish reason")
-        if self._finish in _FAILED:
-            host, end = self._context.host, self._finish
-            raise ProviderError(
-                f"the model of {host} ended with {end} in place of an answer", kind="protocol"
-            )
+        # The model made something that is no answer; another try often comes to one.
+        self._refuse_failed(self._finish)
         refusal = self._refusal()
         self._keep()
         return Finished(
@@ -67,40 +53,46 @@ class ContentReply(Reply):
             () if refusal else tuple(self._calls),
             self._context.priced(_usage(self._usage)),
             native={NATIVE: self._parts} if self._parts and not refusal else None,
-            truncated=self._finish == "MAX_TOKENS",
+            truncated=end_of(self._finish) is End.CUT,
             refusal=refusal,
         )
 
     def _refusal(self) -> str:
         if self._blocked:
             return f"{self._context.host} refused the request: {self._blocked}"
-        if self._finish not in _ENDED:
+        if end_of(self._finish) is End.DONE and self._finish.upper() != "STOP":
             return f"{self._context.host} stopped the reply: {self._finish}"
-        return ""
+        return self._refusal_by(self._finish)
 
-    def _take(self, event: SseEvent) -> None:
-        chunks = decode_json(event.data)
-        for chunk in chunks if isinstance(chunks, list) else [chunks]:
-            if isinstance(chunk, dict) and not self.is_complete:
-                self._take_object(chunk, event.event)
+    @property
+    def _ending(self) -> str:
+        return self._finish or self._blocked
+
+    def _take_value(self, value: Any, kind: str) -> None:
+        for chunk in value if isinstance(value, list) else [value]:
+            if isinstance(chunk, dict):
+                self._take_object(chunk, kind)
 
     def _take_object(self, chunk: Mapping[str, Any], _kind: str) -> None:
         if chunk.get("error"):
             raise self._context.failure(chunk["error"])
         if isinstance(chunk.get("usageMetadata"), dict):
             self._usage = chunk["usageMetadata"]  # every chunk has it, and the last one counts
-        self._blocked = as_str(as_mapping(chunk.get("promptFeedback")).get("blockReason"))
+        blocked = as_str(as_mapping(chunk.get("promptFeedback")).get("blockReason"))
+        self._blocked = blocked or self._blocked
         candidates = chunk.get("candidates")
         if candidates and isinstance(candidates, list) and isinstance(candidates[0], dict):
             self._take_candidate(candidates[0])
-        self.is_complete = bool(self._finish or self._blocked)
 
     def _take_candidate(self, candidate: Mapping[str, Any]) -> None:
+        finish = as_str(candidate.get("finishReason"))
+        if self._finish and self.begun and not finish:
+            return  # behind a real end comes no part of a reply
         parts = as_mapping(candidate.get("content")).get("parts")
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, dict):
                 self._take_part(part)
-        self._finish = as_str(candidate.get("finishReason"))
+        self._finish = finish or self._finish
 
     def _take_part(self, part: dict[str, Any]) -> None:
         text = as_str(part.get("text"))
@@ -128,6 +120,8 @@ class ContentReply(Reply):
         parts = CallParts(as_str(function.get("id")), as_str(function.get("name")))
         if function.get("args") is not None:
             parts.pieces.append(json.dumps(function["args"]))
+        if self._is_repeat(parts):
+            return
         call = parts.close(self._context.used_ids)
         self._calls.append(call)
         echoed = {**function, "name": call.name, "args": dict(call.arguments)}

@@ -52,6 +52,7 @@ class _Reply:
     is_action: bool
     usage: Usage = field(factory=Usage)
     cut: bool = False
+    ending: str = ""
     pieces: int = 0
 
     def add(self, chunk: Chunk) -> str:
@@ -63,7 +64,8 @@ class _Reply:
             piece = choice.get("delta", {}).get("content") or ""
             grown = self.answer.feed(piece)
             text += grown if self.is_action else piece
-            self.cut = self.cut or choice.get("finish_reason") == "length"
+            self.ending = choice.get("finish_reason") or self.ending
+            self.cut = self.cut or self.ending == "length"
             self.pieces += 1
         if "timings" in chunk:
             self.usage = _usage(chunk["timings"])
@@ -107,6 +109,8 @@ class LocalProvider:
                 if reply.is_stuck():
                     reply.cut = True
                     break
+        if not (reply.ending or reply.cut):
+            raise ProviderError("llama.cpp ended the reply without a finish reason", kind="network")
         yield finished(reply, actions)
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> list[str]:

@@ -7,49 +7,58 @@ from typing import Any
 from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
+    End,
     Reply,
     ReplyContext,
     as_int,
     as_mapping,
     as_str,
+    end_of,
 )
 
 from nanocoder_provider_ollama.messages import NATIVE
 
 
 class ChatReply(Reply):
-    """Decode one reply; it is complete with a line that is `done`."""
+    """Decode one reply; it is complete with a line that is `done` and the end of the stream."""
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
         self._calls: list[ToolCall] = []
         self._reason = ""
+        self._is_done = False
         self._usage = Usage()
 
     @property
     def begun(self) -> bool:
         """Tell whether a part of the answer has arrived."""
-        return bool(self.partial or self._calls or self._deltas.text_of(ThinkingDelta))
+        has_thinking = bool(self._deltas.text_of(ThinkingDelta))
+        return self._is_done or has_thinking or bool(self.partial or self._calls)
 
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when its last line did not come."""
-        if not self.is_complete:
+        if not self._is_done:
             raise self._cut("before its last line")
+        self._refuse_failed(self._reason)
+        refusal = self._refusal_by(self._reason)
         thinking = self._deltas.text_of(ThinkingDelta)
         return Finished(
-            self.partial,
+            self._text(refusal, has_calls=bool(self._calls)),
             tuple(self._calls),
             self._usage,
             native={NATIVE: {"thinking": thinking}} if thinking and self._calls else None,
-            truncated=self._reason == "length",
+            truncated=end_of(self._reason) is End.CUT,
+            refusal=refusal,
         )
 
     def _take_object(self, line: Mapping[str, Any], _kind: str) -> None:
         if line.get("error"):
-            raise self._context.failure({"message": line["error"]})
-        self._take_message(as_mapping(line.get("message")))
-        if line.get("done") is True:
-            self.is_complete = True
+            raise self._context.failure(line["error"])
+        is_done = line.get("done") is True
+        if is_done or not self._is_done:  # behind a real end comes no part of a reply
+            self._take_message(as_mapping(line.get("message")))
+        if is_done:
+            self._is_done = True
             self._reason = as_str(line.get("done_reason"))
             sent, answered = as_int(line.get("prompt_eval_count")), as_int(line.get("eval_count"))
             self._usage = Usage(sent, answered, cost=0.0)
@@ -72,4 +81,5 @@ class ChatReply(Reply):
             parts.pieces.append(arguments)
         elif arguments is not None:
             parts.pieces.append(json.dumps(arguments))
-        self._calls.append(parts.close(self._context.used_ids))
+        if not self._is_repeat(parts):
+            self._calls.append(parts.close(self._context.used_ids))

@@ -1,32 +1,28 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nanocoder import Finished, TextDelta, ThinkingDelta, Usage
 from nanocoder_kit_http import (
     CallParts,
+    End,
     Reply,
     ReplyContext,
     SseEvent,
     as_int,
     as_mapping,
     as_str,
-    close_calls,
     decode_objects,
+    end_of,
+    is_end_mark,
     parse_arguments,
 )
 
 from nanocoder_provider_openai.wire import NATIVE
 
-_END_MARKER_BYTES = 16
 _INDEX_DIGITS = 9  # Python refuses to read thousands of them
-_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-_FILTERED = frozenset({"content_filter", "content_policy", "safety", "sensitive"})
-_FAILED = re.compile("error|abort|cancel|fail|insufficient", re.IGNORECASE)
-"""Finish reasons of servers that could not go on; what came until then is no answer."""
 
 
 class ChatReply(Reply):
@@ -48,31 +44,26 @@ class ChatReply(Reply):
 
     def finished(self) -> Finished:
         """Return the whole reply; raises ProviderError when it was cut or failed."""
-        if _FAILED.search(self._finish):
-            raise self._cut(f"with the finish reason {self._finish!r}")
+        self._refuse_failed(self._finish)
         if not self._finish and not (self.is_complete and self._usage.output_tokens):
             raise self._cut("without a finish reason")
-        calls = close_calls(self._calls.in_order(), self._context.used_ids)
-        refusal = self._refusal()
+        parts = [each for each in self._calls.in_order() if not self._is_repeat(each)]
+        calls = tuple(each.close(self._context.used_ids) for each in parts)
+        refusal = self._refusal_by(self._finish, refused=self._refused)
         thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
             self._text(refusal, has_calls=bool(calls)),
             calls,
             self._context.priced(self._usage),
             native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
-            truncated=self._finish.lower() in _CUT,
+            truncated=end_of(self._finish) is End.CUT,
             refusal=refusal,
         )
-
-    def _refusal(self) -> str:
-        if self._finish.lower() in _FILTERED:
-            return f"{self._context.host} stopped the reply: content filter"
-        return f"the model of {self._context.host} refused to answer" if self._refused else ""
 
     def feed(self, events: Sequence[SseEvent]) -> list[TextDelta | ThinkingDelta]:
         """Take the events of one read; raises ProviderError for errors and damaged events."""
         # Pieces that a fast server sends together are decoded together, in a third of the time.
-        is_end = bool(events) and _is_end(events[-1].data)
+        is_end = bool(events) and is_end_mark(events[-1].data)
         bodies = [event.data for event in (events[:-1] if is_end else events)]
         is_plain = len(events) > 1 and not any(event.event for event in events)
         chunks = decode_objects(bodies) if is_plain and not self.is_complete else None
@@ -88,22 +79,21 @@ class ChatReply(Reply):
                 self._take_object(chunk, "")
         return self._deltas.take()
 
-    def _take(self, event: SseEvent) -> None:
-        if _is_end(event.data):
-            self.is_complete = True
-        else:
-            super()._take(event)
+    def _take_end_mark(self) -> None:
+        self.is_complete = True
 
     def _take_object(self, chunk: Mapping[str, Any], kind: str) -> None:
         if kind == "error" or chunk.get("error") or chunk.get("object") == "error":
-            raise self._context.failure(chunk.get("error") or chunk)
+            error = chunk.get("error")
+            raise self._context.failure(error if isinstance(error, dict | str) else chunk)
         choices = chunk.get("choices")
         if choices and isinstance(choices, list) and isinstance(choices[0], dict):
             if choices[0].get("error"):
                 raise self._context.failure(choices[0]["error"])
             self._take_choice(choices[0])
-        if chunk.get("usage"):
-            self._usage = _usage(chunk["usage"])
+        usage = chunk.get("usage") or as_mapping(chunk.get("x_groq")).get("usage")
+        if usage:
+            self._usage = _usage(usage)
 
     def _take_choice(self, choice: Mapping[str, Any]) -> None:
         finish = as_str(choice.get("finish_reason"))
@@ -203,10 +193,6 @@ def _index(value: Any) -> int | None:
     if isinstance(value, str) and value.isdecimal() and len(value) <= _INDEX_DIGITS:
         return int(value)
     return value if isinstance(value, int) else None
-
-
-def _is_end(data: bytes) -> bool:
-    return len(data) <= _END_MARKER_BYTES and data.strip(b' "[]') == b"DONE"
 
 
 def _join_parts(parts: Any) -> str:

@@ -7,12 +7,13 @@ from attrs import define
 from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
 from nanocoder_kit_http import (
     CallParts,
+    End,
     Reply,
     ReplyContext,
-    SseEvent,
     as_int,
     as_mapping,
     as_str,
+    end_of,
 )
 
 NATIVE_ITEMS: Final = "openai-items"
@@ -65,25 +66,22 @@ class ResponsesReply(Reply):
         calls: list[ToolCall] = []
         native = [self._close(item, calls) for _, item in sorted(self._items.items())]
         echoed = [item for item in native if item]
-        refusal = self._refusal()
+        refusal = self._refusal_by(self._cut_by, refused=self._refused)
         return Finished(
             self._text(refusal, has_calls=bool(calls)),
             tuple(calls),
             self._context.priced(self._usage),
             native={NATIVE_ITEMS: echoed} if echoed else None,
-            truncated=self._cut_by == "max_output_tokens",
+            truncated=end_of(self._cut_by) is End.CUT,
             refusal=refusal,
         )
-
-    def _refusal(self) -> str:
-        if self._cut_by == "content_filter":
-            return f"{self._context.host} stopped the reply: content filter"
-        return f"the model of {self._context.host} refused to answer" if self._refused else ""
 
     def _close(self, item: Item, calls: list[ToolCall]) -> Mapping[str, Any] | None:
         """Return *item* in the form to send back, and add its call to *calls*."""
         kind = item.body.get("type")
         if kind == "function_call":
+            if self._is_repeat(item.parts):
+                return None
             problem = "" if item.is_closed else "the call was cut before its end"
             call = item.parts.close(self._context.used_ids, problem)
             calls.append(call)
@@ -96,10 +94,6 @@ class ResponsesReply(Reply):
                 }
             return {**item.body, "call_id": call.id}
         return item.body if item.is_closed and kind in _ECHOED else None
-
-    def _take(self, event: SseEvent) -> None:
-        if event.data.strip() != b"[DONE]":
-            super()._take(event)
 
     def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
         if data.get("object") == "response":  # one body, from a server that does not stream
