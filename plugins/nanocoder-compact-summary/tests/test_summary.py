@@ -2,8 +2,9 @@
 
 import nanocoder_compact_summary as plugin
 import pytest
-from nanocoder import Message, ProviderError, ToolCall, ToolResult, spoken
-from nanocoder_compact_summary.script import script_of
+from nanocoder import Message, ProviderError, SessionInfo, ToolCall, ToolResult, spoken
+from nanocoder_compact_summary.summing import script_of, summarize
+from nanocoder_kit_context import Earlier, NoteWriter
 from nanocoder_testing import Scripted, opened
 
 LONG = "word " * 300
@@ -18,16 +19,33 @@ def compactions(events):
     return [event.data for event in events if event.kind == "transcript.compacted"]
 
 
+def notes(messages, limit_tokens, tmp_path):
+    return NoteWriter(messages, limit_tokens, {}, SessionInfo("s", tmp_path))
+
+
+def steps(count):
+    return [
+        message
+        for number in range(count)
+        for message in (
+            Message("assistant", calls=(ToolCall(f"c{number}", "look", {}),)),
+            Message("tool", results=(ToolResult(LONG, call_id=f"c{number}"),)),
+        )
+    ]
+
+
 @pytest.mark.contract("G5")
-def test_the_older_part_becomes_a_summary_and_the_latest_request_stays(tmp_path):
-    model = Scripted(["a", "b", "c", "Goal: words.", "d"], context=1_600)
+def test_the_older_part_becomes_a_summary_and_the_words_of_the_user_stay(tmp_path):
+    model = Scripted(["a", "b", "c", "Task: words.", "d"], context=1_600)
     with opened(tmp_path, plugins={"compact-summary": plugin}, model=model) as (session, _):
         conversation(session, 4)
         (asked,) = [request for request in model.requests if request.system.startswith("You sum")]
-        first, *_ = session.messages
-        assert "Goal: words." in first.text
+        first, note, *_ = session.messages
+        assert "Task: words." in note.text
+        assert spoken(note) == ("", note.text), "it is a message of its own"
         typed = [spoken(message)[0] for message in session.messages if message.role == "user"]
-        assert [text[:9] for text in typed if text] == ["request 3"]
+        assert [text[:9] for text in typed if text] == ["request 2", "request 3"]
+        assert first.text.startswith("request 2")
         assert session.messages[-1].text == "d"
         (script,) = asked.messages
         assert "User: request 0" in script.text
@@ -61,31 +79,66 @@ def test_without_a_summary_the_next_plugin_is_asked(tmp_path, failure):
         assert session.messages == before
 
 
-def test_a_conversation_of_two_messages_is_not_summed_up():
-    def never(_system, _messages):
-        raise AssertionError
+def never(_system, _messages):
+    raise AssertionError
 
+
+def test_a_conversation_of_two_messages_is_not_summed_up(tmp_path):
     messages = [Message("user", LONG), Message("assistant", "a")]
-    assert plugin.summarize(messages, 100, never, focus="", recent=0.2) is None
+    assert summarize(notes(messages, 100, tmp_path), never, focus="", recent=0.2) is None
 
 
-def test_in_the_middle_of_a_run_the_request_stays_before_its_latest_steps():
-    steps = [
-        message
-        for number in range(10)
-        for message in (
-            Message("assistant", calls=(ToolCall(f"c{number}", "look", {}),)),
-            Message("tool", results=(ToolResult(LONG, call_id=f"c{number}"),)),
-        )
-    ]
-    messages = [Message("user", "build it"), *steps]
-    first, *rest = plugin.summarize(messages, 4_000, lambda *_: "Sum.", focus="", recent=0.2)
-    assert spoken(first)[0] == "build it"
-    assert "Sum." in first.text
-    assert rest == steps[-len(rest) :]
+def test_what_was_summed_up_just_now_is_not_summed_up_again(tmp_path):
+    messages = [Message("user", "build it"), *steps(10)]
+    first = summarize(notes(messages, 4_000, tmp_path), lambda *_: "S.", focus="", recent=0.2)
+    again = summarize(notes(first, 4_000, tmp_path), never, focus="", recent=0.2)
+    assert again is None
+
+
+def test_no_model_is_asked_where_the_latest_results_alone_fill_the_room(tmp_path):
+    huge = Message("tool", results=(ToolResult(LONG * 20, call_id="c"),))
+    call = Message("assistant", calls=(ToolCall("c", "look", {}),))
+    messages = [Message("user", "build it"), *steps(4), call, huge]
+    assert summarize(notes(messages, 4_000, tmp_path), never, focus="", recent=0.2) is None
+
+
+def test_in_the_middle_of_a_run_the_request_stays_before_its_latest_steps(tmp_path):
+    messages = [Message("user", "build it"), *steps(10)]
+    request, note, *rest = summarize(
+        notes(messages, 4_000, tmp_path), lambda *_: "Sum.", focus="", recent=0.2
+    )
+    assert request is messages[0]
+    assert "Sum." in note.text
+    assert rest == messages[-len(rest) :]
     assert rest[0].calls
+
+
+def test_an_earlier_summary_is_summed_up_whole_and_replaced(tmp_path):
+    asked = []
+
+    def ask(_system, messages):
+        asked.append(messages[0].text)
+        return f"summary {len(asked)} " + "told " * 60
+
+    messages = [Message("user", "build it"), *steps(10)]
+    for _ in range(3):
+        writer = notes(messages, 4_000, tmp_path)
+        messages = [*summarize(writer, ask, focus="", recent=0.2), *steps(10)]
+    assert asked[2].startswith("<earlier-summary>\nsummary 2 " + ("told " * 60).strip())
+    texts = [message.text for message in messages if message.role == "user"]
+    assert [("summary 3" in text, "summary 2" in text) for text in texts] == [
+        (False, False),
+        (True, False),
+    ]
+
+
+def test_a_summary_without_end_does_not_fill_the_room(tmp_path):
+    messages = [Message("user", "build it"), *steps(10)]
+    writer = notes(messages, 4_000, tmp_path)
+    _, note, *_ = summarize(writer, lambda *_: "told " * 9_000, focus="", recent=0.2)
+    assert len(note.text) < 4_000 * 3
 
 
 def test_a_script_is_no_longer_than_the_window_holds():
     messages = [Message("user", LONG * 20), *([Message("assistant", LONG)] * 50)]
-    assert len(script_of(messages, 2_000)) < 2_000 * 3
+    assert len(script_of(messages, Earlier(), 2_000)) < 2_000 * 3

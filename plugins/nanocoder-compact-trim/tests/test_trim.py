@@ -1,5 +1,7 @@
 """What is left out of a long conversation, in which order, and what stays."""
 
+from pathlib import Path
+
 import nanocoder_compact_trim as plugin
 import pytest
 from nanocoder import (
@@ -8,6 +10,7 @@ from nanocoder import (
     Message,
     Plugins,
     ProviderError,
+    SessionInfo,
     ToolCall,
     ToolResult,
     encode_message,
@@ -17,9 +20,15 @@ from nanocoder import (
     spoken,
     tool,
 )
-from nanocoder_compact_trim.trimming import trim
+from nanocoder_compact_trim import trimming
+from nanocoder_kit_context import NoteWriter, earlier_note
 from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted, opened
+
+
+def trim(messages, limit_tokens, **options):
+    writer = NoteWriter(messages, limit_tokens, {}, SessionInfo("s", Path("/")))
+    return trimming.trim(writer, **options)
 
 
 def step(number, words=400, **fields):
@@ -48,7 +57,7 @@ def pairs_are_whole(messages):
 def test_old_results_go_first_and_their_calls_stay():
     messages = [Message("user", "go"), *steps(20)]
     shorter = trim(messages, 10_000, target=0.5, recent=0.25)
-    assert len(shorter) == len(messages)
+    assert len(shorter) == len(messages) + 1, "all, and a note"
     assert shorter[2].results[0].output.startswith("[output left out")
     assert shorter[-4:] == messages[-4:], "what is recent stays as it is"
     assert tokens(shorter) <= 5_000
@@ -66,13 +75,13 @@ def test_then_old_steps_go_and_a_note_counts_them_all():
     messages = [Message("user", "build it"), *steps(400, words=5)]
     shorter = trim(messages, 4_000, target=0.5, recent=0.25)
     again = trim([*shorter, *steps(200, words=5)], 4_000, target=0.5, recent=0.25)
-    first = len(messages) - len(shorter)
-    second = len(shorter) + 400 - len(again)
-    assert again[0].text.endswith(
-        f"[{first + second:,} earlier messages of this conversation were left out to make room]"
-    )
-    assert again[0].text.count("left out") == 1
-    assert spoken(again[0])[0] == "build it"
+    first, second = (len(each) - 1 for each in (shorter, again))
+    assert earlier_note(again).count == len(messages) + 400 - second
+    assert earlier_note(shorter).count == len(messages) - first
+    assert [message.text[:8] for message in again if message.role == "user"] == [
+        "build it",
+        "[Earlier",
+    ]
     assert pairs_are_whole(again)
 
 
@@ -85,6 +94,7 @@ def test_the_first_and_the_latest_request_outlive_the_talk_between_them():
     messages = [*talk, Message("user", "the latest"), *steps(3, words=300)]
     shorter = trim(messages, 2_000, target=0.5, recent=0.2)
     typed = [spoken(message)[0] for message in shorter if message.role == "user"]
+    typed = [text for text in typed if text]
     assert (typed[0], typed[-1]) == (messages[0].text, "the latest")
     assert len(typed) < 10
 
@@ -92,7 +102,7 @@ def test_the_first_and_the_latest_request_outlive_the_talk_between_them():
 def test_a_result_too_long_for_the_window_is_cut_at_last():
     messages = [Message("user", "go"), *step(0, words=9_000)]
     shorter = trim(messages, 4_000, target=0.5, recent=0.25)
-    assert "characters left out" in shorter[2].results[0].output
+    assert "characters left out" in shorter[-1].results[0].output
     assert tokens(shorter) < 2_000
 
 
@@ -163,3 +173,51 @@ def test_a_server_with_a_smaller_window_than_declared_is_asked_once_more(tmp_pat
         assert session.report.text == "Done."
     assert reasons.count("overflow") == 1, "one refusal shows how large the window is"
     assert len(reasons) > 1
+
+
+@tool(risk="safe", effects={Effect.READ})
+def search(ctx, path: str, word: str) -> str:
+    """Search a file."""
+    lines = ctx.workspace.read_text(path).splitlines()
+    return "\n".join(line[:40] for line in lines if word in line)
+
+
+class Reading:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [look, search]
+
+
+class Searcher(Server):
+    """Looks around until its turns are over, then reads the file that the note names."""
+
+    def stream(self, request, _cancel):
+        self.left -= 1
+        if self.left > 1:
+            yield Finished("", (ToolCall(f"c{self.left}", "look", {"at": self.left}),))
+        elif self.left:
+            note = next(each.text for each in request.messages if each.typed == "")
+            path = note.partition("<transcript>\n")[2].partition(" (")[0]
+            yield Finished("", (ToolCall("c", "search", {"path": path, "word": "User: "}),))
+        else:
+            yield Finished(request.messages[-1].results[0].output)
+
+
+@pytest.mark.contract("G5")
+def test_what_was_left_out_can_be_read_in_the_file_that_the_note_names(tmp_path):
+    plugins = Plugins()
+    for each, name in ((plugin, "compact-trim"), (Reading(), "t"), (testing, "files")):
+        plugins.add(each, name)
+    model = Searcher(12, 3_000)
+    plugins.add(model, "script")
+    options = {"plugins": plugins, "environment": {"HOME": str(tmp_path)}, "model": "script"}
+    (tmp_path / "work").mkdir()
+    with open_session(tmp_path / "work", **options) as session:
+        facts = ["the port is 8432", "never touch legacy_billing", "releases are birds"]
+        for fact in facts:
+            model.left = 12
+            list(session.run(fact))
+        compacted = session.compaction.earlier
+    assert len(compacted) >= 4
+    said = [line for line in session.report.text.splitlines() if line.startswith("User: ")]
+    assert said[:2] == [f"User: {fact}" for fact in facts[:2]]

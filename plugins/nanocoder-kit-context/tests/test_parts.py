@@ -1,8 +1,8 @@
 """The parts of a transcript, and what each source of a request takes."""
 
 import pytest
-from nanocoder import Message, ToolCall, ToolResult, hookimpl, spoken, tool
-from nanocoder_kit_context import add_note, first_kept, latest_request, sources_of
+from nanocoder import Attachment, Message, ToolCall, ToolResult, hookimpl, tool
+from nanocoder_kit_context import first_kept, latest_request, sources_of, typed_requests
 from nanocoder_testing import Scripted, opened
 
 CALL = Message("assistant", calls=(ToolCall("a", "look", {}),))
@@ -21,10 +21,30 @@ def test_the_latest_request_is_what_a_person_typed():
     assert latest_request(messages[2:]) == 0
 
 
-def test_a_note_is_not_what_was_typed():
-    noted = add_note(add_note(Message("user", "typed"), "after"), "before", before=True)
-    assert noted.text == "before\n\ntyped\n\nafter"
-    assert spoken(noted)[0] == "typed"
+def test_what_was_typed_is_kept_alone_and_in_order():
+    picture = (Attachment("image/png", b"png"),)
+    messages = [
+        Message("user", "the file\n\nfirst", typed="first", attachments=picture),
+        Message("assistant", "Done."),
+        Message("user", "note", typed=""),
+        Message("user", "second"),
+        Message("user", "latest", attachments=picture),
+    ]
+    kept = typed_requests(messages, 10_000)
+    assert [(each.text, len(each.attachments)) for each in kept] == [
+        ("first", 0),
+        ("second", 0),
+        ("latest", 1),
+    ]
+    assert kept[1] is messages[3], "what a provider has encoded stays"
+
+
+def test_the_latest_request_and_the_first_are_kept_before_those_between():
+    messages = [Message("user", f"{number} " + "word " * 100) for number in range(20)]
+    kept = typed_requests(messages, 500)
+    assert [each.text.split()[0] for each in kept] == ["0", "17", "18", "19"]
+    (latest,) = typed_requests([*messages, Message("user", "word " * 9_000)], 10)
+    assert "characters left out" in latest.text
 
 
 @pytest.mark.contract("H9")

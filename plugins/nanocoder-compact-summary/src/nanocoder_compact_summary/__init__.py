@@ -1,20 +1,14 @@
 """Shortens a long conversation: the session's model sums up its older part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen, validators
-from nanocoder import Message, Resource, SessionInfo, Window, hookimpl, message_tokens
-from nanocoder_kit_context import ROOM, Room, add_note, first_kept, latest_request
-
-from nanocoder_compact_summary.instructions import HEAD, INSTRUCTIONS, SYSTEM, WISH
-from nanocoder_compact_summary.script import script_of
-
-LEAST_MESSAGES = 4
-"""A shorter part is not worth a request."""
+from attrs import field, validators
+from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
+from nanocoder_kit_context import ROOM, Room
 
 
-@frozen
+@value
 class Settings:
     """The table `[plugins.compact-summary]`.
 
@@ -45,48 +39,20 @@ def nanocoder_compact(
     reason: str,
     focus: str,
     ask_model: Callable[[str, Sequence[Message]], str],
+    tools: Mapping[str, Tool[..., Any]],
     session: SessionInfo,
     settings: Any,
     resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
-    """Put a summary in the place of the older messages; the latest request stays."""
+    """Put a note with a summary in the place of older messages; the user's own words stay."""
     limit = resource(ROOM).limit_tokens(window, reason, session.model)
     if not limit:
         return None
-    recent = (settings or Settings()).recent
-    return summarize(window.request.messages, limit, ask_model, focus=focus, recent=recent)
+    # Every request asks; few conversations become too long.
+    from nanocoder_kit_context import NoteWriter
 
+    from nanocoder_compact_summary.summing import summarize
 
-def summarize(
-    messages: Sequence[Message],
-    limit_tokens: int,
-    ask_model: Callable[[str, Sequence[Message]], str],
-    *,
-    focus: str,
-    recent: float,
-) -> Sequence[Message] | None:
-    """Return the messages with a summary in the place of the older ones; None without one."""
-    # A person may ask for it long before the window is full.
-    most = min(limit_tokens, sum(map(message_tokens, messages))) * recent
-    first = first_kept(messages, most)
-    if first < LEAST_MESSAGES:
-        return None
-    wish = WISH.format(focus) if focus else ""
-    script = script_of(messages[:first], limit_tokens)
-    summary = ask_model(SYSTEM, [Message("user", f"{script}\n\n{INSTRUCTIONS}{wish}")]).strip()
-    if not summary:
-        return None
-    return _with_summary(messages, first, HEAD.format(summary))
-
-
-def _with_summary(messages: Sequence[Message], first: int, summary: str) -> list[Message]:
-    """Return the messages from *first* on, after the summary and the request they work on."""
-    request = latest_request(messages)
-    recent = list(messages[first:])
-    if recent and recent[0].role == "user":
-        return [add_note(recent[0], summary, before=True), *recent[1:]]
-    if request < first:
-        latest = messages[request]
-        alone = latest if latest.typed is None else evolve(latest, text=latest.typed)
-        return [add_note(alone, summary, before=True), *recent]
-    return [Message("user", summary, typed=""), *recent]
+    messages, recent = window.request.messages, (settings or Settings()).recent
+    notes = NoteWriter(messages, limit, tools, session)
+    return summarize(notes, ask_model, focus=focus, recent=recent)

@@ -1,10 +1,10 @@
 """Shortens a long conversation: old results first, then old steps. No model is asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, validators
-from nanocoder import Message, Resource, SessionInfo, Window, hookimpl, value
+from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
 from nanocoder_kit_context import ROOM, Room
 
 
@@ -40,6 +40,7 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_compact(
     window: Window,
     reason: str,
+    tools: Mapping[str, Tool[..., Any]],
     session: SessionInfo,
     settings: Any,
     resource: Callable[[str], Room],
@@ -49,7 +50,10 @@ def nanocoder_compact(
     if not limit:
         return None
     # Every request asks; few conversations become too long.
+    from nanocoder_kit_context import NoteWriter
+
     from nanocoder_compact_trim.trimming import trim
 
-    settings = settings or Settings()
-    return trim(window.request.messages, limit, target=settings.target, recent=settings.recent)
+    settings, messages = settings or Settings(), window.request.messages
+    notes = NoteWriter(messages, limit, tools, session)
+    return trim(notes, target=settings.target, recent=settings.recent)

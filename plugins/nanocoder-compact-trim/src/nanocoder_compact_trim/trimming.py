@@ -1,11 +1,10 @@
 """Leave out the oldest parts of a transcript, the least needed kind first, until the rest fits."""
 
-import re
 from collections.abc import Callable, Sequence
 from operator import is_
 
 from nanocoder import Message, ToolResult, clip, evolve, message_tokens
-from nanocoder_kit_context import add_note, first_kept, latest_request
+from nanocoder_kit_context import NoteWriter, earlier_note, first_kept, latest_request
 
 LEAST_SAVED = 0.6
 """The most that stays of the transcript; a person may ask for it long before it is full."""
@@ -16,17 +15,11 @@ RECENT_RESULT_PART = 0.125
 """A recent result longer than this part of the limit is cut, if nothing else helps."""
 CHARS_PER_TOKEN = 3
 LEFT_OUT = "[output left out to make room{}; run the tool again if you need it]"
-STEPS = "[{:,} earlier messages of this conversation were left out to make room]"
-_STEPS = re.compile(
-    r"\n\n\[([\d,]{1,12}) earlier messages of this conversation were left out [^\]]*\]"
-)
 
 
-def trim(
-    messages: Sequence[Message], limit_tokens: int, *, target: float, recent: float
-) -> list[Message] | None:
-    """Return a shorter transcript, or None when nothing can be left out."""
-    trimming = Trimming(messages, limit_tokens, target, recent)
+def trim(notes: NoteWriter, *, target: float, recent: float) -> list[Message] | None:
+    """Return a shorter transcript, with a note in it; None when nothing can be left out."""
+    trimming = Trimming(notes.messages, notes.limit_tokens, target, recent)
     for step in (
         trimming.shorten_old_results,
         trimming.drop_old_steps,
@@ -37,7 +30,7 @@ def trim(
         if trimming.is_short_enough:
             break
         step()
-    return trimming.result()
+    return trimming.result(notes)
 
 
 class Trimming:
@@ -54,6 +47,11 @@ class Trimming:
         self._request = latest_request(messages)
         self._most_chars = int(limit_tokens * RECENT_RESULT_PART) * CHARS_PER_TOKEN
         self._dropped = 0
+        # The new note says what an earlier one did, and stands where that stood at the earliest.
+        earlier = earlier_note(messages).index
+        self._note = max(self._recent, earlier)
+        if earlier >= 0:
+            self._messages[earlier] = None
 
     @property
     def is_short_enough(self) -> bool:
@@ -94,14 +92,13 @@ class Trimming:
 
         self._change_each(range(self._recent, len(self._messages)), clip_results)
 
-    def result(self) -> list[Message] | None:
-        """Return what stays, with a note of how much was left out; None if all does."""
+    def result(self, notes: NoteWriter) -> list[Message] | None:
+        """Return what stays, with a note that stands for the rest; None if all does."""
         if self._total >= self._before:
             return None
-        remaining = [message for message in self._messages if message is not None]
-        if self._dropped and remaining[0].role == "user":
-            remaining[0] = _with_count(remaining[0], self._dropped)
-        return remaining
+        new = notes.write(self._note, replaced=self._dropped)
+        parts = [*self._messages[: self._note], new, *self._messages[self._note :]]
+        return [message for message in parts if message is not None]
 
     def _change_each(self, places: range, change: Callable[[Message], Message]) -> None:
         for place in places:
@@ -153,11 +150,3 @@ def _clip_results(message: Message, most_chars: int) -> Message:
         for result in message.results
     )
     return evolve(message, results=tuple(results)) if message.results else message
-
-
-def _with_count(first: Message, dropped: int) -> Message:
-    earlier = _STEPS.search(first.text)
-    if earlier is not None:
-        dropped += int(earlier[1].replace(",", ""))
-        first = evolve(first, text=_STEPS.sub("", first.text))
-    return add_note(first, STEPS.format(dropped))

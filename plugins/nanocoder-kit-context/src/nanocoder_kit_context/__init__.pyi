@@ -1,7 +1,11 @@
 from nanocoder_kit_context.earlier import restore as restore
-from nanocoder_kit_context.parts import add_note as add_note
+from nanocoder_kit_context.notes import SUMMARY as SUMMARY
+from nanocoder_kit_context.notes import Earlier as Earlier
+from nanocoder_kit_context.notes import NoteWriter as NoteWriter
+from nanocoder_kit_context.notes import earlier_note as earlier_note
 from nanocoder_kit_context.parts import first_kept as first_kept
 from nanocoder_kit_context.parts import latest_request as latest_request
+from nanocoder_kit_context.parts import typed_requests as typed_requests
 from nanocoder_kit_context.report import aligned as aligned
 from nanocoder_kit_context.report import window_rows as window_rows
 from nanocoder_kit_context.room import ASSUMED_WINDOW as ASSUMED_WINDOW
@@ -11,3 +15,4 @@ from nanocoder_kit_context.sources import FILE_MARK as FILE_MARK
 from nanocoder_kit_context.sources import Source as Source
 from nanocoder_kit_context.sources import prompt_files as prompt_files
 from nanocoder_kit_context.sources import sources_of as sources_of
+from nanocoder_kit_context.transcript import transcript_text as transcript_text

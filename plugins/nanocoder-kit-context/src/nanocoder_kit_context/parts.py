@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from attrs import evolve
-from nanocoder import Message, message_tokens
+from nanocoder import Message, clip, message_tokens, spoken
 
 LEAST_KEPT = 2
 """Messages: the latest call, and its result."""
+REQUEST_CHARS = 2_000
+LATEST_CHARS = 8_000
+"""A request on which the agent still works is kept longer than one that was answered."""
 
 
 def first_kept(messages: Sequence[Message], most_tokens: float) -> int:
@@ -31,11 +34,30 @@ def latest_request(messages: Sequence[Message]) -> int:
     return typed[-1] if typed else 0
 
 
-def add_note(message: Message, note: str, *, before: bool = False) -> Message:
-    """Return *message* of a user with *note*, which people do not see as typed by them."""
-    parts = (note, message.text) if before else (message.text, note)
-    typed = message.text if message.typed is None else message.typed
-    return evolve(message, text="\n\n".join(filter(None, parts)), typed=typed)
+def typed_requests(messages: Sequence[Message], most_tokens: float) -> list[Message]:
+    """Return what a person typed in *messages*, in order, each as a message of its own.
+
+    Together they take about *most_tokens*: the latest goes first, then the very first, then from
+    the newest on. The middle of a long one is cut.
+    """
+    places = [place for place, message in enumerate(messages) if _is_typed(message)]
+    selected = dict[int, Message]()
+    for place in dict.fromkeys([*places[-1:], *places[:1], *reversed(places)]):
+        request = _typed_alone(messages[place], is_latest=place == places[-1])
+        most_tokens -= message_tokens(request)
+        if most_tokens >= 0 or not selected:
+            selected[place] = request
+    return [selected[place] for place in sorted(selected)]
+
+
+def _typed_alone(message: Message, *, is_latest: bool) -> Message:
+    typed, added = spoken(message)
+    half = (LATEST_CHARS if is_latest else REQUEST_CHARS) // 2
+    text = clip(typed, head=half, tail=half)
+    attachments = message.attachments if is_latest else ()
+    if text == message.text and len(attachments) == len(message.attachments) and not added:
+        return message
+    return evolve(message, text=text, attachments=attachments, typed=None)
 
 
 def _is_typed(message: Message) -> bool:

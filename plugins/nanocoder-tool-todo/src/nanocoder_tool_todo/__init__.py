@@ -48,7 +48,8 @@ def todo_write(
     board: Board = ctx.resource("board")
     board.write(format_tasks(todos))
     result = _result(f"Tasks saved. {summary(todos).capitalize()}.", todos, todos, board)
-    return evolve(result, metadata={**result.metadata, "shown": format_boxes(todos)})
+    boxes = format_boxes(todos)
+    return evolve(result, metadata={**result.metadata, "shown": boxes, "lasting": boxes})
 
 
 @tool(

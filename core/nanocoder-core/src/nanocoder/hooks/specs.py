@@ -235,13 +235,15 @@ def nanocoder_compact(
     reason: str,
     focus: str,
     ask_model: "Callable[[str, Sequence[Message]], str]",
+    tools: "Mapping[str, Tool[..., Any]]",
     session: "SessionInfo",
     settings: Any,
     resource: Open,
 ) -> "Sequence[Message] | None":
     """Shorten the transcript if it is time to: it must not outgrow the model's window.
 
-    *window* has the request as it would be sent now, *focus* is what a person wants kept.
+    *window* has the request as it would be sent now, *focus* is what a person wants kept. *tools*
+    are all tools by name.
     `ask_model(system, messages)` asks the session's model; raises ProviderError or Cancelled.
 
     Called: before each request is sent, where the plugin decides by the sizes (*reason* ""); after

@@ -47,13 +47,9 @@ class Compaction:
     def propose(self, reason: str, focus: str = "") -> Shortened | None:
         """Return what the first plugin makes of the transcript that shortens it now."""
         runtime, request = self._runtime, self._runtime.expected_request()
-        arguments = {
-            "window": Window(request, runtime.window_tokens, self.usage),
-            "reason": reason,
-            "focus": focus,
-            "ask_model": self._ask_model,
-            **runtime.hook_context(),
-        }
+        window = Window(request, runtime.window_tokens, self.usage)
+        arguments = {"window": window, "reason": reason, "focus": focus, **runtime.hook_context()}
+        arguments |= {"ask_model": self._ask_model, "tools": runtime.tools}
         hooks = runtime.plugins.implementations("nanocoder_compact")
         # The next plugin does not take up what a person has stopped.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):

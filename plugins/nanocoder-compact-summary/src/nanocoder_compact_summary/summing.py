@@ -1,0 +1,89 @@
+"""Sum up the older part of a transcript with the session's model."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from nanocoder import Message, OutputLimit, clip, message_tokens
+from nanocoder_kit_context import (
+    SUMMARY,
+    Earlier,
+    NoteWriter,
+    earlier_note,
+    first_kept,
+    transcript_text,
+    typed_requests,
+)
+
+from nanocoder_compact_summary.instructions import INSTRUCTIONS, SYSTEM, WISH
+
+LEAST_MESSAGES: Final = 4
+"""A shorter part is not worth a request."""
+REQUESTS_PART: Final = 0.15
+"""The part of the room that the user's own words may take."""
+MOST_KEPT: Final = 0.7
+"""Where the latest messages alone take more of the room, a summary of the others does not help."""
+SCRIPT_PART: Final = 0.6
+"""The part of the room that is summed up at once; the rest is for instructions and summary."""
+SUMMARY_PART: Final = 0.15
+CHARS_PER_TOKEN: Final = 3
+TOKENS_PER_WORD: Final = 2
+LEAST_WORDS: Final = 150
+CUTS: Final = (
+    (OutputLimit.of(1_200, 30, head=0.6), 6_000),
+    (OutputLimit.of(400, 10, head=0.5), 2_000),
+    (OutputLimit.of(120, 4, head=0.5), 600),
+)
+"""How much of each result and text is summed up: the first that fits."""
+
+Ask = Callable[[str, Sequence[Message]], str]
+
+
+def summarize(
+    notes: NoteWriter, ask_model: Ask, *, focus: str, recent: float
+) -> list[Message] | None:
+    """Return what the user typed, a note with a summary, and the latest messages.
+
+    None where there is too little to sum up, or the model says nothing.
+    """
+    messages, limit_tokens = notes.messages, notes.limit_tokens
+    # A person may ask for it long before the window is full.
+    room = min(limit_tokens, sum(map(message_tokens, messages)))
+    first = first_kept(messages, room * recent)
+    earlier = earlier_note(messages)
+    if first - earlier.index - 1 < LEAST_MESSAGES:
+        return None
+    if sum(map(message_tokens, messages[first:])) > limit_tokens * MOST_KEPT:
+        return None
+    summary = _ask(messages[:first], earlier, limit_tokens, ask_model, focus)
+    if not summary:
+        return None
+    requests = typed_requests(messages[:first], room * REQUESTS_PART)
+    replaced = first - len(requests) - (earlier.index >= 0)
+    return [*requests, notes.write(first, replaced=replaced, summary=summary), *messages[first:]]
+
+
+def _ask(
+    messages: Sequence[Message], earlier: Earlier, limit_tokens: int, ask_model: Ask, focus: str
+) -> str:
+    words = max(LEAST_WORDS, int(limit_tokens * SUMMARY_PART / TOKENS_PER_WORD))
+    wish = WISH.format(focus) if focus else ""
+    script = script_of(messages, earlier, limit_tokens)
+    request = Message("user", f"{script}\n\n{INSTRUCTIONS.format(words)}{wish}")
+    summary = ask_model(SYSTEM, [request]).strip()
+    # A model that does not count words must not fill the room that was to be made.
+    half = int(limit_tokens * SUMMARY_PART) * CHARS_PER_TOKEN
+    return clip(summary, head=half, tail=half)
+
+
+def script_of(messages: Sequence[Message], earlier: Earlier, limit_tokens: int) -> str:
+    """Return what was said and done, as a text that fits; an earlier summary stays whole."""
+    before = earlier.sections.get(SUMMARY, "")
+    summary = f"<earlier-summary>\n{before}\n</earlier-summary>\n\n" if before else ""
+    most = int(limit_tokens * SCRIPT_PART) * CHARS_PER_TOKEN - len(summary)
+    others = [each for place, each in enumerate(messages) if place != earlier.index]
+    for result, text_chars in CUTS:
+        text = transcript_text(others, result=result, text_chars=text_chars)
+        if len(text) <= most:
+            break
+    text = clip(text, head=max(most // 3, 0), tail=max(most - most // 3, 0))
+    return f"{summary}<conversation>\n{text}\n</conversation>"

@@ -1,0 +1,70 @@
+"""A transcript as text: for a model that sums it up, and in a file that the agent can read."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from nanocoder import Message, OutputLimit, brief, clip, clip_output, for_model, spoken
+from nanocoder_kit_redact import Redactor
+
+TRANSCRIPT: Final = "transcript.txt"
+"""The file in a session's folder of outputs that holds what compactions have replaced."""
+
+
+def transcript_text(
+    messages: Sequence[Message], *, result: OutputLimit | None = None, text_chars: int = 0
+) -> str:
+    """Return who said and did what, in order.
+
+    Each result is cut to *result*, each text to *text_chars* characters; by default all is whole.
+    """
+    return "\n\n".join(part for each in messages for part in _parts(each, result, text_chars))
+
+
+def _parts(message: Message, limit: OutputLimit | None, text_chars: int) -> Iterator[str]:
+    def cut(text: str) -> str:
+        return clip(text, head=text_chars // 2, tail=text_chars // 2) if text_chars else text
+
+    if message.role == "user":
+        typed, added = spoken(message)
+        yield from (
+            f"{who}: {cut(text)}" for who, text in (("Note", added), ("User", typed)) if text
+        )
+    elif message.text:
+        yield f"Agent: {cut(message.text)}"
+    for call in message.calls:
+        # A cut text of a call shows what it was about, its whole text what was written.
+        yield f"Agent calls {call.name}({brief(call.arguments) if text_chars else call.arguments})"
+    for each in message.results:
+        output = each.output if limit is None else clip_output(each.output, limit)
+        yield f"{'Error' if each.is_error else 'Result'}: {output}"
+
+
+def write_transcript(
+    folder: Path | None, messages: Sequence[Message], after: int
+) -> tuple[str, int]:
+    """Add *messages* to the transcript in *folder*; return its path, and how many lines it has.
+
+    The first *after* lines stay: what follows them was written by a compaction that did not
+    happen, or was taken back. Secrets are left out. Without a folder, or where the file cannot be
+    written, the path is empty.
+    """
+    if folder is None:
+        return "", 0
+    from nanocoder_files import private_directory  # few sessions become too long
+
+    path = folder / TRANSCRIPT
+    with suppress(OSError):
+        private_directory(folder)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(path, flags, 0o600), "r+", encoding="utf-8", newline="\n") as file:
+            earlier = file.readlines()[:after]
+            new = for_model(Redactor().redact(transcript_text(messages)))
+            lines = [*earlier, *(f"{line}\n" for line in new.split("\n"))]
+            file.seek(0)
+            file.writelines(lines)
+            file.truncate()
+        return str(path), len(lines)
+    return "", 0
