@@ -204,6 +204,7 @@ def test_other_commands_leave_jobs_alone_and_tell_of_their_end(shell, seconds, i
     shell(f"pkill -f 'sleep {seconds}'; true")
     wait_until(lambda: "ended" in shell.job("list").output)
     assert f"{job} ended with exit code" in shell("echo hello").output
+    assert shell("echo hello").output == "hello", "once is enough"
 
 
 def test_there_is_a_limit(shell):

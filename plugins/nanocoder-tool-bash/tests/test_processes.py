@@ -1,5 +1,6 @@
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -155,7 +156,7 @@ def test_a_cancelled_command_ends_within_a_second(shell, seconds, is_running):
     stubborn = f"trap '' INT TERM; echo begun; sleep {seconds}; sleep {seconds}"
     result = shell(stubborn)
     assert time.monotonic() - cancelled[0] < 4  # where nothing is in a hurry it takes 5
-    assert result.output == "begun\n[Command was aborted]"
+    assert result.output == "begun\n[stopped by the user]"
     assert (result.is_error, result.error_class) == (True, "cancelled")
     assert not is_running(seconds)
 
@@ -278,3 +279,40 @@ def wait_until(condition):
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return condition()
+
+
+@linux_only
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill $PPID",
+        "kill -9 $PPID",
+        "kill -9 $(ps -o ppid= -p $$)",
+        f"exec {sys.executable} -c 'import os; os.kill(os.getppid(), 15)'",
+        f"{sys.executable} -c 'import os; os.kill(os.getppid(), 9)'",
+        "kill -INT 0",
+        'kill -HUP -- "-$(ps -o pgid= -p $$ | tr -d " ")"',
+    ],
+)
+def test_a_command_that_signals_its_parent_does_not_reach_ours(shell, command):
+    received = []
+    handlers = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    }
+    try:
+        shell(f"{command}; sleep 0.05")
+        assert shell("echo still here").output == "still here"
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert not received
+
+
+def test_a_polite_signal_to_the_parent_leaves_the_command_running(shell):
+    assert shell("kill $PPID; echo survived").output == "survived"
+
+
+def test_the_end_of_a_program_by_a_signal_is_no_word_of_a_shell(shell):
+    output = shell(f"exec {sys.executable} -c 'import os; os.kill(os.getpid(), 11)'").output
+    assert output == "[exit code 139, as after signal SIGSEGV]"

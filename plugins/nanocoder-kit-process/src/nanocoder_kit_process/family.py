@@ -70,7 +70,7 @@ class Family:
 
     def send(self, number: signal.Signals) -> None:
         """Signal all members; a leader that was waited for may have passed on its number."""
-        members = self._members()  # before any of them loses its parent
+        members = self.members()  # before any of them loses its parent
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.leader, number)
         for member in members:
@@ -108,14 +108,14 @@ class Family:
         return alive
 
     def _alive(self) -> list[Process]:
-        members = self._members()
+        members = self.members()
         alive = [member for member in members if not member.is_dead]
         if alive or len(members) <= 1:
             return alive
         # A process that lost its parent meanwhile was missed, but is our child by now.
-        return [member for member in self._members() if not member.is_dead]
+        return [member for member in self.members() if not member.is_dead]
 
-    def _members(self) -> list[Process]:
+    def members(self) -> list[Process]:
         """Return all processes of this call, zombies included."""
         members = []
         queue = [child for child in children(os.getpid()) if self._is_ours(child)]

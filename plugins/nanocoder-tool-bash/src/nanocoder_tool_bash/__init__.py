@@ -88,7 +88,14 @@ def bash(
         ended = process.finish(limits, ctx.cancelled)
         # The model learns here that a job has ended, without having to ask for it.
         notes += note_ended_jobs(jobs)
-        facts = Facts(command, limits.command_s, settings.output_chars, not cwd.is_dir(), notes)
+        facts = Facts(
+            command,
+            limits.command_s,
+            settings.output_chars,
+            not cwd.is_dir(),
+            notes,
+            ctx.cancelled.reason,
+        )
         return report(
             facts,
             ended,

@@ -8,7 +8,8 @@ from typing import IO, Final
 from attrs import frozen
 from nanocoder import OutputLimit, clip_output, counted
 
-from nanocoder_tool_bash.condense import last_states, shorten
+from nanocoder_tool_bash.condense import shorten
+from nanocoder_tool_bash.frames import last_states
 
 MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
 FILE_BYTES: Final = 100_000_000

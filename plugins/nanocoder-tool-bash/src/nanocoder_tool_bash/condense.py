@@ -1,4 +1,4 @@
-"""A long output in fewer lines: progress as it ended, like lines counted, errors kept."""
+"""A long output in fewer lines: like lines counted, long ones cut, errors kept."""
 
 import itertools
 import re
@@ -16,14 +16,6 @@ CUT: Final = r"(?m)^\[.* left out.*\]$"
 MOST_ERRORS: Final = 10
 ERROR_CHARS: Final = 200
 NOTE: Final = "[lines of it about errors:]"
-
-
-def last_states(text: str) -> str:
-    """Return *text* as a terminal shows it in the end where lines were written over."""
-    if "\r" not in text:
-        return text
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
 
 
 def condense(text: str) -> str:

@@ -13,12 +13,19 @@ MAX_WAIT_S: Final = 60
 LOOK_S: Final = 0.5
 
 Action = Literal["list", "read", "kill"]
-Jobs = Background[BackgroundProcess]
+
+
+class Jobs(Background[BackgroundProcess]):
+    """The jobs of a session, and those of which the model knows that they have ended."""
+
+    def __init__(self) -> None:
+        super().__init__("job", MAX_JOBS)
+        self.announced: set[str] = set()
 
 
 def open_jobs() -> Jobs:
     """Return the jobs of a new session: none yet."""
-    return Background("job", MAX_JOBS)
+    return Jobs()
 
 
 @tool(
@@ -51,8 +58,11 @@ def bash_job(
 
 
 def note_ended_jobs(jobs: Jobs) -> tuple[str, ...]:
-    """Return a line for each job that has ended and was not read to its end."""
-    ended = [job for job in jobs.all() if job.exit_code is not None]
+    """Return a line for each job that has ended since the last time."""
+    ended = [
+        job for job in jobs.all() if job.exit_code is not None and job.id not in jobs.announced
+    ]
+    jobs.announced.update(job.id for job in ended)
     return tuple(f"{job.id} {_state(job)}; bash_job reads its last output" for job in ended)
 
 

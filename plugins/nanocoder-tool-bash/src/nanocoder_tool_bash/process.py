@@ -23,15 +23,24 @@ from nanocoder_tool_bash.watchdog import watchdog
 SHELL: Final = "/bin/sh"
 SHELLS: Final = ("/bin/bash", SHELL)
 END_OF_SANDBOX: Final = "--"
-# The command starts after its watchdog knows it, so that it ends even if we are killed at once.
-WAIT_FOR_GO: Final = 'read -r go && exec "$@" </dev/null'
+# The command starts after its watchdog knows it, so that it ends even if we are killed at once. The
+# shell stays between: the parent that a command may signal is not nanocoder. What the shell itself
+# says of a signal would be read as the command's, so it goes nowhere.
+RUN_BELOW: Final = """\
+read -r go || exit
+trap : HUP INT TERM
+exec 3>&2 2>/dev/null
+(exec "$@" </dev/null 2>&3 3>&-)
+exit "$?"
+"""
 
 
 @frozen
 class Ended:
     """The end of a command. *returncode* is as in subprocess.
 
-    *leftovers* names the processes that it left running, and that were ended with it.
+    *leftovers* names the processes that it left running, and that were ended with it;
+    *needs_terminal* a program that waited for a terminal, and was ended for it.
     """
 
     returncode: int
@@ -39,6 +48,12 @@ class Ended:
     timed_out: bool
     cancelled: bool
     leftovers: tuple[str, ...]
+    needs_terminal: str = ""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Tell whether it was ended before it ended by itself."""
+        return self.timed_out or self.cancelled or bool(self.needs_terminal)
 
 
 class Command:
@@ -96,6 +111,7 @@ class Command:
             timed_out=wait.timed_out,
             cancelled=wait.cancelled,
             leftovers=tuple(leftovers),
+            needs_terminal=wait.needs_terminal,
         )
 
     def _returncode(self) -> int:
@@ -116,7 +132,7 @@ def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Po
         raise _start_error(FileNotFoundError(errno.ENOENT, "not found"), argv[0], cwd)
     try:
         return subprocess.Popen(
-            [SHELL, "-c", WAIT_FOR_GO, SHELL, *argv],
+            [SHELL, "-c", RUN_BELOW, SHELL, *argv],
             cwd=cwd,
             env=env,
             stdin=subprocess.PIPE,

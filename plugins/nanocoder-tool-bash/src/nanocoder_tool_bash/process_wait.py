@@ -15,6 +15,7 @@ from nanocoder_kit_process.family import Family
 
 from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.live_output import LiveOutput
+from nanocoder_tool_bash.terminal_wait import find_wait
 
 QUIET_S: Final = 0.1  # a pipe that a child keeps open counts as finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this
@@ -22,6 +23,8 @@ HURRIED_S: Final = 0.4  # the most that an interruption waits for each signal to
 KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kernel stays
 POLL_S: Final = 0.05  # between two checks where the kernel does not wake us …
 CLOSE_POLL_S: Final = 0.005  # … and once the pipes are closed
+LOOK_S: Final = 1.0  # until the first look for a program that waits for a terminal …
+LOOK_FACTOR: Final = 1.5  # … and each later look comes after so many times as long
 
 
 @frozen
@@ -67,6 +70,9 @@ class ProcessWait:
     _live: LiveOutput
     timed_out: bool = False
     cancelled: bool = False
+    needs_terminal: str = ""
+    _look_s: float = LOOK_S
+    _look_at: float = float("inf")
     _pidfd: int = -1
     _ended_at: float | None = None
     _output_at: float = 0.0
@@ -77,6 +83,7 @@ class ProcessWait:
     def run(self, started: float, cancel_pipe: CancelPipe) -> None:
         """Return when the command has ended, or when even SIGKILL did not end it."""
         self._signal_at = started + self._limits.command_s
+        self._look_at = started + LOOK_S
         self._pidfd = _open_pidfd(self._process.pid)
         try:
             self._run(cancel_pipe)
@@ -99,17 +106,23 @@ class ProcessWait:
             self._check_end(ready, now)
             if cancel_pipe.fd in ready:
                 poll.unregister(cancel_pipe.fd)
-                self.cancelled = not self.timed_out
+                self.cancelled = not (self.timed_out or self.needs_terminal)
                 self._signal_at = now
-            if self._ended_at is None and now >= self._signal_at:
-                self._send_signal(now)
+            if self._ended_at is None:
+                self._look(now)
+                if now >= self._signal_at:
+                    self._send_signal(now)
 
     def _is_over(self, now: float) -> bool:
         if self._ended_at is None:
             return self._given_up
-        if self.timed_out or self.cancelled or not self._has_open_pipe():
+        if self._is_stopped or not self._has_open_pipe():
             return True
         return now >= min(max(self._ended_at, self._output_at) + QUIET_S, self._ended_at + DRAIN_S)
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self.timed_out or self.cancelled or bool(self.needs_terminal)
 
     def _has_open_pipe(self) -> bool:
         return any(capture.is_open for capture in self._captures)
@@ -117,7 +130,7 @@ class ProcessWait:
     def _pause(self, now: float) -> float:
         if self._ended_at is not None:
             return QUIET_S
-        remaining_s = max(0.0, self._signal_at - now)
+        remaining_s = max(0.0, min(self._signal_at, self._look_at) - now)
         if self._pidfd >= 0:
             return remaining_s
         return min(remaining_s, POLL_S if self._has_open_pipe() else CLOSE_POLL_S)
@@ -134,10 +147,21 @@ class ProcessWait:
         if self._ended_at is None and (self._pidfd < 0 or self._pidfd in ready):
             self._ended_at = now if _has_ended(self._process) else None
 
+    def _look(self, now: float) -> None:
+        """End the command at once when one of its programs waits for a terminal."""
+        if now < self._look_at:
+            return
+        self._look_s *= LOOK_FACTOR
+        self._look_at = now + self._look_s
+        self.needs_terminal = find_wait(self._family)
+        if self.needs_terminal:
+            self._look_at = float("inf")
+            self._signal_at = now
+
     def _send_signal(self, now: float) -> None:
         """Send the next stronger signal, and note when the one after is due."""
         if self._remaining_signals is None:
-            self.timed_out = not self.cancelled
+            self.timed_out = not (self.cancelled or self.needs_terminal)
             self._remaining_signals = iter(self._signals())
         number, patience_s = next(self._remaining_signals, (None, 0.0))
         if number is None:
@@ -147,7 +171,7 @@ class ProcessWait:
         self._signal_at = now + patience_s
 
     def _signals(self) -> list[tuple[signal.Signals, float]]:
-        most = HURRIED_S if self.cancelled else float("inf")
+        most = HURRIED_S if self.cancelled or self.needs_terminal else float("inf")
         return [
             (signal.SIGINT, min(most, self._limits.interrupt_s)),
             (signal.SIGTERM, min(most, self._limits.terminate_s)),

@@ -1,14 +1,15 @@
 """The result of a command that ended: text for the model, and the same as data."""
 
+import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from attrs import frozen
 from nanocoder import OutputLimit, ToolResult
 
 from nanocoder_tool_bash.capture import Capture, Stream
-from nanocoder_tool_bash.condense import last_states
+from nanocoder_tool_bash.frames import last_states
 from nanocoder_tool_bash.process import Ended
 
 DATA_CHARS: Final = 100_000  # of each stream in `data`, for dialects with larger outputs than ours
@@ -16,6 +17,17 @@ DATA_LIMIT: Final = OutputLimit.of(DATA_CHARS, DATA_CHARS, head=1 / 3)
 MAX_CHARS: Final = 48_000  # nothing longer reaches a model
 MAX_LINES: Final = 2_000
 TITLE_CHARS: Final = 50
+LEFT: Final = "left running in the background"
+"""How a note begins about processes that ended with the call; a sandbox says it in these words."""
+KEEP_RUNNING: Final = "a server or other work that should go on: call again with background: true"
+NO_INPUT: Final = (
+    "no output; its input is empty: a program that reads input needs a script, a file or a pipe"
+)
+ASKS: Final = "it asked for input and got none: answer by its options, or by a pipe"
+PROMPT: Final = re.compile(r"[?:>\])] +\Z")
+"""The end of a text that asks: a mark and a blank, where an answer would be typed."""
+STOPPED_BY: Final = {"interrupted": "the user"}
+"""The one who stopped a command, by the reason of the cancellation."""
 SIGNAL_BASE: Final = 128  # what a shell adds to the number of the signal that ended a program
 
 Keep = Callable[[str, bytes], str]
@@ -23,13 +35,17 @@ Keep = Callable[[str, bytes], str]
 
 @frozen
 class Facts:
-    """The facts of a call besides its output. *notes* are lines for the model."""
+    """The facts of a call besides its output.
+
+    *notes* are lines for the model, *stopped_by* is the reason of a cancellation.
+    """
 
     command: str
     limit_s: float
     output_chars: int
     cwd_is_gone: bool
     notes: tuple[str, ...] = ()
+    stopped_by: str = ""
 
 
 @frozen
@@ -78,27 +94,42 @@ def _lines(facts: Facts, ended: Ended, out: Output, err: Output) -> list[str]:
     lines = [out.text.rstrip("\n")] if out.text else []
     if err.text:
         lines += ["STDERR:", err.text.rstrip("\n")]
-    notes = [_ending(facts, ended), *facts.notes]
-    if ended.leftovers and not (ended.timed_out or ended.cancelled):
-        names = ", ".join(ended.leftovers)
-        notes.append(f"left running in the background, and ended with the call: {names}")
+    notes = [_ending(facts, ended), *facts.notes, *_advice(facts, ended, out, err)]
     if facts.cwd_is_gone:
         notes.append("the working directory no longer exists; name another one with workdir")
-    lines += [f"[{note}]" for note in notes if note]
-    return lines or ["(no output)"]
+    return [*lines, *(f"[{note}]" for note in notes if note)] or ["(no output)"]
+
+
+def _advice(facts: Facts, ended: Ended, out: Output, err: Output) -> Iterator[str]:
+    """Yield what the next call should do otherwise."""
+    if ended.leftovers and not ended.was_stopped:
+        yield f"{LEFT}, and ended with the call: {', '.join(ended.leftovers)}"
+    if (ended.leftovers and not ended.was_stopped) or f"[{LEFT}" in err.text:
+        yield KEEP_RUNNING
+    if any(PROMPT.search(output.text) for output in (out, err)):
+        yield ASKS
+    elif not (out.text or err.text or ended.returncode or len(facts.command.split()) > 1):
+        yield NO_INPUT
 
 
 def _ending(facts: Facts, ended: Ended) -> str:
     if ended.timed_out:
-        return f"timed out after {facts.limit_s:g} s and was ended; this is its output until then"
+        return (
+            f"timed out after {facts.limit_s:g} s and was ended; this is its output until then."
+            " Work that takes longer: set timeout, or background: true"
+        )
     if ended.cancelled:
-        return "Command was aborted"
+        return f"stopped by {STOPPED_BY.get(facts.stopped_by, facts.stopped_by)}"
+    if ended.needs_terminal:
+        return (
+            f"{ended.needs_terminal} waits for keys from a terminal, which a command does not have,"
+            f" and was ended after {ended.duration_s:.0f} s: use a form of it that asks nothing,"
+            " and the tools to read and edit files"
+        )
     if not ended.returncode:
         return ""
     code = _exit_code(ended)
     name = _signal_name(code - SIGNAL_BASE)
-    if ended.returncode < 0:
-        return f"ended by signal {name} ({code})"
     return f"exit code {code}, as after signal {name}" if name else f"exit code {code}"
 
 
@@ -107,6 +138,8 @@ def _error_class(facts: Facts, ended: Ended) -> str:
         return "timeout"
     if ended.cancelled:
         return "cancelled"
+    if ended.needs_terminal:
+        return "needs_terminal"
     if facts.cwd_is_gone:
         return "cwd_missing"
     return "exit_nonzero" if ended.returncode else ""
