@@ -1,4 +1,5 @@
 import itertools
+import re
 import subprocess
 import sys
 import threading
@@ -433,6 +434,32 @@ def test_messages_without_content_are_left_out(play):
     )
     sent = server.seen[0].json["messages"]
     assert [message["content"][0]["text"] for message in sent] == ["a", "other", "b"]
+
+
+@pytest.mark.parametrize("call_id", ["functions.bash:0", "call|fc", "toolu_1"])
+@pytest.mark.parametrize("is_native", [True, False])
+def test_ids_and_names_of_other_models_are_in_the_alphabet_of_the_api(play, call_id, is_native):
+    provider, server = play(OK)
+    block = {"type": "tool_use", "id": call_id, "name": "functions.bash", "input": {}}
+    call = ToolCall(call_id, "functions.bash")
+    native = {"anthropic": [block]} if is_native else None
+    results = (ToolResult("ok", call_id=call_id),)
+    history = [Message("user", "a"), Message("assistant", calls=(call,), native=native)]
+    reply(provider, *history, Message("tool", results=results))
+    _, (use,), (result,) = (each["content"] for each in server.seen[0].json["messages"])
+    assert re.fullmatch("[a-zA-Z0-9_-]+", use["id"])
+    assert (result["tool_use_id"], use["name"]) == (use["id"], "functions_bash")
+
+
+def test_results_and_what_a_person_says_next_are_one_turn(play):
+    provider, server = play(OK)
+    history = [Message("user", "a"), Message("assistant", calls=(ToolCall("c", "look"),))]
+    results = Message("tool", results=(ToolResult("ok", call_id="c"),))
+    reply(provider, *history, results, Message("user", "go on"))
+    roles = [each["role"] for each in server.seen[0].json["messages"]]
+    assert roles == ["user", "assistant", "user"]
+    kinds = [block["type"] for block in server.seen[0].json["messages"][-1]["content"]]
+    assert kinds == ["tool_result", "text"]
 
 
 def test_thinking_gets_a_budget_below_the_limit_and_no_temperature(play):

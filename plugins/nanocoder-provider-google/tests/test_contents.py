@@ -135,8 +135,9 @@ def test_a_signature_on_an_empty_part_is_kept(play):
 def test_a_call_of_another_model_is_marked_as_one(play):
     provider, server = play(OK)
     calls = (ToolCall("a", "bash", {}), ToolCall("b", "bash", {"command": "ls"}))
-    reply(provider, Message("assistant", "I look.", calls, native={"anthropic": [1]}))
-    text, first, second = server.seen[0].json["contents"][0]["parts"]
+    foreign = Message("assistant", "I look.", calls, native={"anthropic": [1]})
+    reply(provider, Message("user", "Look."), foreign)
+    text, first, second = server.seen[0].json["contents"][1]["parts"]
     assert text == {"text": "I look."}
     assert first["thoughtSignature"] == "skip_thought_signature_validator"
     assert second == {"functionCall": {"name": "bash", "args": {"command": "ls"}}}

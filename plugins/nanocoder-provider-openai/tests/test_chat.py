@@ -1,3 +1,5 @@
+import json
+import re
 import subprocess
 import sys
 import threading
@@ -139,18 +141,106 @@ def test_a_character_that_is_split_over_two_deltas_is_whole_in_the_reply(play):
     )
 
 
-def test_reasoning_is_thinking_and_is_sent_back_only_on_demand(play):
+CALL = {"tool_calls": [piece("{}", id="c1", index=0, name="look")]}
+
+
+def spoken_again(play, *values, models=("m", "m")):
+    """Return the assistant's message as it is sent with the second request."""
+    provider, server = play(events(*values, DONE))
+    question = Message("user", "x")
+    *_, end = provider.stream(Request(models[0], "", [question]), Cancel())
+    spoken = Message("assistant", end.text, end.calls, native=json.loads(json.dumps(end.native)))
+    results = tuple(ToolResult("ok", call_id=call.id) for call in end.calls)
+    history = [question, spoken, Message("tool", results=results)]
+    list(provider.stream(Request(models[1], "", history), Cancel()))
+    return server.seen[1].json["messages"][1]
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_beside_calls_goes_back_where_it_came_from(play, field):
+    values = [chunk(**{field: "h"}), chunk(**{field: "m"}), chunk(**CALL), chunk("tool_calls")]
+    sent = spoken_again(play, *values)
+    assert {name: sent.get(name) for name in ("reasoning_content", "reasoning")} == {
+        "reasoning_content": None,
+        "reasoning": None,
+        field: "hm",
+    }
+    other = spoken_again(play, *values, models=("m", "another"))
+    assert not other.keys() & {"reasoning_content", "reasoning"}
+
+
+def test_reasoning_of_an_answer_without_calls_stays_here(play):
     values = [chunk(reasoning_content="hm"), chunk(content="yes"), chunk("stop")]
     provider, _ = play(events(*values, DONE))
     assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]
-    provider, server = play(events(*values, DONE), echo_reasoning=True)
-    native = reply(provider)[-1].native
-    reply(provider, Message("user", "x"), Message("assistant", "yes", native=native))
-    assert server.seen[1].json["messages"][-1] == {
-        "role": "assistant",
-        "content": "yes",
-        "reasoning_content": "hm",
-    }
+
+
+@pytest.mark.parametrize("model", ["kimi-k2.6", "deepseek-v4"])
+def test_a_model_that_wants_reasoning_in_each_message_with_calls_finds_some(play, model):
+    sent = spoken_again(play, chunk(**CALL), chunk("tool_calls"), models=(model, model))
+    assert sent["reasoning_content"] == " "
+
+
+DETAILS = [
+    {"type": "reasoning.text", "text": "Let me ", "index": 0, "format": "f", "signature": None},
+    {"type": "reasoning.text", "text": "see.", "index": 0, "format": "f"},
+    {"type": "reasoning.text", "signature": "sig", "index": 0, "format": "f"},
+    {"type": "reasoning.encrypted", "data": "abc", "id": "r1", "format": "f", "index": 0},
+    {"type": "reasoning.encrypted", "data": "def", "id": "r2", "format": "f", "index": 1},
+]
+
+
+def test_details_of_reasoning_go_back_as_they_came(play):
+    values = [chunk(reasoning="Let me see."), *(chunk(reasoning_details=[one]) for one in DETAILS)]
+    sent = spoken_again(play, *values, chunk(**CALL), chunk("tool_calls"))
+    text = {"type": "reasoning.text", "text": "Let me see.", "index": 0, "format": "f"}
+    assert sent["reasoning_details"] == [{**text, "signature": "sig"}, *DETAILS[3:]]
+    assert "reasoning" not in sent
+
+
+SIGNED = {"google": {"thought_signature": "c2ln"}}
+
+
+def test_signatures_of_thoughts_go_back_with_their_calls(play):
+    call = {**CALL["tool_calls"][0], "extra_content": SIGNED}
+    values = [chunk(tool_calls=[call]), chunk(tool_calls=[piece("{}", id="c2", index=1, name="b")])]
+    first, second = spoken_again(play, *values, chunk("stop"))["tool_calls"]
+    assert (first["extra_content"], "extra_content" in second) == (SIGNED, False)
+    answer = [chunk(**CALL), chunk(extra_content=SIGNED), chunk("stop")]
+    assert spoken_again(play, *answer)["extra_content"] == SIGNED
+
+
+def test_a_call_of_another_model_is_marked_for_gemini_as_such(play):
+    values = [chunk(**CALL), chunk("tool_calls")]
+    sent = spoken_again(play, *values, models=("m", "google/gemini-3-pro"))
+    mark = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    assert sent["tool_calls"][0]["extra_content"] == mark
+    assert "extra_content" not in spoken_again(play, *values)["tool_calls"][0]
+
+
+@pytest.mark.parametrize("model", ["mistral-large", "devstral-small", "codestral", "magistral"])
+def test_a_model_of_mistral_has_its_rules_on_every_server(play, model):
+    provider, server = play(events(chunk("stop", content="ok"), DONE), model=model)
+    call = ToolCall("call_0123456789", "look")
+    results = (ToolResult("ok", call_id=call.id),)
+    messages = [Message("user", "x"), Message("assistant", "", (call,))]
+    reply(provider, *messages, Message("tool", results=results), Message("user", "y"))
+    *_, made, result, between, person = server.seen[0].json["messages"]
+    assert [message["role"] for message in (result, between, person)] == [
+        "tool",
+        "assistant",
+        "user",
+    ]
+    (sent,) = made["tool_calls"]
+    assert result["tool_call_id"] == sent["id"]
+    assert re.fullmatch("[a-zA-Z0-9]{9}", sent["id"])
+
+
+def test_thinking_in_parts_of_the_content_is_thinking(play):
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+    end = [chunk(content=[{"type": "text", "text": "yes"}]), chunk("stop")]
+    provider, _ = play(events(chunk(content=parts), *end, DONE))
+    assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]
 
 
 def test_tools_calls_and_results_go_over_the_wire(play):

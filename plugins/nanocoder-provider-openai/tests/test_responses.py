@@ -168,6 +168,7 @@ def test_images_and_pdf_files_are_parts_of_messages_and_of_results(play):
     reply(
         provider,
         Message("user", "look", attachments=(pdf, sound)),
+        Message("assistant", "", (ToolCall("c", "see"),)),
         Message("tool", results=(result,)),
     )
     picture = {"type": "input_image", "image_url": "data:image/png;base64,cG5n", "detail": "auto"}
@@ -177,7 +178,7 @@ def test_images_and_pdf_files_are_parts_of_messages_and_of_results(play):
         "file_data": "data:application/pdf;base64,cGRm",
     }
     absent = {"type": "input_text", "text": "[a.wav (audio/wav) cannot be shown here]"}
-    user, output = server.seen[0].json["input"]
+    user, _, output = server.seen[0].json["input"]
     assert user["content"] == [{"type": "input_text", "text": "look"}, document, absent]
     assert output["output"] == [{"type": "input_text", "text": "seen"}, picture]
 

@@ -1,7 +1,5 @@
 """The table of vendors: addresses, keys, and servers on this machine."""
 
-import json
-
 import pytest
 from nanocoder import Cancel, Message, ProviderError, Request, ToolCall, ToolDefinition, ToolResult
 from nanocoder_provider_openai import (
@@ -101,12 +99,14 @@ def test_a_gateway_that_names_the_cost_is_believed(monkeypatch):
 
 
 def test_deepseek_gets_its_reasoning_back(monkeypatch):
-    thought = {"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}
+    call = {"index": 0, "id": "c", "function": {"name": "look", "arguments": "{}"}}
+    delta = {"reasoning_content": "hm", "tool_calls": [call]}
+    thought = {"choices": [{"index": 0, "delta": delta}]}
     with ScriptedServer(events(thought, END, b"[DONE]")) as server:
         monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
         provider = open_provider("m", None, vendor=ROWS["deepseek"])
         last = ask(provider)[-1]
-    assert json.loads(json.dumps(last.native)) == {"openai": {"reasoning_content": "hm"}}
+    assert last.native["openai"]["message"] == {"reasoning_content": "hm"}
 
 
 @pytest.mark.contract("F1")

@@ -6,6 +6,8 @@ from nanocoder_kit_http.ends import end_of as end_of
 from nanocoder_kit_http.failures import FinalError as FinalError
 from nanocoder_kit_http.failures import failure_in_stream as failure_in_stream
 from nanocoder_kit_http.failures import failure_of_status as failure_of_status
+from nanocoder_kit_http.histories import History as History
+from nanocoder_kit_http.histories import HistoryRules as HistoryRules
 from nanocoder_kit_http.json_text import decode_json as decode_json
 from nanocoder_kit_http.json_text import decode_objects as decode_objects
 from nanocoder_kit_http.json_text import encode_json as encode_json

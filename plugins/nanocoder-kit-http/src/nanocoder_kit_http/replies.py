@@ -265,12 +265,13 @@ class Deltas:
 
 
 class CallParts:
-    """A call that arrives in pieces."""
+    """A call that arrives in pieces; *extra* is what goes back with it, unchanged."""
 
     def __init__(self, call_id: str = "", name: str = "") -> None:
         self.call_id = call_id
         self.name = name
         self.pieces: list[str] = []
+        self.extra: dict[str, Any] = {}
 
     def close(self, used_ids: set[str], problem: str = "") -> ToolCall:
         """Return the call; without an id, or with one of *used_ids*, it gets a new one."""

@@ -7,6 +7,8 @@ from typing import Any, Final
 from nanocoder import Cancel, Message, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
     EncodedMessages,
+    History,
+    HistoryRules,
     HttpProvider,
     Key,
     Pieces,
@@ -21,6 +23,7 @@ from nanocoder_provider_anthropic.reply import MessageReply
 from nanocoder_provider_anthropic.settings import Settings
 from nanocoder_provider_anthropic.wire import (
     encode_message,
+    joined,
     system_blocks,
     takes_schema,
     tool_definitions,
@@ -29,6 +32,7 @@ from nanocoder_provider_anthropic.wire import (
 
 VENDOR_URL: Final = "https://api.anthropic.com"
 API_VERSION: Final = "2023-06-01"
+_RULES: Final = HistoryRules(call_ids="[a-zA-Z0-9_-]{1,64}", id_prefix="toolu_", id_chars=30)
 _MARKED_MESSAGES: Final = 2  # the last one, and that of the request before, which is in the cache
 
 
@@ -51,6 +55,7 @@ class AnthropicProvider(HttpProvider):
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None
         self.context = entry.context
+        self._history = History(_RULES)
         self._encoded = EncodedMessages(encode_message)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
@@ -115,17 +120,26 @@ class AnthropicProvider(HttpProvider):
         return self._tools[1]
 
     def _messages(self, messages: Sequence[Message]) -> bytes:
-        """Join the encoded messages and add the cache marks; the stored bytes stay without them."""
-        parts = self._encoded.parts(messages)
+        """Join the encoded messages and add the cache marks; the stored bytes stay without them.
+
+        Results and what a person says next are one turn.
+        """
+        valid = self._history.valid(messages)
+        turns: list[tuple[bool, bytes]] = []
+        for message, part in zip(valid, self._encoded.parts(valid), strict=True):
+            is_user = message.role != "assistant"
+            if not part:
+                continue
+            if turns and is_user and turns[-1][0]:
+                turns[-1] = (True, joined(turns[-1][1], part))
+            else:
+                turns.append((is_user, part))
+        parts = [part for _, part in turns]
         if self._settings.prompt_caching:
-            ours = (
-                place
-                for place in reversed(range(len(parts)))
-                if parts[place] and messages[place].role != "assistant"
-            )
+            ours = (place for place in reversed(range(len(turns))) if turns[place][0])
             for place in islice(ours, _MARKED_MESSAGES):
                 parts[place] = with_cache_mark(parts[place])
-        return b",".join(filter(None, parts))
+        return b",".join(parts)
 
 
 def _headers(betas: Sequence[str]) -> dict[str, str]:

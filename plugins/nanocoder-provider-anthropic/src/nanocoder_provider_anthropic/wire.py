@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
-from nanocoder import Attachment, Message, ToolDefinition, ToolResult
+from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
 NATIVE: Final = "anthropic"
@@ -27,6 +27,12 @@ def encode_message(message: Message) -> bytes:
     blocks = _blocks(message)
     role = "assistant" if message.role == "assistant" else "user"
     return encode_json({"role": role, "content": blocks}) if blocks else b""
+
+
+def joined(first: bytes, second: bytes) -> bytes:
+    """Return two encoded messages of one role as one."""
+    _, _, blocks = second.partition(b'"content":[')
+    return first[: -len(b"]}")] + b"," + blocks
 
 
 def with_cache_mark(encoded: bytes) -> bytes:
@@ -79,12 +85,25 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         return [*_text(message.text), *map(_attachment, message.attachments)]
     native = message.native.get(NATIVE) if isinstance(message.native, dict) else None
     if native:
-        return list(native)
+        return _with_names(native, message.calls)
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}
         for call in message.calls
     ]
     return [*_text(message.text), *calls]
+
+
+def _with_names(
+    blocks: Sequence[dict[str, Any]], calls: Sequence[ToolCall]
+) -> list[dict[str, Any]]:
+    """Return *blocks* with the names and ids of *calls*, as the vendor takes them."""
+    remaining = iter(calls)
+    return [
+        {**block, "name": call.name, "id": call.id}
+        if block.get("type") == "tool_use" and (call := next(remaining, None))
+        else block
+        for block in blocks
+    ]
 
 
 def _text(text: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
-from nanocoder import Attachment, Message, ToolDefinition, ToolResult
+from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
 from nanocoder_kit_http import encode_json
 
 NATIVE: Final = "google"
@@ -35,7 +35,7 @@ class ContentEncoder:
             files = [attachment for result in message.results for attachment in result.attachments]
             return [*answers, *map(_attachment, files)]
         native = message.native.get(NATIVE) if isinstance(message.native, dict) else None
-        parts = list(native) if native else _foreign_parts(message)
+        parts = _with_names(native, message.calls) if native else _foreign_parts(message)
         functions = [part["functionCall"] for part in parts if "functionCall" in part]
         for call, function in zip(message.calls, functions, strict=False):
             identity = {"id": function["id"]} if function.get("id") else {}
@@ -57,6 +57,17 @@ def tool_declarations(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
             "parametersJsonSchema": dict(tool.parameters),
         }
         for tool in tools
+    ]
+
+
+def _with_names(parts: Sequence[dict[str, Any]], calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Return *parts* with the names of *calls*, as the vendor takes them."""
+    remaining = iter(calls)
+    return [
+        {**part, "functionCall": {**part["functionCall"], "name": call.name}}
+        if "functionCall" in part and (call := next(remaining, None))
+        else part
+        for part in parts
     ]
 
 

@@ -9,6 +9,8 @@ from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
     KEY_FILE,
     EncodedMessages,
+    History,
+    HistoryRules,
     HttpProvider,
     Key,
     Pieces,
@@ -46,6 +48,7 @@ class GoogleProvider(HttpProvider):
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None
         self.context = entry.context
+        self._history = History(HistoryRules())
         self._encoded = EncodedMessages(ContentEncoder().encode)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
@@ -77,7 +80,8 @@ class GoogleProvider(HttpProvider):
             parts.append(self._tools_part(request.tools))
         if options := self._options(request, model):
             parts.append(b'"generationConfig":' + encode_json(options))
-        parts.append(b'"contents":[' + self._encoded.join(request.messages) + b"]")
+        messages = self._encoded.join(self._history.valid(request.messages))
+        parts.append(b'"contents":[' + messages + b"]")
         return b"{" + b",".join(parts) + b"}"
 
     def _options(self, request: Request, model: Model) -> dict[str, Any]:

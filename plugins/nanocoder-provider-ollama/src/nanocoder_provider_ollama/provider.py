@@ -9,6 +9,8 @@ from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request, ToolDef
 from nanocoder_kit_actions import ActionReply, Actions, chat, has_material, tool_texts
 from nanocoder_kit_http import (
     EncodedMessages,
+    History,
+    HistoryRules,
     HttpProvider,
     Key,
     Pieces,
@@ -56,6 +58,7 @@ class OllamaProvider(HttpProvider):
             Key(settings.api_key_env, command=settings.key_command),
         )
         self._settings = settings
+        self._history = History(HistoryRules())
         self._encoded = EncodedMessages(MessageEncoder().encode)
         self._details: dict[str, ModelDetails] = {}
         self._actions = Actions.of(())
@@ -162,7 +165,7 @@ class OllamaProvider(HttpProvider):
             head["tools"] = [tool_definition(tool) for tool in request.tools]
         elif request.answer_schema is not None:  # with tools it would keep the model from calls
             head["format"] = request.answer_schema
-        messages = self._encoded.join(request.messages)
+        messages = self._encoded.join(self._history.valid(request.messages))
         if request.system:
             system = encode_json({"role": "system", "content": request.system})
             messages = system + b"," + messages if messages else system

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 from nanocoder import Request, ToolDefinition
-from nanocoder_kit_http import EncodedMessages, ReplyContext, encode_json
+from nanocoder_kit_http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
 from nanocoder_kit_models import Model
 
 from nanocoder_provider_openai.reply import ChatReply
+from nanocoder_provider_openai.rules import chat_rules, history_rules
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, Vendor
-from nanocoder_provider_openai.wire import encode_message, tool_definition
+from nanocoder_provider_openai.wire import ChatRules, encode_message, tool_definition
 
 
 class ChatWire:
@@ -19,18 +20,19 @@ class ChatWire:
 
     path = "/chat/completions"
 
-    def __init__(self, vendor: Vendor, settings: Settings) -> None:
+    def __init__(self, vendor: Vendor, settings: Settings, host: str = "") -> None:
         self._vendor = vendor
         self._settings = settings
-        self._echo = settings.echo_reasoning or vendor.echo_reasoning
-        self._encoded = EncodedMessages(
-            partial(encode_message, echo_reasoning=self._echo, short_ids=vendor.short_ids)
-        )
+        self._host = host
+        self._origin = ""
+        self._history = History(HistoryRules())
+        self._encoded = EncodedMessages(partial(encode_message, rules=ChatRules()))
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def body(self, request: Request, model: Model) -> bytes:
         """Return the body of one request; its beginning stays the same from turn to turn."""
-        messages = self._encoded.join(request.messages)
+        self._take_rules(model.name)
+        messages = self._encoded.join(self._history.valid(request.messages))
         if request.system:
             system = encode_json({"role": "system", "content": request.system})
             messages = system + b"," + messages if messages else system
@@ -42,7 +44,16 @@ class ChatWire:
 
     def reply(self, context: ReplyContext) -> ChatReply:
         """Return the decoder of one reply."""
-        return ChatReply(context, echo=self._echo)
+        return ChatReply(context, self._origin)
+
+    def _take_rules(self, model: str) -> None:
+        """Encode for *model*; what was encoded for another one is let go of."""
+        origin = f"{self._host} {model}"
+        if origin != self._origin:
+            self._origin = origin
+            self._history = History(history_rules(self._vendor, model))
+            rules = chat_rules(self._vendor, origin, model)
+            self._encoded = EncodedMessages(partial(encode_message, rules=rules))
 
     def _head(self, request: Request, model: Model) -> dict[str, Any]:
         settings, vendor = self._settings, self._vendor

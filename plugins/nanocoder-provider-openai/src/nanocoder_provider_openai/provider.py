@@ -66,7 +66,7 @@ class OpenAIProvider(HttpProvider):
         self._vendor = vendor
         self._context = entry.context
         self._has_looked = not vendor.takes_schema
-        self._wire = open_wire(vendor, settings)
+        self._wire = open_wire(vendor, settings, self._client.host)
         self._actions_wire: Wire | None = None
 
     @property
@@ -156,10 +156,10 @@ def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
     return moved, address, vendor.key_variable
 
 
-def open_wire(vendor: Vendor, settings: Settings) -> Wire:
-    """Return the protocol to speak: the person's choice, or the vendor's best."""
+def open_wire(vendor: Vendor, settings: Settings, host: str) -> Wire:
+    """Return the protocol to speak with *host*: the person's choice, or the vendor's best."""
     if (settings.api or vendor.api) == "chat":
-        return ChatWire(vendor, settings)
+        return ChatWire(vendor, settings, host)
     from nanocoder_provider_openai.responses import ResponsesWire  # most servers speak the other
 
     return ResponsesWire(vendor, settings)

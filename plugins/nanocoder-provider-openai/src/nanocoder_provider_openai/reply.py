@@ -1,7 +1,7 @@
 """From the chunks of Chat Completions to one reply."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nanocoder import Finished, TextDelta, ThinkingDelta, Usage
@@ -20,7 +20,7 @@ from nanocoder_kit_http import (
     parse_arguments,
 )
 
-from nanocoder_provider_openai.wire import NATIVE
+from nanocoder_provider_openai.echo import EXTRA_OF_CALLS, Echo
 
 _INDEX_DIGITS = 9  # Python refuses to read thousands of them
 
@@ -28,9 +28,9 @@ _INDEX_DIGITS = 9  # Python refuses to read thousands of them
 class ChatReply(Reply):
     """Decode one reply; it is complete with a finish reason, or with its usage and `[DONE]`."""
 
-    def __init__(self, context: ReplyContext, *, echo: bool = False) -> None:
+    def __init__(self, context: ReplyContext, origin: str = "") -> None:
         super().__init__(context)
-        self._echo = echo
+        self._echo = Echo(origin)
         self._calls = CallTable()
         self._finish = ""
         self._usage = Usage()
@@ -50,12 +50,11 @@ class ChatReply(Reply):
         parts = [each for each in self._calls.in_order() if not self._is_repeat(each)]
         calls = tuple(each.close(self._context.used_ids) for each in parts)
         refusal = self._refusal_by(self._finish, refused=self._refused)
-        thinking = self._deltas.text_of(ThinkingDelta) if self._echo else ""
         return Finished(
             self._text(refusal, has_calls=bool(calls)),
             calls,
             self._context.priced(self._usage),
-            native={NATIVE: {"reasoning_content": thinking}} if thinking else None,
+            native=self._echo.native(parts, self._deltas),
             truncated=end_of(self._finish) is End.CUT,
             refusal=refusal,
         )
@@ -106,15 +105,16 @@ class ChatReply(Reply):
         self._finish = finish or self._finish
 
     def _take_delta(self, delta: Mapping[str, Any]) -> None:
-        thinking = delta.get("reasoning_content") or delta.get("reasoning")
-        if thinking and isinstance(thinking, str):
+        thinking = self._echo.thinking_in(delta)
+        if thinking:
             self._begun = True
             self._deltas.add(ThinkingDelta, thinking)
         text = delta.get("content") or delta.get("refusal")
         self._refused = self._refused or bool(delta.get("refusal"))
         if text:
             self._begun = True
-            self._deltas.add(TextDelta, text if isinstance(text, str) else _join_parts(text))
+            for kind, words in [(TextDelta, text)] if isinstance(text, str) else _parts_of(text):
+                self._deltas.add(kind, words)
         calls = delta.get("tool_calls")
         if calls and isinstance(calls, list):
             self._begun = True
@@ -157,6 +157,7 @@ class CallTable:
         parts = self._row(_index(piece.get("index")), call_id, name)
         parts.call_id = parts.call_id or call_id
         parts.name = parts.name or name
+        parts.extra |= {key: piece[key] for key in EXTRA_OF_CALLS if piece.get(key)}
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             parts.pieces.append(arguments)
@@ -195,10 +196,15 @@ def _index(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _join_parts(parts: Any) -> str:
-    items = parts if isinstance(parts, list) else []
-    texts = [part.get("text") for part in items if isinstance(part, dict)]
-    return "".join(text for text in texts if isinstance(text, str))
+def _parts_of(parts: Any) -> Iterator[tuple[type[TextDelta | ThinkingDelta], str]]:
+    """Yield the texts of content in parts, those of Mistral's thinking as such."""
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict):
+            inner = part.get("thinking")
+            kind = ThinkingDelta if inner else TextDelta
+            pieces = inner if isinstance(inner, list) else [part]
+            for piece in pieces:
+                yield kind, as_str(as_mapping(piece).get("text"))
 
 
 def _usage(usage: Any) -> Usage:

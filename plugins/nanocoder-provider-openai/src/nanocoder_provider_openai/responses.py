@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from nanocoder import Attachment, Message, Request, ToolDefinition, ToolResult
-from nanocoder_kit_http import EncodedMessages, ReplyContext, encode_json
+from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
+from nanocoder_kit_http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
 from nanocoder_kit_models import Model
 
 from nanocoder_provider_openai.responses_reply import NATIVE_ITEMS, ResponsesReply
@@ -23,6 +23,7 @@ class ResponsesWire:
 
     def __init__(self, _: Vendor, settings: Settings) -> None:
         self._settings = settings
+        self._history = History(HistoryRules())
         self._encoded = EncodedMessages(encode_items)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
@@ -31,7 +32,7 @@ class ResponsesWire:
         return b'%s%s,"input":[%s]}' % (
             encode_json(self._head(request, model))[:-1],
             self._tools_part(request),
-            self._encoded.join(request.messages),
+            self._encoded.join(self._history.valid(request.messages)),
         )
 
     def reply(self, context: ReplyContext) -> ResponsesReply:
@@ -94,7 +95,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
         return [_user(message.text, message.attachments)]
     native = message.native.get(NATIVE_ITEMS) if isinstance(message.native, dict) else None
     if native:
-        return list(native)
+        return _with_names(native, message.calls)
     texts = [{"role": "assistant", "content": message.text}] if message.text else []
     calls = [
         {
@@ -106,6 +107,17 @@ def _items(message: Message) -> list[dict[str, Any]]:
         for call in message.calls
     ]
     return [*texts, *calls]
+
+
+def _with_names(items: Sequence[dict[str, Any]], calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Return *items* with the names and ids of *calls*, as the vendor takes them."""
+    remaining = iter(calls)
+    return [
+        {**item, "name": call.name, "call_id": call.id}
+        if item.get("type") == "function_call" and (call := next(remaining, None))
+        else item
+        for item in items
+    ]
 
 
 def _results(results: Sequence[ToolResult]) -> list[dict[str, Any]]:

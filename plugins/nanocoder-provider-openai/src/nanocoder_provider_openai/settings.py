@@ -35,10 +35,6 @@ class Settings(HttpSettings):
         default=False,
         metadata={"description": "Let the server hold the model to the tools' schemas."},
     )
-    echo_reasoning: bool = field(
-        default=False,
-        metadata={"description": "Send reasoning_content back, for the servers that demand it."},
-    )
     models: dict[str, dict[str, float]] = field(factory=dict, metadata=MODELS_SETTING)
     stream_usage: bool = field(
         default=True,

@@ -9,7 +9,8 @@ class Vendor(NamedTuple):
     *address_variable* and *key_variable* are environment variables; an address of the first is
     completed by *suffix*. *prices* is the vendor's name in the table of models, "" where it has
     none. *counts_unasked* is true where a reply has token counts without a request for them, which
-    some vendors refuse. *short_ids* is true where ids of calls must have nine letters and digits:
+    some vendors refuse. *reasoning* is "refused" where a server does not take back the reasoning
+    that it gave. *short_ids* is true where ids of calls must have nine letters and digits:
     calls of another model, or of a fallback, have longer ones. *takes_schema* is true for a server
     that holds a reply to a JSON schema, which small models need more than tool calls. *rank* is
     that of ProviderSpec.
@@ -27,7 +28,7 @@ class Vendor(NamedTuple):
     api: Literal["chat", "responses"] = "chat"
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     counts_unasked: bool = False
-    echo_reasoning: bool = False
+    reasoning: Literal["", "refused"] = ""
     short_ids: bool = False
     takes_schema: bool = False
     rank: int = 20
@@ -94,6 +95,7 @@ OTHERS: Final = (
         default_model="openai/gpt-oss-120b",
         prices="groq",
         limit_field="max_completion_tokens",
+        reasoning="refused",
     ),
     Vendor(
         name="together",
@@ -123,7 +125,6 @@ OTHERS: Final = (
         key_variable="DEEPSEEK_API_KEY",
         default_model="deepseek-chat",
         prices="deepseek",
-        echo_reasoning=True,
     ),
     Vendor(
         name="xai",

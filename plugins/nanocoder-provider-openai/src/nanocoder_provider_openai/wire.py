@@ -3,25 +3,36 @@
 from base64 import b64encode
 from typing import Any, Final
 
-from attrs import evolve
-from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
+from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult, value
 from nanocoder_kit_http import encode_json
 
+from nanocoder_provider_openai.echo import echoed
 from nanocoder_provider_openai.strict import strict_schema
 
-NATIVE = "openai"
-"""The key of our part in a message's native data."""
-_SHORT_CHARS: Final = 9
+# Google's own word for a call that another model made: no signature of a thought can exist.
+_FOREIGN: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
-def encode_message(message: Message, *, echo_reasoning: bool, short_ids: bool = False) -> bytes:
+@value
+class ChatRules:
+    """The rules of one server and model, *origin*, beside those of its history.
+
+    With *wants_reasoning* each message with calls has a field for it, with *refuses_reasoning*
+    none has, and with *wants_signatures* the first call of each has one.
+    """
+
+    origin: str = ""
+    wants_reasoning: bool = False
+    refuses_reasoning: bool = False
+    wants_signatures: bool = False
+
+
+def encode_message(message: Message, *, rules: ChatRules) -> bytes:
     """Return *message* as JSON objects joined by commas; one for each result of a tool message."""
-    if short_ids:
-        message = _with_short_ids(message)
     if message.role == "tool":
         return b",".join(map(encode_json, _results(message.results)))
     if message.role == "assistant":
-        return encode_json(_assistant(message, echo_reasoning))
+        return encode_json(_assistant(message, rules))
     return encode_json({"role": "user", "content": _content(message.text, message.attachments)})
 
 
@@ -38,31 +49,21 @@ def tool_definition(tool: ToolDefinition, *, strict: bool = False) -> dict[str, 
     return {"type": "function", "function": function}
 
 
-def _with_short_ids(message: Message) -> Message:
-    calls = tuple(evolve(call, id=_short_id(call.id)) for call in message.calls)
-    results = tuple(evolve(result, call_id=_short_id(result.call_id)) for result in message.results)
-    return evolve(message, calls=calls, results=results)
-
-
-def _short_id(call_id: str) -> str:
-    """Return *call_id* with nine letters and digits, the same ones for the same id."""
-    if len(call_id) == _SHORT_CHARS and call_id.isascii() and call_id.isalnum():
-        return call_id
-    from hashlib import sha256  # few calls need it
-
-    return sha256(call_id.encode()).hexdigest()[:_SHORT_CHARS]
-
-
-def _assistant(message: Message, echo_reasoning: bool) -> dict[str, Any]:  # noqa: FBT001
+def _assistant(message: Message, rules: ChatRules) -> dict[str, Any]:
     fields: dict[str, Any] = {"role": "assistant", "content": message.text}
+    own, extras = echoed(message, rules.origin)
     if message.calls:
         # Some servers refuse an empty text beside calls, others a missing one.
         fields["content"] = message.text or None
-        fields["tool_calls"] = [_call(call) for call in message.calls]
-    native = message.native if isinstance(message.native, dict) else {}
-    if echo_reasoning and NATIVE in native:
-        fields.update(native[NATIVE])
-    return fields
+        calls = zip(message.calls, extras, strict=False)
+        fields["tool_calls"] = [{**_call(call), **extra} for call, extra in calls]
+        if rules.wants_signatures and not any(extras):
+            fields["tool_calls"][0]["extra_content"] = _FOREIGN
+        if rules.wants_reasoning:
+            fields["reasoning_content"] = " "
+    if rules.refuses_reasoning:
+        own = {name: item for name, item in own.items() if not name.startswith("reasoning")}
+    return {**fields, **own}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
@@ -71,16 +72,10 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _results(results: tuple[ToolResult, ...]) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = []
-    pictures: list[Attachment] = []
-    for result in results:
-        text = result_text(result)
-        messages.append({"role": "tool", "tool_call_id": result.call_id, "content": text})
-        pictures += result.attachments
-    if pictures:  # a tool message holds text only; a user message may follow all of them
-        content = _content("Attached to the results above:", tuple(pictures))
-        messages.append({"role": "user", "content": content})
-    return messages
+    return [
+        {"role": "tool", "tool_call_id": result.call_id, "content": result_text(result)}
+        for result in results
+    ]
 
 
 def result_text(result: ToolResult) -> str:
