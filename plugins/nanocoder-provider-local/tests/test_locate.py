@@ -1,4 +1,5 @@
 import io
+from pathlib import Path
 
 import pytest
 from nanocoder import ProviderError
@@ -8,7 +9,7 @@ from nanocoder_provider_local.progress import Report, tell_loading
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 
-def no_progress(processed, total):
+def no_progress(processed, total, deed):
     pass
 
 
@@ -31,7 +32,7 @@ def test_a_file_in_the_settings_replaces_the_weights(gguf):
 
 
 def test_a_file_that_is_not_there_is_said_with_the_ways_out(tmp_path):
-    with pytest.raises(ProviderError, match=r"none.gguf.*No such file.*\[weights\]") as caught:
+    with pytest.raises(ProviderError, match=r"none.gguf.*No such file.*--model local/") as caught:
         locate(str(tmp_path / "none.gguf"), Settings())
 
     assert caught.value.kind == "not_found"
@@ -67,12 +68,15 @@ def test_settings_that_make_no_sense_are_refused():
 
 def test_without_a_terminal_progress_is_a_few_lines():
     stream = io.StringIO()
-    report = Report(stream)
+    report = Report(Path("/cache/models"), stream)
     for processed in range(1001):
-        report(processed, 1000)
+        report(processed, 1000, "joining")
 
     lines = stream.getvalue().splitlines()
-    assert [line.split(": ")[2].split(" of")[0] for line in lines] == [
+    assert lines[0].startswith(
+        "nanocoder: joining the embedded model, once: 0.0 GB into /cache/models (Ctrl-C stops"
+    )
+    assert [line.split(": ")[2].split(" of")[0] for line in lines[1:]] == [
         "0 %",
         "25 %",
         "50 %",
@@ -87,11 +91,11 @@ def test_on_a_terminal_progress_is_one_line():
             return True
 
     stream = Terminal()
-    report = Report(stream)
+    report = Report(Path("/cache/models"), stream)
     for processed in range(1001):
-        report(processed, 1000)
+        report(processed, 1000, "joining")
 
-    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().count("\n") == 2
     assert stream.getvalue().count("\r") == 101
 
 

@@ -1,8 +1,8 @@
 """The embedded model: llama.cpp in a process of its own, without a server or a key.
 
-`--model local/qwen2.5-coder-1.5b` uses the weights that the extra `weights` installs,
-`--model local//path/to/file.gguf` any other file. Importing this module loads neither llama.cpp
-nor a model.
+`--model local/qwen2.5-coder-1.5b` downloads its weights once, or joins those that the extra
+`weights` installs; `--model local//path/to/file.gguf` uses any other file. Importing this module
+loads neither llama.cpp nor a model.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,9 @@ def nanocoder_providers() -> list[ProviderSpec]:
             default_model=DEFAULT_MODEL,
             rank=90,
             probe=_is_usable,
-            hint="nanocoder plugins install 'provider-local[weights]'\n"
-            "(1.1 GB, no key; in a clone: uv run --extra local nanocoder)\n"
-            "or, with weights of your own: --model local//path/to/file.gguf",
+            hint="nanocoder plugins install provider-local\n"
+            "(then --model local downloads 1.1 GB once, no key; in a clone: uv run --extra local"
+            " nanocoder --model local)\nor, with weights of your own: --model local//path/to/file.gguf",
         )
     ]
 

@@ -1,27 +1,31 @@
-"""Join the pieces of the default weights into one file in the cache, once."""
+"""Join the pieces of the default weights into one file in the cache, once.
+
+A piece is that of an installed package, or is downloaded, appended and removed again, so the disk
+holds the weights once. A download that was interrupted goes on after its last whole piece.
+"""
 
 import errno
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from nanocoder import ProviderError, cache_dir
-from nanocoder_files import holding
+from nanocoder_files import holding, replace_file, sync_directory
 
+from nanocoder_provider_local.fetching import client, unpacked
 from nanocoder_provider_local.parts import DEFAULT_WEIGHTS, Pieces, Weights, find_pieces
 
-INSTALL: Final = "nanocoder plugins install 'provider-local[weights]'"
 CHUNK_BYTES: Final = 4 * 1024 * 1024
 SPARE_BYTES: Final = 64 * 1024 * 1024  # a completely full disk would harm other programs
 
-Progress = Callable[[int, int], None]
-"""Called with the number of bytes processed and of all bytes."""
+Progress = Callable[[int, int, str], None]
+"""Called with the bytes processed, all bytes, and what is done with them, as in "downloading"."""
 
 
 def assemble(
@@ -37,7 +41,7 @@ def assemble(
     directory), *folders* where packages are installed. Safe against Ctrl-C and against a second
     process that does the same.
 
-    Raises: ProviderError when pieces are missing, the disk is full or the digest differs.
+    Raises: ProviderError when pieces cannot be had, the disk is full or the digest differs.
     """
     target = model_path(weights, cache)
     if is_verified(target, weights):
@@ -75,61 +79,83 @@ def is_verified(target: Path, weights: Weights) -> bool:
 def _make(
     target: Path, weights: Weights, progress: Progress, folders: Sequence[Path] | None
 ) -> None:
-    if _is_right(target, weights, progress):
-        _mark(target, weights)
-        return
-    pieces = require(find_pieces(weights, folders), weights)
-    _remove_leftovers(target.parent)
-    _require_space(target.parent, weights.size)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        _join(pieces, temporary, weights, progress)
+    if not _is_right(target, weights, progress):
+        pieces = require(find_pieces(weights, folders), weights)
+        temporary = target.with_name(f".{target.name}.part")
+        present = _keep_whole_pieces(temporary, weights)
+        _require_space(target.parent, weights.size - present)
+        try:
+            _join(pieces, temporary, weights, progress)
+        except OSError:
+            temporary.unlink(missing_ok=True)  # the disk may be full
+            raise
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-    _mark(target, weights)
+        sync_directory(target.parent)
+    marker = {"sha256": weights.sha256, **_identity(target)}
+    replace_file(_marker(target), json.dumps(marker).encode())
 
 
 def require(pieces: Pieces, weights: Weights) -> Pieces:
-    """Return *pieces* if they are all there with the right size; raises ProviderError."""
-    if pieces.missing:
-        first = f"{weights.package}{pieces.missing[0]}".replace("_", "-")
+    """Return *pieces* if all are installed or can be downloaded; raises ProviderError."""
+    if pieces.missing and not client():
         raise ProviderError(
-            f"the weights of {weights.file!r} are not completely installed: "
-            f"{len(pieces.missing)} of {weights.count} packages are missing (first: {first}); "
-            f"{INSTALL} installs them, "
-            "or name a file with --model local//path/to/file.gguf",
+            f"the weights of {weights.file!r} are not installed, and neither pip nor uv is there"
+            " to download them: install one of them, or name a file with"
+            " --model local//path/to/file.gguf",
             kind="not_found",
-        )
-    if pieces.size != weights.size:
-        raise ProviderError(
-            f"the installed pieces of {weights.file!r} have {pieces.size:,} bytes, "
-            f"expected {weights.size:,}; "
-            f"to reinstall them, remove their packages, then {INSTALL}",
-            kind="unavailable",
         )
     return pieces
 
 
+def _keep_whole_pieces(temporary: Path, weights: Weights) -> int:
+    """Cut what was downloaded before to whole pieces; return their size in bytes."""
+    with temporary.open("ab") as file:
+        number = min(file.tell() // weights.piece_size, weights.count - 1)
+        return file.truncate(number * weights.piece_size)
+
+
 def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress) -> None:
+    """Append what is missing in *temporary*; it goes if the whole is not what it should be."""
     digest = hashlib.sha256()
-    count = 0
-    with temporary.open("wb") as joined:
-        for chunk in _chunks(pieces.paths):
-            joined.write(chunk)
+    with temporary.open("r+b") as joined:
+        while chunk := joined.read(CHUNK_BYTES):
             digest.update(chunk)
-            count += len(chunk)
-            progress(count, weights.size)
-        joined.flush()
+        deed = "downloading" if pieces.missing else "joining"
+        check = partial(_report_position, joined, weights, progress, deed)
+        check()
+        for number in range(joined.tell() // weights.piece_size + 1, weights.count + 1):
+            with _piece(number, pieces, weights, temporary.parent, check) as piece:
+                for chunk in _chunks(piece):
+                    joined.write(chunk)
+                    digest.update(chunk)
+                    check()
+            joined.flush()
         os.fsync(joined.fileno())
     if digest.hexdigest() != weights.sha256:
+        temporary.unlink()
         raise ProviderError(
-            f"the installed pieces of {weights.file!r} have the SHA-256 {digest.hexdigest()}, "
-            f"expected {weights.sha256}; they are damaged or were tampered with: "
-            "reinstall nanocoder-provider-local[weights]",
+            f"the pieces of {weights.file!r} have the SHA-256 {digest.hexdigest()}, "
+            f"expected {weights.sha256}; they are damaged or were tampered with, and are not used: "
+            f"try again without the packages {weights.package}… that are installed, or name a file "
+            "with --model local//path/to/file.gguf",
             kind="unavailable",
         )
+
+
+def _report_position(joined: BinaryIO, weights: Weights, progress: Progress, deed: str) -> None:
+    progress(joined.tell(), weights.size, deed)
+
+
+@contextmanager
+def _piece(
+    number: int, pieces: Pieces, weights: Weights, folder: Path, check: Callable[[], None]
+) -> Iterator[Path]:
+    """Give the file of piece *number*: an installed one, or one that is downloaded for now."""
+    if path := pieces.paths.get(number):
+        yield path
+        return
+    with unpacked(weights.requirement(number), folder, check) as place:
+        yield place / weights.piece(number)
 
 
 def _is_right(target: Path, weights: Weights, progress: Progress) -> bool:
@@ -141,38 +167,17 @@ def _is_right(target: Path, weights: Weights, progress: Progress) -> bool:
         return False
     digest = hashlib.sha256()
     count = 0
-    for chunk in _chunks([target]):
+    for chunk in _chunks(target):
         digest.update(chunk)
         count += len(chunk)
-        progress(count, weights.size)
+        progress(count, weights.size, "checking")
     return digest.hexdigest() == weights.sha256
 
 
-def _chunks(paths: Sequence[Path]) -> Iterator[bytes]:
-    for path in paths:
-        with path.open("rb") as piece:
-            while chunk := piece.read(CHUNK_BYTES):
-                yield chunk
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove unfinished files of killed processes, those of other weights included."""
-    for path in folder.glob(".*"):
-        owner = re.fullmatch(r"\..+\.(?:(\d+)\.part|sha256\.(\d+))", path.name)
-        if owner is None:
-            continue
-        with suppress(OSError, OverflowError):
-            try:
-                os.kill(int(owner[1] or owner[2]), 0)
-            except ProcessLookupError:
-                path.unlink()
-
-
-def _mark(target: Path, weights: Weights) -> None:
-    marker = _marker(target)
-    temporary = marker.with_name(f".{marker.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({"sha256": weights.sha256, **_identity(target)}))
-    temporary.replace(marker)
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as piece:
+        while chunk := piece.read(CHUNK_BYTES):
+            yield chunk
 
 
 def _marker(target: Path) -> Path:
@@ -205,11 +210,3 @@ def _full(folder: Path, needed: int, free: int) -> ProviderError:
         "free some, or set XDG_CACHE_HOME to a larger disk",
         kind="unavailable",
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

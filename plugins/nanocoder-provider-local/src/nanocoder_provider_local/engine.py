@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import frozen
 from nanocoder import Cancel, Cancelled
 
-from nanocoder_provider_local.assembly import Progress
-from nanocoder_provider_local.progress import Report, tell_loading
+from nanocoder_provider_local.assembly import Progress, models_folder
+from nanocoder_provider_local.fetching import fetch_library
+from nanocoder_provider_local.progress import Report, tell_library, tell_loading
 from nanocoder_provider_local.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Engine:
 
     def __init__(self, find: Callable[[Progress], Path], settings: Settings) -> None:
         self._find = find
-        self._report = Report()
+        self._report = Report(models_folder())
         self._settings = settings
         self._model: LoadedModel | None = None
         self._lock = threading.Lock()
@@ -111,24 +112,33 @@ class Engine:
     def _load_model(self, request: "_Ask") -> "LoadedModel":
         if self._model is not None and self._model.is_alive:
             return self._model
-        self._close_model()  # it died between two requests
         path = self._find(partial(self._report_progress, request))
         tell_loading()
         # Only a session with this provider needs a process for it.
-        from nanocoder_provider_local.loaded import LoadedModel
+        from nanocoder_provider_local.loaded import LibraryMissing
 
-        model = self._model = LoadedModel(path, self._settings)
         atexit.register(self.close)
+        try:
+            return self._start(path, request)
+        except LibraryMissing:
+            tell_library()
+            fetch_library(request.check)
+            return self._start(path, request)
+
+    def _start(self, path: Path, request: "_Ask") -> "LoadedModel":
+        from nanocoder_provider_local.loaded import LoadedModel  # as above
+
+        self._close_model()
+        model = self._model = LoadedModel(path, self._settings)
         request.loading(model)
         model.load()
         request.loading(None)
         return model
 
-    def _report_progress(self, request: "_Ask", processed: int, total: int) -> None:
-        """Show the progress of joining the weights; raise Cancelled once the request is stopped."""
-        if request.is_stopped:
-            raise Cancelled("interrupted")
-        self._report(processed, total)
+    def _report_progress(self, request: "_Ask", processed: int, total: int, deed: str) -> None:
+        """Show the progress of the weights; raise Cancelled once the request is stopped."""
+        request.check()
+        self._report(processed, total, deed)
 
     def _close_model(self) -> None:
         model, self._model = self._model, None
@@ -156,6 +166,11 @@ class _Ask(threading.Thread):
     @property
     def is_stopped(self) -> bool:
         return self._stopped.is_set()
+
+    def check(self) -> None:
+        """Raise Cancelled once the request is stopped."""
+        if self.is_stopped:
+            raise Cancelled("interrupted")
 
     def run(self) -> None:
         try:

