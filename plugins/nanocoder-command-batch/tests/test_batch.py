@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -254,6 +255,7 @@ def test_two_batches_do_not_share_a_directory(fleet):
     assert "another batch works in results" in second.stderr
 
 
+UNFIT = '{"name": "a b", "description": "", "parameters": {}}'
 BAD = {
     '{"id": "a", "prompt": "x"}\n{"id": "a", "prompt": "y"}': ":2: the id 'a' is already that of",
     "nope": ":1: not JSON",
@@ -276,6 +278,9 @@ BAD = {
     '{"id": "a", "prompt": "x", "budget": -1}': "max_cost is a number above 0, not -1",
     '{"id": "a", "prompt": "x", "budget": {"cost": 1}}': "did you mean 'max_cost'?",
     '{"id": "a", "prompt": "x", "budget": {"max_turns": 1.5}}': "max_turns is a whole number",
+    '{"id": "a", "prompt": "x", "functions": "f"}': "functions: 'f' is not a list",
+    '{"id": "a", "prompt": "x", "functions": [{"name": "f"}]}': "functions: number 1: expected",
+    f'{{"id": "a", "prompt": "x", "functions": [{UNFIT}]}}': "'a b' cannot be the name",
     "": "has no task",
 }
 
@@ -469,6 +474,22 @@ def test_a_rule_denies_in_a_batch_what_it_denies_elsewhere(fleet):
     (refused,) = fleet.results[0]["denied"]
     assert refused["tool"] == "write_file"
     assert "the rule 'write_file' forbids it" in refused["reason"]
+
+
+def test_a_task_has_its_functions_and_no_tool_and_its_check_reads_the_calls(fleet):
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    function = {"name": "weather", "description": "Tell the weather.", "parameters": schema}
+    call = {"name": "weather", "arguments": {"city": "o'clock $(id)"}}
+    other = {"name": "read_file", "arguments": {"path": "hello.py"}}
+    turns = [{"calls": [call]}, {"calls": [other]}, {"text": "Sunny."}]
+    (fleet.folder / "functions.json").write_text(json.dumps({"turns": turns}))
+    expected = json.dumps([call])
+    check = f'test "$NANOCODER_CALLS" = {shlex.quote(expected)}'
+    model = "scripted/functions.json"
+    fleet.tasks({"id": "a", "model": model, "functions": [function], "check": check})
+    fleet.run()
+    (result,) = fleet.results
+    assert (result["checked"], result["tool_calls"]) == (True, 2)
 
 
 def test_a_budget_ends_a_task(fleet):

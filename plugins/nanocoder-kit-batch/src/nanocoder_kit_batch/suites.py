@@ -16,6 +16,7 @@ from attrs import field, frozen
 from nanocoder import ProtectionKind, UsageError, did_you_mean
 from nanocoder_files import protection_of
 
+from nanocoder_kit_batch.functions import check_functions
 from nanocoder_kit_batch.own_files import is_below, own_folder, set_mode, write_own
 
 RESOURCE: Final = "suite-"
@@ -30,6 +31,7 @@ PREAMBLE: Final = """
 import json, os, pathlib, re, subprocess, sys
 
 answer = os.environ.get("NANOCODER_ANSWER", "")
+calls = json.loads(os.environ.get("NANOCODER_CALLS") or "[]")
 
 def read(path):
     return pathlib.Path(path).read_text(errors="replace")
@@ -56,6 +58,7 @@ class SuiteTask:
 
     *kind* groups tasks in tables. *folders* are there besides those of files; *modes* are
     permissions by path, else a file has 0600. *answer* and *solution* would pass the check.
+    *functions* (name, description, parameters) replace the tools; the check reads their `calls`.
     """
 
     name: str
@@ -68,6 +71,7 @@ class SuiteTask:
     solution: Mapping[str, str] = field(factory=dict)
     folders: Sequence[str] = ()
     modes: Mapping[str, int] = field(factory=dict)
+    functions: Sequence[Mapping[str, Any]] = ()
 
     def lay_out(self, folder: Path) -> None:
         """Make the files and folders with which the task begins."""
@@ -129,6 +133,7 @@ def _task(name: str, values: Mapping[str, Any]) -> SuiteTask:
         _check_files(key, values.get(key, {}))
     _check_folders(values.get("folders", []))
     _check_modes(values.get("modes", {}), values.get("files", {}))
+    check_functions(values.get("functions", []))
     return SuiteTask(name, **values)
 
 

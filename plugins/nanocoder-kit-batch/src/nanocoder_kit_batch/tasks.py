@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from nanocoder import (
 )
 from nanocoder_kit_git import git
 
+from nanocoder_kit_batch.functions import check_functions
 from nanocoder_kit_batch.workspaces import top_of_repository
 
 MAX_ID_CHARS: Final = 200
@@ -46,6 +47,8 @@ COUNTS: Final = ("max_tokens", "max_turns")
 class Task:
     """One task. *cwd* is an absolute path, *revision* a commit, *budget* has the core's settings.
 
+    With *functions* its session has these and no tools.
+
     Two tasks that differ in anything have different keys: results are kept by them.
     """
 
@@ -59,11 +62,15 @@ class Task:
     budget: Mapping[str, float] = field(factory=dict)
     check: str = ""
     seed: int | None = None
+    functions: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
     def key(self) -> str:
         """The digest of everything that the task says."""
-        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        fields = {
+            name: value for name, value in asdict(self).items() if name != "functions" or value
+        }
+        text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_CHARS]
 
     def job(self) -> dict[str, Any]:
@@ -139,7 +146,8 @@ class _Reader:
         _check(values)
         budget = _budget(values.get("budget"))
         texts = {name: str(values.get(name) or "") for name in ("prompt", "check", "id")}
-        task = Task(**texts, budget=budget, seed=values.get("seed"))
+        functions = check_functions(values.get("functions") or [])
+        task = Task(**texts, budget=budget, seed=values.get("seed"), functions=functions)
         task = evolve(
             task,
             model=self._model(values.get("model") or self._defaults.model),
@@ -231,10 +239,12 @@ EXPECTED: Final[dict[str, Any]] = {
     **dict.fromkeys(("id", "prompt", "cwd", "revision", "set", "model", "mode", "check"), str),
     "budget": (int, float, dict),
     "seed": int,
+    "functions": list,
 }
 NAMES_OF_TYPES: Final[dict[Any, str]] = {
     str: "a text",
     int: "a whole number",
+    list: "a list",
     (int, float, dict): "a number of dollars, or an object of limits",
 }
 

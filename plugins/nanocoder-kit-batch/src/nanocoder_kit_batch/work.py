@@ -1,9 +1,10 @@
 """The work on one task: a session in its own workspace, then the check. Runners call `do_job`."""
 
+import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from nanocoder import (
 )
 from nanocoder_kit_redact import Redactor, redact_value
 
+from nanocoder_kit_batch.functions import replace_tools
 from nanocoder_kit_batch.own_files import write_own
 from nanocoder_kit_batch.workspaces import TaskWorkspace, workspace_of
 
@@ -31,9 +33,10 @@ REASON_CHARS: Final = 500
 MAX_ANSWER_CHARS: Final = 200_000
 CHECKED_CHARS: Final = 16_000
 """So much of the answer the check gets; a program's arguments have a limit."""
-READ_ANSWER: Final = """\
-NANOCODER_ANSWER=$(cat {file}; echo .)
+READ_WRITTEN: Final = """\
+NANOCODER_ANSWER=$(cat {answer}; echo .)
 export NANOCODER_ANSWER="${{NANOCODER_ANSWER%.}}"
+export NANOCODER_CALLS="$(cat {calls})"
 """
 """The dot keeps the line breaks at the end, which the shell would take away."""
 SHELL: Final = "bash"
@@ -88,14 +91,17 @@ def _outcome(
     admit: Admit,
     artifacts: dict[str, str],
 ) -> dict[str, Any]:
-    report = _run(job, workspace, cancel, admit)
+    calls = list[dict[str, Any]]()
+    report = _run(job, workspace, cancel, admit, calls)
     cancel.check()
     paths = workspace.changed()
     redact = Redactor().redact
     artifacts["answer.txt"] = redact(report["text"])[:MAX_ANSWER_CHARS]
     if paths:
         artifacts["changes.patch"] = workspace.patch(paths)
-    checked, output = _check(job, workspace, cancel, report["text"]) if job["check"] else (None, "")
+    checked, output = None, ""
+    if job["check"]:
+        checked, output = _check(job, workspace, cancel, _texts_for_check(report["text"], calls))
     if output:
         artifacts["check.txt"] = redact(output)
     names = ("stop_reason", "usage", "cost", "error", "turns", "session_id")
@@ -115,12 +121,28 @@ def _denied(row: Mapping[str, Any]) -> dict[str, str]:
     return {"tool": row["tool"], "reason": Redactor().redact(row["reason"])[:REASON_CHARS]}
 
 
+def _texts_for_check(answer: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts that a check reads: the answer, and the calls of the task's functions."""
+    first = list(calls)
+    while len(json.dumps(first)) > CHECKED_CHARS:
+        first.pop()
+    return {"answer": answer[:CHECKED_CHARS], "calls": json.dumps(first)}
+
+
 def _run(
-    job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, admit: Admit
+    job: dict[str, Any],
+    workspace: TaskWorkspace,
+    cancel: Cancel,
+    admit: Admit,
+    calls: list[dict[str, Any]],
 ) -> Mapping[str, Any]:
-    """Run the prompt and return the report of the session; raises NanocoderError."""
+    """Run the prompt and return the report of the session; raises NanocoderError.
+
+    The calls of the task's functions are added to *calls*.
+    """
     flags = {"model": job["model"], "mode": job["mode"], **job["budget"]}
-    opened = _session(workspace, flags, name_of_set=job["set"], persist=True)
+    functions = job.get("functions", ())
+    opened = _session(workspace, flags, name_of_set=job["set"], functions=functions, persist=True)
     with opened as session, _interrupted_by(cancel, session), ExitStack() as place:
         for event in session.run(job["prompt"]):
             # The request is sent when the next event is asked for. Sub-agents share the place.
@@ -129,22 +151,27 @@ def _run(
                 place.enter_context(admit(str(event.data["model"]).partition("/")[0]))
             elif event.kind in {"request.finished", "run.finished"}:
                 place.pop_all().close()
+            elif event.kind == "call.started" and functions:
+                data = event.data
+                calls.append({"name": data["tool"], "arguments": data["arguments"]})
         return session.report.data()
 
 
 def _check(
-    job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, answer: str
+    job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, texts: Mapping[str, str]
 ) -> tuple[bool, str]:
     """Run the task's check as if a person had typed it; return whether it passed, and its output.
 
-    It takes the path of each call: deny rules hold, and it runs in the sandbox.
+    It reads the *texts* in its environment. It takes the path of each call: deny rules
+    hold, and it runs in the sandbox.
     """
     seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
-    # In a file: policies judge the words of the command, and the answer's are none of them.
-    file = f".nanocoder-answer-{os.urandom(4).hex()}"
-    text = answer[:CHECKED_CHARS].replace("\0", "")
-    write_own(workspace.folder, file, [text.encode("utf-8", "surrogateescape")])
-    command = f"{seed}{READ_ANSWER.format(file=file)}{job['check']}"
+    # In files: policies judge the words of the command, and those of a model are none of them.
+    files = {name: f".nanocoder-{name}-{os.urandom(4).hex()}" for name in texts}
+    for name, file in files.items():
+        text = texts[name].replace("\0", "")
+        write_own(workspace.folder, file, [text.encode("utf-8", "surrogateescape")])
+    command = f"{seed}{READ_WRITTEN.format(**files)}{job['check']}"
     arguments = {"command": command, "timeout": CHECK_S}
     opened = _session(workspace, {"mode": "auto", "call_timeout_s": 0.0}, persist=False)
     with opened as session, _interrupted_by(cancel, session):
@@ -157,9 +184,14 @@ def _check(
 
 @contextmanager
 def _session(
-    workspace: TaskWorkspace, flags: Mapping[str, Any], *, name_of_set: str = "", persist: bool
+    workspace: TaskWorkspace,
+    flags: Mapping[str, Any],
+    *,
+    name_of_set: str = "",
+    functions: Sequence[Mapping[str, Any]] = (),
+    persist: bool,
 ) -> Iterator[Session]:
-    """Open a session in *workspace*.
+    """Open a session in *workspace*, with *functions* in place of tools where there are any.
 
     The settings of the copied directory hold, as far as they tighten, and so do rules for it.
     """
@@ -169,6 +201,8 @@ def _session(
     plugins = host.plugins
     if name_of_set:
         host.restrict_to_set(name_of_set)
+    if functions:
+        replace_tools(plugins, functions)
     with open_session(
         workspace.folder, config=config, plugins=plugins, output="json", persist=persist
     ) as session:
