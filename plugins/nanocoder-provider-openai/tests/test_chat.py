@@ -822,3 +822,18 @@ def test_the_name_of_a_refused_call_is_read_from_other_forms_too(play):
     refused = {"error": {**REFUSED_CALL, "failed_generation": generation}}
     provider, _ = play(refusal(400, refused))
     assert reply(provider)[-1].calls[0].name == "read_file"
+
+
+def test_thinking_in_tags_is_thinking_and_goes_back_only_beside_calls(play):
+    values = [chunk(content="<thi"), chunk(content="nk>hm</think>"), chunk(content="yes")]
+    provider, _ = play(events(*values, chunk("stop"), DONE))
+    assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]
+    sent = spoken_again(play, *values, chunk(**CALL), chunk("tool_calls"))
+    assert sent["content"] == "<think>hm</think>yes"
+
+
+def test_after_an_end_of_thinking_without_a_beginning_replies_begin_with_thinking(play):
+    values = [chunk(content="hm"), chunk(content="</think>"), chunk(content="yes"), chunk("stop")]
+    provider, _ = play(events(*values, DONE))
+    assert reply(provider)[-1].text == "yes"
+    assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]

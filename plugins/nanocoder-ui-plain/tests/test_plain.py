@@ -51,12 +51,19 @@ def test_the_answer_alone_is_on_standard_output_and_ends_its_line(shown):
     assert printed.err == "- grep pattern=x\ndenied: not here\n"
 
 
+def test_a_pipe_gets_a_reply_when_it_is_complete_and_as_it_turned_out(shown):
+    message = ("message", {"role": "assistant", "text": "Four"})
+    finished = ("request.finished", {"truncated": False})
+    printed = shown(text("a plan"), text("Four"), message, finished, ("message", {"role": "user"}))
+    assert printed.out == "Four\n"
+
+
 def test_what_a_person_should_know_begins_a_line_of_its_own(shown):
     retrying = ("request.retrying", {"message": "overloaded, again in 1 s"})
     printed = shown(
         text("Half"), retrying, text(" done"), ("request.finished", {"truncated": True})
     )
-    assert printed.out == "Half\n done\n"
+    assert printed.out == " done\n", "a reply that broke off is no part of the answer"
     assert printed.err.splitlines() == [
         "nanocoder: overloaded, again in 1 s",
         "nanocoder: the reply was cut off by the model's token limit",

@@ -56,6 +56,7 @@ class HttpProvider:
         self._retry = settings.retry(self._client.budget)
         self._ids: set[str] = set()
         self._written = WrittenCalls()
+        self._begins_thinking = False
 
     def close(self) -> None:
         """Close the connections."""
@@ -74,7 +75,11 @@ class HttpProvider:
 
         def attempt() -> Any:
             reply = decode(context)
-            yield from read_reply(send(), reply, request, self._written, context.host)
+            is_thinking = self._begins_thinking
+            lone_end = yield from read_reply(
+                send(), reply, request, self._written, context.host, is_thinking=is_thinking
+            )
+            self._begins_thinking = is_thinking or lone_end
             if self._written.is_told:
                 self._take_as_small()
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from itertools import repeat
 from typing import Any, Final, NamedTuple, Protocol
 
+from attrs import evolve
 from nanocoder import (
     Finished,
     Notice,
@@ -33,6 +34,7 @@ from nanocoder_kit_http.json_text import (
     replace_surrogates,
 )
 from nanocoder_kit_http.sse import SseEvent
+from nanocoder_kit_http.thinking_tags import ThinkingTags, without_thinking
 from nanocoder_kit_http.written_calls import WrittenCalls
 
 _ID_BYTES: Final = 12
@@ -77,13 +79,20 @@ def read_reply(
     request: Request,
     written_calls: WrittenCalls | None = None,
     host: str = "the server",
-) -> Generator[Sequence[Delta | Notice | Finished], None, None]:
+    *,
+    is_thinking: bool = False,
+) -> Generator[Sequence[Delta | Notice | Finished], None, bool]:
     """Decode one attempt of *request* for `Retry.run`; calls written as text become calls.
 
+    Thinking that the model wrote in tags becomes thinking; *is_thinking*: replies begin with it.
+    Returns whether this one did, without a tag.
     Raises: ProviderError, with the last words when the answer had begun.
     """
+    tags = ThinkingTags(is_thinking=is_thinking)
     try:
-        finished = yield from _decode(batches, reply, host)
+        finished = yield from _decode(batches, reply, host, tags)
+        text = without_thinking(finished.text, is_thinking=is_thinking)
+        finished = finished if text == finished.text else evolve(finished, text=text)
     except ToolUseFailedError as error:
         finished = Finished(reply.partial, (error.call(_new_id()),))
     except ProviderError as error:
@@ -99,10 +108,14 @@ def read_reply(
             retry=True if was_cut and error.retry is None else error.retry,
         ) from error
     yield (written_calls or WrittenCalls()).take(finished, request)
+    return tags.is_lone_end
 
 
 def _decode(
-    batches: Generator[list[SseEvent], None, None], reply: ReplyDecoder, host: str
+    batches: Generator[list[SseEvent], None, None],
+    reply: ReplyDecoder,
+    host: str,
+    tags: ThinkingTags,
 ) -> Generator[Sequence[Delta], None, Finished]:
     """Yield the pieces of a reply, return the whole; raises ProviderError.
 
@@ -117,7 +130,7 @@ def _decode(
                     f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB and was abandoned",
                     kind="protocol",
                 )
-            yield reply.feed(events)
+            yield tags.feed(reply.feed(events))
             if not reply.begun:
                 latest_data = next(
                     (item.data for item in events if not is_end_mark(item.data)), latest_data
@@ -125,10 +138,12 @@ def _decode(
             if reply.is_complete:
                 break
     try:
-        return reply.finished()
+        finished = reply.finished()
     except ProviderError as error:
         failure = None if reply.begun else failure_in_body(latest_data, host=host)
         raise failure or error from error
+    yield tags.finish()
+    return finished
 
 
 class ReplyContext(NamedTuple):

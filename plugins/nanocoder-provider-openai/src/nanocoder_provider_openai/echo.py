@@ -68,8 +68,8 @@ class Echo:
             self._details.append(dict(detail))
             return
         joined = {growing: latest[growing] + detail[growing]} if growing else {}
-        known = {name: item for name, item in detail.items() if item is not None}
-        latest.update({**known, **joined})
+        present = {name: item for name, item in detail.items() if item is not None}
+        latest.update({**present, **joined})
 
 
 def echoed(message: Message, origin: str) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:

@@ -30,12 +30,17 @@ def _open(info: SessionInfo, _settings: Any) -> "PlainText":
 
 
 class PlainText:
-    """The answer on stdout as it comes, what the tools do on stderr. No colours."""
+    """The answer on stdout, what the tools do on stderr. No colours.
+
+    A terminal gets a reply as it comes; a pipe gets it when it is complete, because a reply may
+    break off, and its beginning may turn out to be thinking.
+    """
 
     def __init__(self, info: SessionInfo) -> None:
         self._folder = info.cwd
         self._unchanged = info.changes_nothing_by
         self._ends_open = False
+        self._waiting: list[str] = []
         self._passing = Passing()
 
     def show(self, event: Event) -> None:
@@ -44,19 +49,17 @@ class PlainText:
             self._passing.show(event.data["text"])
             return
         self._passing.end()
-        if event.kind == "text":
-            # A file or a pipe often ends on a terminal; whole bytes are in --output json.
-            sys.stdout.write(for_terminal(event.data["text"]))
-            sys.stdout.flush()
-            self._ends_open = not event.data["text"].endswith("\n")
-        elif event.kind == "request.finished":
+        if event.kind in {"text", "message", "request.retrying"}:
+            self._take(event)
+        if event.kind == "request.finished":
             self.close()
             if event.data["truncated"]:
                 _say("the reply was cut off by the model's token limit")
         elif event.kind == "call.started":
             _chatter(f"- {event.data['tool']} {brief(event.data['arguments'])}")
         elif event.kind in SENTENCES:
-            self.close()
+            if not any(self._waiting):
+                self.close()
             _say(event.data[SENTENCES[event.kind]])
         elif event.kind == "call.returned" and event.data["status"] != "ok":
             _chatter(event.data["output"])
@@ -77,12 +80,32 @@ class PlainText:
             _chatter("no file was changed")
 
     def close(self) -> None:
-        """End the last line."""
+        """Print the reply and end its last line."""
         self._passing.end()
+        self._print()
         if self._ends_open:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._ends_open = False
+
+    def _take(self, event: Event) -> None:
+        """Take a piece of a reply, all of it, or that it is asked for again."""
+        if event.kind == "text":
+            self._waiting.append(event.data["text"])
+            if _is_terminal():
+                self._print()
+        elif event.kind == "request.retrying":
+            self._waiting = []
+        elif event.data["role"] == "assistant" and not _is_terminal():
+            self._waiting = [event.data.get("text", "")]
+
+    def _print(self) -> None:
+        text, self._waiting = "".join(self._waiting), []
+        if text:
+            # A file or a pipe often ends on a terminal; whole bytes are in --output json.
+            sys.stdout.write(for_terminal(text))
+            sys.stdout.flush()
+            self._ends_open = not text.endswith("\n")
 
 
 class Passing:
@@ -107,6 +130,12 @@ class Passing:
                 sys.stderr.write(f"\r{' ' * self._columns}\r")
                 sys.stderr.flush()
             self._columns = 0
+
+
+def _is_terminal() -> bool:
+    with suppress(OSError, ValueError, AttributeError):
+        return sys.stdout.isatty()
+    return False
 
 
 def _columns() -> int:

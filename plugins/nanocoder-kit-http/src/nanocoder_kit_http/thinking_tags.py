@@ -1,0 +1,199 @@
+"""Thinking that a model writes into its text, in tags: `<think>`, `[THINK]`, harmony's channels.
+
+A tag counts where a reply or a part of it begins, so an answer may speak of tags. An end without a
+beginning makes what stands before it thinking: templates of chats often write the beginning.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from nanocoder import TextDelta, ThinkingDelta
+
+Delta = TextDelta | ThinkingDelta
+
+_ENDS: Final = {
+    "<think>": ("</think>",),
+    "<thinking>": ("</thinking>",),
+    "<thought>": ("</thought>",),
+    "<reasoning>": ("</reasoning>",),
+    "<|thinking|>": ("<|/thinking|>",),
+    "<seed:think>": ("</seed:think>",),
+    "◁think▷": ("◁/think▷",),
+    "[THINK]": ("[/THINK]",),
+    "<|channel>thought": ("<channel|>",),
+    "<|channel|>analysis<|message|>": ("<|end|>", "<|start|>assistant"),
+    "<|START_THINKING|>": ("<|END_THINKING|>",),
+}
+"""How thinking begins, and how it ends then."""
+_LONE_ENDS: Final = ("</think>", "</thinking>", "[/THINK]", "</seed:think>", "◁/think▷")
+_DROPPED: Final = (
+    "<|start|>assistant<|channel|>final<|message|>",
+    "<|channel|>final<|message|>",
+    "<|start|>assistant",
+    "<|START_RESPONSE|>",
+)
+"""Marks around an answer, which are no part of it."""
+_ANSWER_ENDS: Final = ("<|return|>", "<|END_RESPONSE|>")
+_FENCE: Final = re.compile(r"(?m)^ {0,3}(?:```|~~~)")
+_BEGINNINGS: Final = (*_ENDS, *_DROPPED)
+_IN_TEXT: Final = (*_LONE_ENDS, *_ANSWER_ENDS)
+_SIGNS: Final = frozenset(mark[0] for mark in _IN_TEXT)
+
+
+class ThinkingTags:
+    """Takes the thinking out of the text of one reply, piece by piece.
+
+    *is_thinking*: the reply begins in the middle of it, as an earlier one of the session did.
+    """
+
+    def __init__(self, *, is_thinking: bool = False) -> None:
+        self._assumed = is_thinking
+        self._ends: tuple[str, ...] = ()
+        self._is_start = True
+        self._waiting = ""
+        self._texts: list[str] = []
+        self._has_tags = False
+        self._speaks_of_tags = False
+        self.is_lone_end = False
+
+    def feed(self, deltas: Sequence[Delta]) -> list[Delta]:
+        """Return *deltas* with what is thinking as such; a piece that may be a tag waits."""
+        ready: list[Delta] = []
+        for delta in deltas:
+            if isinstance(delta, TextDelta):
+                self._waiting += delta.text
+                ready += self._take(is_end=False)
+            else:
+                ready.append(delta)
+        return _joined(ready)
+
+    def finish(self) -> list[Delta]:
+        """Return what waited until the end of the reply."""
+        ready = self._take(is_end=True)
+        if self._assumed and not self._has_tags and self._texts:
+            ready.append(TextDelta("".join(self._texts)))  # it was the answer after all
+        return _joined(ready)
+
+    def _take(self, *, is_end: bool) -> list[Delta]:
+        ready: list[Delta] = []
+        while self._waiting:
+            before = len(self._waiting), self._ends, self._is_start
+            if self._ends:
+                self._take_thinking(ready, is_end=is_end)
+            elif self._is_start:
+                self._take_start(is_end=is_end)
+            else:
+                self._take_text(ready, is_end=is_end)
+            if before == (len(self._waiting), self._ends, self._is_start):
+                break
+        return ready
+
+    def _take_start(self, *, is_end: bool) -> None:
+        """Look for a tag where a part of the reply begins; spaces before one are dropped."""
+        stripped = self._waiting.lstrip()
+        marks = (*_BEGINNINGS, *_LONE_ENDS) if self._has_tags else _BEGINNINGS
+        if not is_end and (not stripped or _is_beginning(stripped, marks)):
+            return
+        for mark in marks:
+            if stripped.startswith(mark):
+                self._ends = _ENDS.get(mark, ())
+                self._has_tags = True
+                self._waiting = stripped.removeprefix(mark)
+                return
+        self._is_start = False
+        if self._assumed and not self._has_tags:
+            self._ends = _LONE_ENDS
+        self._waiting = stripped if self._has_tags else self._waiting
+
+    def _take_thinking(self, ready: list[Delta], *, is_end: bool) -> None:
+        end, mark = _first(self._waiting, self._ends)
+        if mark:
+            ready.append(ThinkingDelta(self._waiting[:end]))
+            self._waiting = self._waiting[end + len(mark) :]
+            self._ends, self._is_start, self._has_tags = (), True, True
+            self._texts = []
+            return
+        size = len(self._waiting) if is_end else _without_beginning(self._waiting, self._ends)
+        piece, self._waiting = self._waiting[:size], self._waiting[size:]
+        if piece:
+            ready.append(ThinkingDelta(piece))
+            if self._assumed and not self._has_tags:
+                self._texts.append(piece)
+
+    def _take_text(self, ready: list[Delta], *, is_end: bool) -> None:
+        """Pass text on; an end in it without a beginning makes all before it thinking."""
+        if _SIGNS.isdisjoint(self._waiting):
+            self._pass(ready, len(self._waiting))
+            return
+        end, mark = _first(self._waiting, _IN_TEXT)
+        if mark in _LONE_ENDS and self._is_lone(end, mark):
+            ready.append(ThinkingDelta(self._waiting[:end]))
+            self._texts = []
+            self._has_tags = self._is_start = self.is_lone_end = True
+            self._waiting = self._waiting[end + len(mark) :]
+        elif mark in _ANSWER_ENDS:
+            self._pass(ready, end)
+            self._waiting = self._waiting.removeprefix(mark)
+        elif mark:
+            self._speaks_of_tags = True
+            self._pass(ready, end + len(mark))
+        else:
+            size = _without_beginning(self._waiting, _IN_TEXT)
+            self._pass(ready, len(self._waiting) if is_end else size)
+
+    def _pass(self, ready: list[Delta], size: int) -> None:
+        piece, self._waiting = self._waiting[:size], self._waiting[size:]
+        if piece:
+            ready.append(TextDelta(piece))
+            if not self._speaks_of_tags:
+                self._texts.append(piece)
+
+    def _is_lone(self, end: int, mark: str) -> bool:
+        """Tell whether *mark* at *end* ends thinking, and is not spoken of."""
+        if self._has_tags or self._speaks_of_tags:
+            return False
+        text = "".join(self._texts) + self._waiting[:end]
+        line = text[text.rfind("\n") + 1 :]
+        is_code = line.count("`") % 2 == 1 or len(_FENCE.findall(text)) % 2 == 1
+        return not is_code and mark.replace("/", "") not in text
+
+
+def without_thinking(text: str, *, is_thinking: bool = False) -> str:
+    """Return the *text* of a whole reply without the thinking in tags."""
+    if not is_thinking and not any(mark in text for mark in (*_BEGINNINGS, *_IN_TEXT)):
+        return text
+    tags = ThinkingTags(is_thinking=is_thinking)
+    deltas = [*tags.feed([TextDelta(text)]), *tags.finish()]
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+
+
+def _first(text: str, marks: Sequence[str]) -> tuple[int, str]:
+    """Return where the first of *marks* stands, and which it is; -1 and "" where none does."""
+    places = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
+    return min(places, default=(-1, ""))
+
+
+def _is_beginning(text: str, marks: Sequence[str]) -> bool:
+    """Tell whether more of *text* may make it one of *marks*, or a longer one of them."""
+    return any(mark.startswith(text) and mark != text for mark in marks)
+
+
+def _without_beginning(text: str, marks: Sequence[str]) -> int:
+    """Return how much of *text* stands before an end that may be the beginning of a mark."""
+    longest = max(map(len, marks))
+    for start in range(max(0, len(text) - longest + 1), len(text)):
+        if any(mark.startswith(text[start:]) for mark in marks):
+            return start
+    return len(text)
+
+
+def _joined(deltas: Sequence[Delta]) -> list[Delta]:
+    """Return *deltas* with neighbours of one kind as one, and none that is empty."""
+    joined: list[Delta] = []
+    for delta in deltas:
+        if joined and type(joined[-1]) is type(delta):
+            joined[-1] = type(delta)(joined[-1].text + delta.text)
+        elif delta.text:
+            joined.append(delta)
+    return joined
