@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import ApprovalAnswer, hookimpl, tool
-from nanocoder_testing import opened
+from nanocoder_testing import Scripted, opened
 from nanocoder_testing.playing import called
 from nanocoder_tool_task import Settings
 
@@ -65,15 +65,68 @@ def test_it_returns_at_once_and_is_read_later(session, gate):
         assert ask("task_result", {}).output == "a1 done: look around"
 
 
+class Parent(Scripted):
+    """A model of the session: it plays its turns, and the test sees what it read."""
+
+    def texts(self):
+        return [message.text for message in self.requests[-1].messages if message.typed == ""]
+
+
+def parent(script, tools, tmp_path, turns, delay_s=0.2, **options):
+    model = Parent(turns)
+    settings = {"tool-task": Settings(model=script({"text": "Found it.", "delay_s": delay_s}))}
+    options = {"plugins": tools, "settings": settings, "mode": "auto", **options}
+    return opened(tmp_path, model=model, **options), model
+
+
+START = [("task", GIVEN)]
+READ_IT = [("task_result", {"id": "a1"})]
+
+
 @pytest.mark.contract("MA-84")
-def test_what_has_finished_is_told_with_the_next_result(session, gate):
-    with session(calls(WAIT), {"text": "Found it."}) as ask:
-        ask("task", {**GIVEN, "also": [{"description": "second", "prompt": "go"}]})
-        gate.set()
-        ask.session.resource("tool-task", "agents").find("a2").ended.wait(20)
-        first = ask("task_result", {"id": "a1", "wait_s": 20})
-        assert first.output == "Found it.\n\n[a2 has finished: second; see task_result]"
-        assert "[a" not in ask("task_result", {"id": "a1"}).output
+def test_a_run_does_not_end_before_the_answer_of_its_sub_agent_is_known(script, tools, tmp_path):
+    turns = [START, "I have started it.", READ_IT, "It was found."]
+    session, model = parent(script, tools, tmp_path, turns)
+    with session as (it, _):
+        list(it.run("go"))
+        assert it.report.text == "It was found."
+        assert model.texts() == [
+            "[a1 has finished: look around; task_result reads its answer]",
+        ]
+        (result,) = model.requests[-1].messages[-1].results
+        assert result.output == "Found it."
+
+
+@pytest.mark.contract("MA-84")
+def test_a_run_of_a_person_ends_and_the_next_one_hears_of_the_sub_agent(script, tools, tmp_path):
+    turns = [START, "I have started it.", "And?", "Nothing."]
+    session, model = parent(script, tools, tmp_path, turns, interactive=True)
+    with session as (it, _):
+        list(it.run("go"))
+        assert it.report.text == "I have started it."
+        it.resource("tool-task", "agents").find("a1").ended.wait(20)
+        for _ in range(2):
+            list(it.run("and now?"))
+        assert model.texts() == ["[a1 has finished: look around; task_result reads its answer]"]
+
+
+@pytest.mark.contract("MA-84")
+def test_an_answer_that_was_read_is_not_announced(script, tools, tmp_path):
+    session, model = parent(script, tools, tmp_path, [START, READ_IT, "It was found."])
+    with session as (it, _):
+        list(it.run("go"))
+        assert it.report.text == "It was found."
+        assert model.texts() == []
+
+
+@pytest.mark.contract("MA-84")
+def test_a_run_that_waits_for_a_sub_agent_can_be_stopped(script, tools, tmp_path):
+    session, _ = parent(script, tools, tmp_path, [START, "I have started it."], delay_s=60)
+    with session as (it, _):
+        for event in it.run("go"):
+            if event.kind == "request.finished" and it.report.text:
+                it.interrupt()
+        assert it.report.stop_reason == "interrupted"
 
 
 @pytest.mark.contract("MA-84")

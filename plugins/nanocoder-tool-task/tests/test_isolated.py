@@ -17,6 +17,7 @@ from nanocoder_kit_git import run as asking
 from nanocoder_kit_sessions import testing
 from nanocoder_tool_task import places as where
 from nanocoder_tool_task import worktree
+from nanocoder_tool_task.agent import moved
 
 ISOLATED = {"isolation": "worktree"}
 MERGED = {"isolation": "worktree", "merge": True}
@@ -59,6 +60,23 @@ def test_a_sub_agent_works_on_a_copy_with_what_is_not_committed(run, clean):
     assert not result.is_error
     assert "M code.py (5 lines, +0)\nA made/here.txt (1 line, +1)" in result.output
     assert result.metadata["files_changed"] == []
+
+
+def test_the_parents_paths_are_those_of_the_copy_in_the_prompt(run, clean):
+    prompt = f"Read {clean}/hello.txt, not {clean}-old/hello.txt; all of {clean}."
+    run({"text": "Done."}, arguments={**ISOLATED, "prompt": prompt})
+    (started,) = run.inside("run.started")
+    copy = re.search(r"Read (/\S+)/hello\.txt", started.data["prompt"])[1]
+    assert "/worktrees/" in copy
+    assert started.data["prompt"].endswith(
+        f"Read {copy}/hello.txt, not {clean}-old/hello.txt; all of {copy}."
+    )
+
+
+def test_the_copys_paths_are_the_parents_in_the_answer():
+    answer = "See /c/w/1/a.py:3, /c/w/1, and /c/w/10/b.py"
+    assert moved(answer, "/c/w/1", "/home/me") == "See /home/me/a.py:3, /home/me, and /c/w/10/b.py"
+    assert moved(answer, "", "") == answer
 
 
 def test_a_name_with_lines_and_controls_in_it_says_no_lines_of_its_own(run, clean):

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nanocoder import Effect, Tool, ToolCall, Understood, hookimpl
+from nanocoder import Effect, SessionInfo, Tool, ToolCall, Understood, hookimpl
 
 
 @hookimpl
-def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) -> Understood | None:
+def nanocoder_understand(
+    call: ToolCall, tools: Mapping[str, Tool[..., Any]], session: SessionInfo
+) -> Understood | None:
     """Return the call as its tool takes it, where that is the one thing it can mean."""
+    from nanocoder_call_meaning.copies import in_the_copy
     from nanocoder_call_meaning.meaning import find_tool, read_arguments
 
     name = call.name if call.name in tools else find_tool(call.name, tools)
@@ -17,8 +20,9 @@ def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) ->
     tool = tools[name].real()
     commands = ("command", *tool.commands) if Effect.EXECUTE in tool.effects else ()
     check = tool.signature.check
-    arguments, remarks = read_arguments(call.arguments, tool.parameters, check, commands)
+    fitting, remarks = read_arguments(call.arguments, tool.parameters, check, commands)
+    arguments, moved = in_the_copy(fitting, session)
     if name == call.name and arguments == call.arguments:
         return None
     renamed = [f"{call.name} as {name}"] if name != call.name else []
-    return Understood(name, arguments, (*renamed, *remarks))
+    return Understood(name, arguments, (*renamed, *remarks, *moved))

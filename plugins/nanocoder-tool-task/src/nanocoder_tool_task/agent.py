@@ -95,6 +95,9 @@ class Agent:
         self.job = job
         self._progress = ctx.progress
         self._tree = Worktree.create(ctx.workspace, ctx.cancelled) if job.isolated else None
+        self._places = ("", "")
+        if self._tree is not None:
+            self._places = (str(ctx.workspace.root), str(self._tree.folder))
         try:
             self._session = _open_session(
                 ctx, job, None if self._tree is None else self._tree.folder
@@ -111,7 +114,11 @@ class Agent:
         """Run it and return its outcome; an error of ours is an outcome, too."""
         try:
             outcome = self._run_session()
-            return evolve(outcome, change=self._tree.change()) if self._tree else outcome
+            if self._tree is None:
+                return outcome
+            # The parent knows nothing of the copy, which is gone when it reads the answer.
+            text = moved(outcome.text, *reversed(self._places))
+            return evolve(outcome, change=self._tree.change(), text=text)
         except NanocoderError as error:
             return failure_outcome(self.job.description, error)
         finally:
@@ -120,7 +127,8 @@ class Agent:
     def _run_session(self) -> Outcome:
         calls = 0
         with self._session as session:
-            for event in session.run(self.job.profile.first_message(self.job.prompt)):
+            prompt = moved(self.job.prompt, *self._places)
+            for event in session.run(self.job.profile.first_message(prompt)):
                 if event.kind == "call.started" and not event.data["parent"]:
                     calls += 1
                     if not self.job.background:
@@ -131,6 +139,12 @@ class Agent:
         if self._tree is not None:
             self._tree.place.close()
             self._tree = None
+
+
+def moved(text: str, before: str, after: str) -> str:
+    """Return *text* with paths of the directory *before* as those of *after*."""
+    pattern = rf"(?<![\w/.-]){re.escape(before)}(?![\w-]|\.\w)"
+    return re.sub(pattern, lambda _: after, text) if before else text
 
 
 def _quoted(text: str) -> str:

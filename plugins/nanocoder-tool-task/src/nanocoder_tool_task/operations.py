@@ -35,7 +35,7 @@ def run_tasks(
     agents: SubAgents = ctx.resource("agents")
     outcomes = [_keep_mergeable(agents, bring_back(ctx, each, merge=merge)) for each in outcomes]
     outcomes += [_too_many(surplus) for surplus in assignments[MAX_AGENTS:]]
-    return _result(outcomes, f"Task: {assignments[0].description}", agents)
+    return _result(outcomes, f"Task: {assignments[0].description}")
 
 
 def start_tasks(
@@ -57,9 +57,9 @@ def start_tasks(
     lines = [f"{record.id}: {record.description} (started)" for record in records]
     lines += [f"{failure.description}: {failure.for_model}" for failure in failures]
     if records:
-        lines.append("Read its result with task_result.")
+        lines.append("You are told when one has finished; task_result reads its answer.")
     return ToolResult(
-        "\n".join([*lines, *_news(agents)]),
+        "\n".join(lines),
         title=f"Task in the background: {assignments[0].description}",
         data={
             "started": [record.id for record in records],
@@ -95,7 +95,7 @@ def read_result(
         record.stop()
     if not wait_for(record, CANCEL_WAIT_S if cancel else wait_s, ctx.cancelled):
         return ToolResult(
-            "\n".join([f"{agent_id} still works: {record.description}", *_news(agents)]),
+            f"{agent_id} still works: {record.description}",
             title=f"{agent_id} still works",
             data={"agents": [{"id": agent_id, "state": "working"}]},
         )
@@ -103,7 +103,7 @@ def read_result(
     outcome = record.outcome or Outcome(record.description, error_class="cancelled")
     if not outcome.merged:
         record.outcome = outcome = bring_back(ctx, outcome, merge=merge)
-    return _result([outcome], f"Task: {record.description}", agents)
+    return _result([outcome], f"Task: {record.description}")
 
 
 def _jobs(
@@ -150,11 +150,11 @@ def _keep_mergeable(agents: SubAgents, outcome: Outcome) -> Outcome:
     return evolve(stored, note=note)
 
 
-def _result(outcomes: Sequence[Outcome], title: str, agents: SubAgents) -> ToolResult:
+def _result(outcomes: Sequence[Outcome], title: str) -> ToolResult:
     failures = [outcome for outcome in outcomes if outcome.error_class]
     changed = dict.fromkeys(path for outcome in outcomes for path in outcome.files_changed)
     return ToolResult(
-        "\n\n".join([_outcome_texts(outcomes), *_news(agents)]),
+        _outcome_texts(outcomes),
         title=title,
         data={"agents": [outcome.data() for outcome in outcomes]},
         metadata={
@@ -174,13 +174,6 @@ def _outcome_texts(outcomes: Sequence[Outcome]) -> str:
         f"[{number}] {outcome.description}\n{outcome.for_model}"
         for number, outcome in enumerate(outcomes, 1)
     )
-
-
-def _news(agents: SubAgents) -> list[str]:
-    return [
-        f"[{record.id} has finished: {record.description}; see task_result]"
-        for record in agents.take_news()
-    ]
 
 
 def _state(record: Record) -> str:

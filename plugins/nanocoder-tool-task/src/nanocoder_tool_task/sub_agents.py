@@ -13,6 +13,7 @@ from nanocoder_tool_task.agent import Agent, Job, Outcome, run_agent
 
 MAX_AGENTS = 8
 CLOSE_GRACE_S = 5.0
+ENDED = "[{} has finished: {}; task_result reads its answer]"
 MAX_RECORDS = 64
 """The most sub-agents whose results a session can still read."""
 
@@ -113,14 +114,19 @@ class SubAgents:
         with self._lock:
             return list(self._records.values())
 
-    def take_news(self) -> list[Record]:
-        """Return the sub-agents that ended since the last call and were not read yet."""
-        ended = [
-            record for record in self.all() if record.ended.is_set() and not record.is_reported
-        ]
+    def news_for_model(self, cancel: Cancel | None) -> list[str]:
+        """Return a line for each sub-agent that ended and was not read yet; each is said once.
+
+        With *cancel* those that work are waited for: the run would end without their answers.
+        Raises: Cancelled.
+        """
+        if cancel is not None:
+            for record in self.all():
+                wait_for(record, None, cancel)
+        ended = [each for each in self.all() if each.ended.is_set() and not each.is_reported]
         for record in ended:
             record.is_reported = True
-        return ended
+        return [ENDED.format(record.id, record.description) for record in ended]
 
     def close(self) -> None:
         """Stop all; each removes its worktree when it ends."""
@@ -142,8 +148,8 @@ class SubAgents:
         return record
 
 
-def wait_for(record: Record, seconds: float, cancel: Cancel) -> bool:
-    """Wait until *record* has ended, the time is over, or the call is interrupted."""
+def wait_for(record: Record, seconds: float | None, cancel: Cancel) -> bool:
+    """Wait until *record* has ended, the time (None: no limit) is over, or *cancel* is set."""
     wake = threading.Event()
     unsubscribes = [flag.on_set(wake.set) for flag in (record.ended, cancel)]
     wake.wait(seconds)

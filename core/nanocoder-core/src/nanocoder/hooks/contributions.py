@@ -153,7 +153,10 @@ class Resource:
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 
     *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)
-    with the session.
+    with the session. Its method `news_for_model(cancel)`, if it has one, returns lines that the
+    model reads with the next request, each once, such as the end of what it started. Without a
+    *cancel* it returns at once; with one the run is about to end, and it may wait for what it has
+    begun until the cancel is set.
     """
 
     name: str

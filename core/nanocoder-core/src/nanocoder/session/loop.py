@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import Factory
-from nanocoder_schema import NanocoderError, ToolError, evolve, for_model, mutable
+from nanocoder_schema import NanocoderError, ToolError, counted, evolve, for_model, mutable
 
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, ProviderError, StopRun
@@ -48,8 +48,9 @@ class Run:
     """One prompt: what belongs to it alone, and the loop until the model has answered.
 
     *spent* is the budget that is used up, *steering* holds what the person has typed since the last
-    request. *parts* are those of an answer that the output limit cut, *cut* counts replies in a row
-    that it cut, and *is_reminded* says that the model was asked for the answer that it left out.
+    request, *news* what ended in the background. *parts* are those of an answer that the output
+    limit cut, *cut* counts replies in a row that it cut, and *is_reminded* says that the model was
+    asked for the answer that it left out.
     """
 
     runtime: Runtime
@@ -60,6 +61,7 @@ class Run:
     cancel: Cancel
     spent: str = ""
     steering: list[str] = Factory(list)
+    news: list[str] = Factory(list)
     parts: list[str] = Factory(list)
     cut: int = 0
     is_reminded: bool = False
@@ -130,14 +132,22 @@ class Run:
                 if error.reason != StopReason.LOOP:
                     raise
                 return (yield from self._last_turn(StopReason.LOOP, error.problem))
-            # What was typed meanwhile keeps a run going that would have ended with this answer.
-            if ended is not None and not (self.steering and ended is StopReason.DONE):
+            if ended is not None and not (ended is StopReason.DONE and self._has_more()):
                 return ended
             if spent := self.runtime.spent_limit():
                 return self.report.stopped(StopReason.BUDGET, spent)
-        turns = "1 turn" if limit == 1 else f"{limit} turns"
-        reason = f"stopped at the limit of {turns} (max_turns, --max-turns)"
+        reason = f"stopped at the limit of {counted(limit, 'turn')} (max_turns, --max-turns)"
         return (yield from self._last_turn(StopReason.TURN_LIMIT, reason))
+
+    def _has_more(self) -> bool:
+        """Tell whether something came up meanwhile that keeps a run going after its answer.
+
+        Where nobody waits at a terminal, the work in the background is waited for first: the end
+        of the run may be the end of the session.
+        """
+        if not self.steering:
+            self.news += self.runtime.news(None if self.runtime.info.interactive else self.cancel)
+        return bool(self.steering or self.news)
 
     def _turn(self, turn: int) -> Ending:
         """Ask the model and run its calls; return why the run ends with that, if it does."""
@@ -249,13 +259,16 @@ class Run:
                 yield Event("notice", {"text": text})
 
     def _add_steering(self) -> Events:
-        """Add what the person typed since the last request, if anything, as one message."""
+        """Add what the person typed since the last request, and what else came up meanwhile."""
         # One by one: a line that another thread adds meanwhile is for the next request.
         texts = [self.steering.pop(0) for _ in range(len(self.steering))]
         for text in texts:
             yield Event("run.steered", {"prompt": text})
         if texts:
             yield self.runtime.conversation.add(Message("user", "\n\n".join(texts)))
+        if news := [*self.news, *self.runtime.news()]:
+            self.news.clear()
+            yield self.runtime.conversation.add(Message("user", "\n".join(news), typed=""))
 
     def _ask_model(self, turn: int) -> Generator[Event, None, Reply]:
         """Ask the model once; the reply is added to the transcript before its calls run."""

@@ -1,7 +1,7 @@
 """What a session works with: plugins, configuration, journal, workspace and open resources."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,9 @@ from attrs import Factory
 from nanocoder_files import Readable
 from nanocoder_schema import ConfigError, ToolError, evolve, mutable, problem_of
 
+from nanocoder.cancel import Cancel
 from nanocoder.config import Config
-from nanocoder.errors import PluginError, ProviderError
+from nanocoder.errors import Cancelled, PluginError, ProviderError
 from nanocoder.hooks import styles
 from nanocoder.hooks.contributions import Journal, OpenSandbox, Sandbox, Sessions
 from nanocoder.path.approval import Approvals
@@ -279,10 +280,28 @@ class Runtime(_Working):
                 offers = self.plugins.offers("resources")
                 if (plugin, name) not in {(entry.name, offer["name"]) for entry, offer in offers}:
                     raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
-                resource = self.plugins.real(plugin, "resources", name)
-                opened = resource.open(self.info, self.plugins.settings(plugin))
-                self._resources[plugin, name] = opened
+                real = self.plugins.real(plugin, "resources", name)
+                settings = self.plugins.settings(plugin)
+                self._resources[plugin, name] = real.open(self.info, settings)
             return self._resources[plugin, name]
+
+    def news(self, cancel: Cancel | None = None) -> list[str]:
+        """Return what resources have to tell the model; with *cancel* once their work is done."""
+        parts = [*self._resources.items()]
+        return [line for lines in self._each(parts, "news_for_model", cancel) for line in lines]
+
+    def _each(
+        self, parts: Iterable[tuple[Any, Any]], method: str, *arguments: Any
+    ) -> Iterator[Any]:
+        """Yield what *method* of each part returns, if it has it; what fails is reported."""
+        for (plugin, name), part in parts:
+            try:
+                yield getattr(part, method, lambda *_: ())(*arguments)
+            except Cancelled:
+                raise
+            except Exception as error:  # noqa: BLE001 - a plugin's part never ends the session
+                problem = f"{method} of {name} failed: {problem_of(error)}"
+                self.plugins.report(PluginError(plugin, problem))
 
     def keep_output(self, name: str, data: bytes) -> str:
         """Keep a full output beside the journal; return its path, or nothing if that failed."""
@@ -342,12 +361,8 @@ class Runtime(_Working):
         """Close what was opened, the last first; what a plugin cannot close is reported."""
         parts = {**self._resources, ("provider", self.info.model): self._provider}
         # A later one may use an earlier one until it is closed.
-        for (plugin, name), part in reversed(parts.items()):
-            try:
-                getattr(part, "close", bool)()
-            except Exception as error:  # noqa: BLE001 - the journal is closed whatever a plugin does
-                problem = problem_of(error)
-                self.plugins.report(PluginError(plugin, f"closing {name} failed: {problem}"))
+        for _ in self._each(reversed(parts.items()), "close"):
+            pass
         self._resources.clear()
         for own in (self.journal, self._workspace):
             getattr(own, "close", bool)()
