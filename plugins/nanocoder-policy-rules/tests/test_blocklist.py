@@ -217,41 +217,6 @@ SET = [
     'find build -name "$NAME" -delete',
     "git ls-files | xargs rm -f",
 ]
-COMPUTED = [
-    'rm -rf "$(pwd)"',
-    "rm -rf $(git rev-parse --show-toplevel)",
-    "rm -rf `git rev-parse --show-toplevel`",
-    'rm -rf "${DIR:?}/"*',
-    "D=$(mktemp -d); rm -rf $D/*",
-    'for d in a b; do rm -rf "$d"/*; done',
-    'while read -r d; do rm -rf "$d"/*; done < list',
-    'f() { rm -rf "$1"/*; }; f a',
-    "source env.sh; rm -rf $OUT/*",
-    "rm -rf $SNAP",
-    "rm -rf build/$SNAP",
-    "rm -rf ${SNAP:-build}/*",
-    "D=a/b; rm -rf ${D%/*}",
-    "D=a/$(cat name); rm -rf $D/*",
-    "D=a/$SNAP; rm -rf $D/*",
-    "D=a; D+=$(cat name); rm -rf $D/*",
-    "D=(/ a); rm -rf $D",
-    'D=(/ a); rm -rf "${D[@]}"',
-    "D=a; source env.sh; rm -rf $D",
-    "D=a; printf -v D /; rm -rf $D",
-    "rm -rf $(cat list)/*",
-    "rm -rf <(cat list)",
-    "sudo rm -rf build $(cat list)",
-    "bash -c 'rm -rf $(cat list)'",
-    "git ls-files | xargs rm -rf",
-    "git ls-files | xargs -I{} sudo rm -r {}",
-    'chmod -R 700 "$(pwd)"',
-    "chown -R me $DIR",
-    'find "$(pwd)" -delete',
-    "find $DIR -name '*.py' -delete",
-    "find $DIR -exec rm {} +",
-    'rsync -a --delete empty/ "$DIR"',
-    "rm -rf " + "{a,b}" * 9,
-]
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto"])
@@ -272,26 +237,35 @@ def test_what_is_known_or_removes_no_folder_is_not_asked_about(command, judge):
     assert str(verdict.decision) == "allow", verdict.reason
 
 
-@pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
-@pytest.mark.parametrize("sandbox", ["", "bwrap"])
+COMPUTED = [
+    'rm -rf "$(pwd)"',
+    "D=$(mktemp -d); rm -rf $D/*",
+    'for d in a b; do rm -rf "$d"/*; done',
+    "source env.sh; rm -rf $OUT/*",
+    "D=a; D+=$(cat name); rm -rf $D/*",
+    "D=(/ a); rm -rf $D",
+    "git ls-files | xargs rm -rf",
+    'cd "$(cat place)" && rm -rf *',
+    "rm -rf " + "{a,b}" * 9,
+]
+
+
+@pytest.mark.parametrize("mode", ["edits", "auto"])
 @pytest.mark.parametrize("command", COMPUTED)
-def test_what_is_removed_and_known_only_when_it_runs_asks(command, sandbox, mode, judge):
-    verdict = judge("bash", {"command": command}, mode, sandbox=sandbox)
-    is_held = sandbox and mode == "ask"  # where the workspace is read-only
-    assert str(verdict.decision) == ("allow" if is_held else "ask")
-    if mode == "auto":
-        assert verdict.rule == "lasting commands"
-        assert verdict.reason.startswith("this ")
+def test_what_only_the_running_command_knows_is_left_to_the_sandbox(command, mode, judge):
+    verdict = judge("bash", {"command": command}, mode, sandbox="bwrap")
+    assert str(verdict.decision) == "allow", verdict.reason
 
 
-@pytest.mark.parametrize("command", ["rm -rf *", "rm -rf .", "chmod -R 700 ./", "rm -rf $PWD"])
-def test_a_place_that_is_not_known_is_not_taken_for_another(command, tmp_path, judge):
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf *", 'cd "$SNAP" && rm -rf *', "cd $SNAP && rm -rf ./*", "cd src/..; rm -r *"],
+)
+def test_all_files_of_the_workspace_need_a_person(command, tmp_path, judge):
     (tmp_path / "src").mkdir()
-    for entering in ('cd "$(cat place)"', "cd $DIR", "cd $DIR && cd ."):
-        arguments = {"command": f"{entering} && {command}", "workdir": "src"}
-        assert str(judge("bash", arguments, "auto").decision) != "allow", entering
-    arguments = {"command": f"cd $DIR; cd {tmp_path}/src && {command}"}
-    assert str(judge("bash", arguments, "auto").decision) == "allow"
+    for sandbox in ("", "bwrap"):
+        assert str(judge("bash", {"command": command}, "auto", sandbox=sandbox).decision) == "ask"
+    assert str(judge("bash", {"command": command}, "ask", sandbox="bwrap").decision) == "allow"
 
 
 @pytest.mark.parametrize("command", ["rm -rf {build,/}", "rm -rf {.,build}", "find -delete"])

@@ -1,4 +1,4 @@
-"""Commands that others see at once, or that nobody can bring back, ask in every mode."""
+"""Commands that others see at once, or that remove all files, ask in every mode."""
 
 import pytest
 
@@ -11,16 +11,6 @@ LASTING = [
     "git -C . push -u origin HEAD",
     "git add -A && git commit -m x && git push",
     "sudo git push > log",
-    "git branch -D main",
-    "git branch -d old",
-    "git branch --delete old",
-    "git branch old --delete --force",
-    "git clean -xdf",
-    "git clean --force",
-    "git stash drop",
-    "git reflog expire --all",
-    "git tag -d v1",
-    "git update-ref -d refs/heads/main",
     "gh pr create --fill",
     "git commit -qm x; gh pr merge 12 --squash",
     "gh issue comment 3 --body done",
@@ -54,7 +44,6 @@ def test_it_asks_in_every_mode_and_says_how_to_allow_it(command, mode, judge):
         ("bash(git push origin *)", "git push origin +main", "ask"),
         ("bash(git push origin *)", "git push origin :main", "ask"),
         ("bash(git push --force *)", "git push --force origin main", "allow"),
-        ("bash(git branch *)", "git branch -D main", "ask"),
         ("bash(git branch *)", "git branch new", "allow"),
         ("bash(git branch -D *)", "git branch -D old", "allow"),
         ("bash", "git push --force", "allow"),
@@ -78,6 +67,9 @@ def test_a_rule_allows_what_it_names(rule, command, expected, mode, judge):
         "rm -rf build/*",
         "cd build && rm -rf *",
         "rm *.pyc",
+        "git branch -D old",
+        "git stash drop",
+        "git clean -xdf",
     ],
 )
 def test_everyday_work_goes_on_in_mode_auto(command, judge):

@@ -179,8 +179,27 @@ def test_files_that_only_come_into_sight_are_not_taken_for_new(nanocoder, work):
         ".gitignore": b"*.log\ndata/\n",
         "data": None,
         "data/big.bin": b"data",
-        "x.log": b"logmore\n",
+        "x.log": b"log",
     }
+
+
+def test_what_git_ignores_comes_back_when_a_command_removes_it(nanocoder, work):
+    cwd = nanocoder.cwd
+    subprocess.run(["git", "init", "-q", "."], cwd=cwd, check=True)
+    (cwd / ".gitignore").write_text("*.local\nnotes/\nnode_modules/\ncache/\n")
+    for name in ("settings.local", "notes/a/b.md", "cache/CACHEDIR.TAG", "cache/x"):
+        (cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (cwd / name).write_text(name)
+    (cwd / "node_modules").mkdir()
+    for number in range(300):
+        (cwd / f"node_modules/{number}.js").touch()
+    work(bash("echo more >> settings.local; echo new > new.local"), bash("git clean -qfdx; ls"))
+    assert tree(nanocoder) == {}
+    assert undo(nanocoder).returncode == 0
+    assert sorted(tree(nanocoder)) == [
+        ".gitignore", "new.local", "notes", "notes/a", "notes/a/b.md", "settings.local"
+    ]  # fmt: skip
+    assert (cwd / "settings.local").read_text() == "settings.localmore\n"
 
 
 def test_a_large_file_is_named_and_the_rest_is_restored(nanocoder, work):

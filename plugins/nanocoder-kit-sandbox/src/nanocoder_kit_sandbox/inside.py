@@ -7,10 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder import Access, SessionInfo, ToolError
+from nanocoder import Access, SessionInfo, ToolError, counted
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import relative_sockets
+from nanocoder_kit_sandbox.kept_objects import KeptObjects, put_back_of_killed
 from nanocoder_kit_sandbox.leases import Lease
 from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
@@ -21,6 +22,7 @@ from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
 SLACK_S: Final = 5.0
 """How much later than its last sign of life a killed session may have run."""
 MAX_LINES: Final = 20
+REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
 
 
@@ -44,6 +46,9 @@ class Inside:
         self._guard = threading.Lock()
         for lease in self.files.killed():
             self._lines += self._of_killed(lease)
+        git = f"{self._root}/{GIT}"
+        self._objects = KeptObjects(git, self.files.lease.folder.name)
+        put_back_of_killed(git, lambda name: not self.files.lease.is_of_living(name))
 
     def mounts(self, access: Access = Access.WRITE) -> list[Mount]:
         """Return what is seen where, the outer paths first, for a program that starts now.
@@ -73,6 +78,8 @@ class Inside:
         with self._guard:
             names = latest or self._look()
             self._survey.refuse_links(names)
+            if names.git and GIT not in self._writable:
+                self._objects.keep()
             self._settle(names)
             self._arrivals.expect(names)
             self.files.lease.note(self._arrivals.noted())
@@ -96,6 +103,7 @@ class Inside:
     def close(self) -> None:
         """Remove what the sandbox left in the workspace, and the session's own files."""
         self.files.close()
+        self._objects.close()
         if self._repository is not None:
             self._repository.close()
 
@@ -134,6 +142,8 @@ class Inside:
             if self._repository is not None:
                 self._lines += self._repository.bring_back()
             if self._arrivals.is_expecting:
+                if lost := self._objects.put_back():
+                    self._lines.append(f"{counted(lost, 'object')} of git {REMOVED}")
                 is_idle = self.files.is_idle
                 self._lines += self._arrivals.move_away(look)
                 self._arrivals.is_expecting = not is_idle

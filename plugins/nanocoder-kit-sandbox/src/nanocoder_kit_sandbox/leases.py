@@ -76,6 +76,10 @@ class Lease:
         with contextlib.suppress(OSError):
             self._path.parent.rmdir()
 
+    def is_of_living(self, name: str) -> bool:
+        """Tell whether a session whose folder has that *name* has its lease."""
+        return self._path.with_name(name + SUFFIX).exists()
+
     def release(self) -> None:
         """Give the lease back, and leave it to a later session."""
         os.close(self._descriptor)

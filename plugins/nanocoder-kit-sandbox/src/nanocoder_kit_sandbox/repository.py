@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_kit_sandbox.git_folder import LOCK, OF_HASHES, UNDER_WAY, problem_of, read_file
+from nanocoder_kit_sandbox.kept_objects import PREFIX
 from nanocoder_kit_sandbox.mounts import Mount, read_only, writable
 
 LOGS: Final = "logs"
@@ -69,7 +70,8 @@ class InnerRepository:
             (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             mounts = [writable(self._inside, self._outside)]
             for entry in sorted(os.scandir(self._outside), key=lambda entry: entry.name):
-                if entry.is_symlink():  # it could show what is hidden elsewhere
+                # A link could show what is hidden elsewhere.
+                if entry.is_symlink() or entry.name.startswith(PREFIX):
                     continue
                 if entry.is_dir():
                     mounts += self._mounts_of(entry)

@@ -24,7 +24,7 @@ from nanocoder_kit_sessions.file_history import History, Piece
 from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.store import SessionStore, session_store
-from nanocoder_kit_sessions.undo_plan import CHANGED, UndoPlan, carry_out, plan_undo
+from nanocoder_kit_sessions.undo_plan import CHANGED, GIT, UndoPlan, carry_out, plan_undo
 from nanocoder_kit_sessions.work import sessions_with_work
 
 NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"
@@ -38,10 +38,11 @@ NO_CALL: Final = (
     "call {!r} has no change to undo; `nanocoder sessions show ID --output json` lists the ids"
 )
 TELL_MODEL: Final = "[the user {}; read these files again before you continue: {}]"
+IN_GIT: Final = "branches, tags and stashes in .git"
 NO_REDO: Final = "nothing to redo"
 UNTRACKED: Final = "side effects are not tracked: {}"
 BEYOND: Final = (
-    "what {} changed is undone in this folder, but not in .git, in files that git ignores, or in"
+    "what {} changed is undone in this folder, but not commits, or in files that git ignores, or in"
     " large files"
 )
 OTHERS: Final = "; what others changed at the same time is undone, too"
@@ -289,7 +290,9 @@ class _Undo:
         self.journal.append("undo.finished", {**record, "files": plan.paths}, sync=True)
         if plan.paths:
             how = "restored your changes" if selection.again else "undid your changes"
-            note = TELL_MODEL.format(how, ", ".join(plan.paths))
+            files = [path for path in plan.paths if not path.startswith(GIT)]
+            in_git = [IN_GIT] if len(files) < len(plan.paths) else []
+            note = TELL_MODEL.format(how, ", ".join([*files, *in_git]))
             self.journal.append("message", encode_message(Message("user", note, typed="")))
 
     def _without_lost(self, selection: _Selection) -> _Selection:

@@ -16,6 +16,7 @@ from nanocoder_kit_sessions.file_change import UNKNOWN, FileChange
 
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
 KINDS: Final = {"": FileKind.NOTHING, "dir": FileKind.DIRECTORY}
+GIT: Final = ".git/"
 NOTHING_CHANGED: Final = "nothing was changed"
 CHANGED: Final = ("has been changed since", "has been removed since")
 """Why a file is left alone unless a person says otherwise."""
@@ -36,6 +37,11 @@ class Step:
     expected: str = ""
     state: str = ""
     mode: int = 0
+
+    @property
+    def is_of_git(self) -> bool:
+        """Whether it is about a file that says where a branch, a tag or a stash is."""
+        return self.path.startswith(GIT)
 
     def describe(self) -> str:
         """Say in a line what will be done; "" for a directory that only may go."""
@@ -64,15 +70,19 @@ class UndoPlan:
         return list(dict.fromkeys(step.path for step in self.steps if step.action != "clear"))
 
     def lines(self) -> list[str]:
-        """Say in a line each what will be done."""
-        return list(filter(None, (step.describe() for step in self.steps)))
+        """Say in a line each what will be done; in one line for the files of the repository."""
+        of_git = [step for step in self.steps if step.is_of_git]
+        lines = [step.describe() for step in self.steps if step not in of_git]
+        if names := [step.path.removeprefix(GIT) for step in of_git]:
+            lines.append(f"put back in .git: {', '.join(sorted(names))}")
+        return list(filter(None, lines))
 
     def diff(self) -> str:
         """Return the changes of the files' contents as a unified diff."""
         return "\n".join(
             line
             for step in self.steps
-            if step.action in {"write", "remove"}
+            if step.action in {"write", "remove"} and not step.is_of_git
             for line in _diff(
                 step.path, self.contents.get(step.expected), self.contents.get(step.state)
             )

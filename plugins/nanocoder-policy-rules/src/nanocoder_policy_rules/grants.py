@@ -62,7 +62,7 @@ def _of_command(context: "CallContext") -> tuple[str, ...]:
         return ()
     if context.directory != HERE or not {*arguments} <= _KNOWN_ARGUMENTS or not is_plain(script):
         return ()
-    if any(deed_among(each, script)[1] for each in (programs.LASTING, programs.FORGETTING)):
+    if deed_among(programs.LASTING, script)[1]:
         return ()
     unknown = [each for each in script.commands if not command_only_reads(each, context)]
     if not unknown or not all(_may_be_granted(each, context) for each in unknown):

@@ -72,9 +72,10 @@ def _deny_by_rule(context: CallContext) -> Verdict | None:
 def _deny_damage(context: CallContext) -> Verdict | None:
     if not context.settings.blocklist or not context.started:
         return None
-    from nanocoder_policy_rules.destruction import damage
+    from nanocoder_policy_rules.destruction import Extent, damage
 
-    if not (deed := damage(context)):
+    deed, lost = damage(context)
+    if lost <= Extent.FILES:
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
     return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
@@ -203,20 +204,21 @@ def _allowed_by(rule: Rule, context: CallContext) -> Verdict:
 
 
 def _ask_about_lasting(context: CallContext) -> Verdict | None:
-    """Ask in every mode about what others see at once, or no undo brings back."""
+    """Ask in every mode about what others see at once, and about all files of the workspace."""
     if not context.started:
         return None
-    from nanocoder_policy_rules.destruction import deed_among, emptied
+    from nanocoder_policy_rules.destruction import Extent, damage, deed_among
 
     words, deed = deed_among(programs.LASTING, context.script)
     access = Access.OUTSIDE if words and context.sandbox else None
     if not deed and context.access is not Access.READ:
-        words, deed = deed_among(programs.FORGETTING, context.script)
-        deed = deed or emptied(context)
+        deed, lost = damage(context)
+        deed = deed if lost is Extent.FILES else ""
     if not deed:
         return None
     advice = f'allow = ["bash({" ".join(words)} *)"]' if words else "a rule"
-    reason = f"this {deed}, which needs your approval in every mode; {advice} in {_TABLE} allows it"
+    advice = f"{advice} in {_TABLE} allows it"
+    reason = f"this {deed}, which needs your approval in every mode; {advice}"
     return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT, access=access)
 
 

@@ -136,18 +136,6 @@ LASTING: Final = _by_words(
     }
 )
 """What others see at once, by the words of the command: it needs a person in every mode."""
-FORGETTING: Final = _by_words(
-    {
-        "deletes a branch": "git branch -d, git branch -D, git branch --delete",
-        "deletes a tag": "git tag -d, git tag --delete",
-        "deletes a branch or a tag": "git update-ref -d",
-        "drops stashed changes": "git stash drop",
-        "drops all stashed changes": "git stash clear",
-        "forgets how branches moved": "git reflog expire",
-        "deletes files that git does not keep": "git clean -f, git clean --force",
-    }
-)
-"""What no undo of ours brings back: it needs a person wherever the workspace can be written."""
 
 POWER: Final = _listed("shutdown, reboot, halt, poweroff")
 FORMATTING: Final = _listed(

@@ -44,10 +44,11 @@ class IndexedFile:
 
 @frozen
 class Limits:
-    """Bytes of one file and of all files together."""
+    """Bytes of one file, of all files together, and of those that git ignores."""
 
     file_bytes: int
     total_bytes: int
+    ignored_bytes: int = 20_000_000
 
 
 @define
@@ -124,12 +125,16 @@ class Look:
         inodes = {file.stamp.inode for file in self.index.files.values() if file.stamp}
         rules_changed = any(path.rpartition("/")[2] in IGNORE_FILES for path in (*changed, *gone))
         earlier = self.index.listing
-        for path in sorted(changed):
+        for path in sorted(changed, key=lambda path: (path in listing.ignored, path)):
+            if path in listing.ignored and self._new_bytes > self.limits.ignored_bytes:
+                continue
             file = self._read(path, changed[path], listing)
             if file is None:
                 continue
             before = self.index.files.get(path)
             self.index.files[path] = file
+            if path in listing.ignored:
+                continue  # programs write these all the time: they come back when they are gone
             if before is not None:
                 self._note(path, before.state, file.state, before.blob)
             elif earlier is None or (

@@ -2,15 +2,17 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import define, field
 from nanocoder import NanocoderError, PluginError, SessionInfo, Workspace, counted
-from nanocoder_kit_snapshots import CommandEntry, GitStore, append_entry
+from nanocoder_kit_snapshots import CommandChange, CommandEntry, GitStore, append_entry
 
 from nanocoder_undo_snapshots.index import Index, Limits, Look, TooMuchError
 from nanocoder_undo_snapshots.listing import TooLargeError, list_workspace
+from nanocoder_undo_snapshots.repository import Repository
 from nanocoder_undo_snapshots.settings import Settings
 
 PLUGIN = "undo-snapshots"
@@ -30,6 +32,7 @@ class Recorder:
     settings: Settings
     problem: str = ""
     _index: Index | None = None
+    _repository: Repository | None = None
     _has_news: bool = False
     _running: dict[str, None] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
@@ -81,11 +84,20 @@ class Recorder:
             self._index = self._open_index()
         limits = Limits(settings.max_file_bytes, settings.max_total_bytes)
         look = Look(self._index, self.workspace, limits)
-        look.compare(list_workspace(self.workspace, self.workspace.root, settings.max_files))
+        root, earlier = self.workspace.root, self._index.listing
+        look.compare(list_workspace(self.workspace, root, settings.max_files, earlier))
+        for change, data in self._look_at_repository():
+            look.changes.append(change)
+            look.contents[change.change.path] = data
         if look.contents:
             self.store.keep(self.folder.name, list(look.contents.items()))
             self._has_news = True
         return look
+
+    def _look_at_repository(self) -> Iterator[tuple[CommandChange, bytes]]:
+        if self._repository is None:
+            self._repository = Repository(self.workspace, self.settings.max_file_bytes)
+        return self._repository.look()
 
     def _open_index(self) -> Index:
         index, session = Index.load(self.store.folder), self.folder.name

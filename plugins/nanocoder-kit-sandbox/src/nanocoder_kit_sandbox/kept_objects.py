@@ -1,0 +1,119 @@
+"""A second name for each object of a repository, so that no command inside takes one away.
+
+Git never changes an object, and inside nothing can change what has only rights to be read; but a
+program there may remove files, or put others in their place. Each that is gone is put back.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from nanocoder_files import closing_file
+
+from nanocoder_kit_sandbox.unchanged import Unchanged, listed
+
+PREFIX: Final = "nanocoder-objects-"
+"""How the names of folders in `.git` begin that hold the second names."""
+_FOLDERS: Final = re.compile(r"pack|[0-9a-f]{2}")
+_OBJECT: Final = re.compile(r"[0-9a-f]{38,62}|pack-[0-9a-f]+\.\w+")
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Objects = dict[str, int]
+"""The files of one folder, by name, with their numbers in the file system."""
+
+
+class KeptObjects:
+    """The objects of the repository *git* for the session whose lease is called *name*."""
+
+    def __init__(self, git: str, name: str) -> None:
+        self._objects, self._kept = f"{git}/objects", f"{git}/{PREFIX}{name}"
+        self._known: dict[str, Objects] = {}
+        self._folders = Unchanged(lambda path: _listed(self._objects, os.path.basename(path)))
+
+    @classmethod
+    def of_killed(cls, git: str, name: str) -> "KeptObjects":
+        """Return what a session that was killed has kept."""
+        killed = cls(git, name)
+        with suppress(OSError):
+            killed._known = {each: _listed(killed._kept, each) for each in _names(killed._kept)}
+        return killed
+
+    def keep(self) -> None:
+        """Give a second name to each object that is new, where the file system has such."""
+        if not os.path.isdir(self._kept):
+            self._known = {}
+        for folder in filter(_FOLDERS.fullmatch, _names(self._objects)):
+            with suppress(OSError):  # gone, or no folder
+                now = self._folders.of(f"{self._objects}/{folder}")
+                if now == self._known.get(folder):
+                    continue
+                with _opened(self._kept, folder) as copies, _opened(self._objects, folder) as ours:
+                    for name in now.keys() - self._known.get(folder, {}).keys():
+                        _link(name, ours, copies)
+                self._known.setdefault(folder, {}).update(now)
+
+    def put_back(self) -> int:
+        """Put back what was kept and is no longer there; return how many objects."""
+        return sum(self._put_back(folder, objects) for folder, objects in self._known.items())
+
+    def close(self) -> None:
+        """Remove the second names."""
+        shutil.rmtree(self._kept, ignore_errors=True)
+
+    def _put_back(self, folder: str, objects: Objects) -> int:
+        path = f"{self._objects}/{folder}"
+        if os.path.islink(path):
+            os.unlink(path)
+        try:
+            now = self._folders.of(path)
+        except OSError:
+            now = {}
+        lost = [name for name, number in objects.items() if now.get(name) != number]
+        if not lost:
+            return 0
+        with _opened(self._objects, folder) as ours, _opened(self._kept, folder) as copies:
+            for name in lost:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=ours)
+                _link(name, copies, ours)
+        return len(lost)
+
+
+def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
+    """Put back and forget what sessions have kept of which *is_gone* says so, by their leases."""
+    for entry in _names(git):
+        name = entry.removeprefix(PREFIX)
+        if name != entry and is_gone(name):
+            killed = KeptObjects.of_killed(git, name)
+            killed.put_back()
+            killed.close()
+
+
+def _names(folder: str) -> list[str]:
+    return [entry.name for entry in listed(folder)]
+
+
+@contextmanager
+def _opened(top: str, folder: str) -> Iterator[int]:
+    """Open a folder in *top*, made where it is missing, and no link that leads elsewhere."""
+    os.makedirs(f"{top}/{folder}", exist_ok=True)
+    outer = os.open(top, _FOLDER)
+    with closing_file(outer), closing_file(os.open(folder, _FOLDER, dir_fd=outer)) as descriptor:
+        yield descriptor
+
+
+def _listed(top: str, folder: str) -> Objects:
+    with _opened(top, folder) as descriptor, os.scandir(descriptor) as entries:
+        return {
+            entry.name: entry.inode()
+            for entry in entries
+            if _OBJECT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        }
+
+
+def _link(name: str, source: int, target: int) -> None:
+    with suppress(OSError):  # the file system has no second names
+        os.link(name, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
