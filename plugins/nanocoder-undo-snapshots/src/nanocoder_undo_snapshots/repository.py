@@ -1,8 +1,8 @@
 """What commands take away from the repository at a workspace's `.git`: branches, tags, stashes.
 
-A commit adds to a branch, and nothing is lost by it. A name that is gone, overwritten or moved other
-than forward is a change like that of a file: undo puts the old value back. Objects are not kept: git
-itself keeps them for two weeks after nothing leads to them any more.
+A commit adds to a branch, and nothing is lost by it. A name that is gone, overwritten or moved
+other than forward is a change like that of a file: undo puts the old value back. Objects are not
+kept: git itself keeps them for two weeks after nothing leads to them any more.
 """
 
 import re
