@@ -13,8 +13,15 @@ THOUGHTS = [
     "<seed:think>plan</seed:think>Four",
     "<think>pl</think>\n<think>an</think>\nFour",
     "<think>plan</think></think>Four",
-    "<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>Four"
-    "<|return|>",
+    (
+        "<|channel|>analysis<|message|>plan<|end|><|start|>assistant"
+        "<|channel|>final<|message|>Four<|return|>"
+    ),
+    (
+        "<|channel|>analysis<|message|>plan<|end|><|start|>assistant"
+        "<|channel|>commentary<|message|>Fo<|end|><|start|>assistant"
+        "<|channel|>final<|message|>ur<|return|>"
+    ),
     "<think>a `</div>` plan</think>Four",
 ]
 LONE = ["plan\n</think>\n\nFour", "plan</think>Four", "plan[/THINK]Four", "</think>\nFour"]

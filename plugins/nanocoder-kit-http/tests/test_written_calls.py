@@ -1,10 +1,12 @@
 """Calls that a model writes as text."""
 
+import json
+import re
 from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
-from nanocoder import Finished, Message, ToolDefinition, hookimpl, tool
+from nanocoder import Finished, Message, ToolDefinition, ToolResult, hookimpl, tool
 from nanocoder_kit_http import WrittenCalls
 from nanocoder_kit_http.text_calls import GarbledCallError, calls_in
 from nanocoder_testing import Scripted, play
@@ -28,6 +30,86 @@ LOOK = definition("look", "at")
 COUNT = ToolDefinition("count", "", {"properties": {"n": {"type": "integer"}}, "required": ["n"]})
 EDIT = definition("change", "path", "old_string", "new_string", required=["path"])
 OFFERED = [LOOK, COUNT, EDIT]
+
+BAR = "\uff5c"
+
+
+def deepseek(text):
+    """Return *text* with DeepSeek's own signs in its tags."""
+    return text.replace("<|", f"<{BAR}").replace("|>", f"{BAR}>").replace("_", "\u2581")
+
+
+def dsml(text):
+    """Return XML with DeepSeek's prefix in its tags."""
+    return re.sub(r"<(/?)(\w)", rf"<\1{BAR}DSML{BAR}\2", text)
+
+
+FAMILIES = {
+    "Qwen": '<tool_call>\n{"name": "look", "arguments": {"at": "a"}}\n</tool_call>',
+    "Qwen coder": (
+        "<tool_call>\n<function=look>\n<parameter=at>\na\n</parameter>\n</function>\n</tool_call>"
+    ),
+    "GLM": ("<tool_call>look\n<arg_key>at</arg_key>\n<arg_value>a</arg_value>\n</tool_call>"),
+    "GLM in a line": "<tool_call>look<arg_key>at</arg_key><arg_value>a</arg_value></tool_call>",
+    "MiniMax": (
+        '<minimax:tool_call>\n<invoke name="look">\n<parameter name="at">a</parameter>\n'
+        "</invoke>\n</minimax:tool_call>"
+    ),
+    "MiniMax M1": '<tool_calls>\n{"name": "look", "arguments": {"at": "a"}}\n</tool_calls>',
+    "DeepSeek": deepseek(
+        '<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>look\n```json\n{"at": "a"}\n```'
+        "<|tool_call_end|><|tool_calls_end|>"
+    ),
+    "DeepSeek 3.1": deepseek(
+        '<|tool_calls_begin|><|tool_call_begin|>look<|tool_sep|>{"at": "a"}<|tool_call_end|>'
+        "<|tool_calls_end|><|end_of_sentence|>"
+    ),
+    "DSML": dsml(
+        '<function_calls>\n<invoke name="look">\n<parameter name="at" string="true">a</parameter>\n'
+        "</invoke>\n</function_calls>"
+    ),
+    "Kimi": (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
+        '<|tool_call_argument_begin|>{"at": "a"}<|tool_call_end|><|tool_calls_section_end|>'
+    ),
+    "harmony": (
+        '<|channel|>commentary to=functions.look <|constrain|>json<|message|>{"at": "a"}<|call|>'
+    ),
+    "harmony, the other way": (
+        "<|start|>assistant to=functions.look<|channel|>commentary json<|message|>"
+        '{"at": "a"}<|call|>'
+    ),
+    "Mistral": '[TOOL_CALLS][{"name": "look", "arguments": {"at": "a"}, "id": "abcdefghi"}]',
+    "Mistral from 11 on": '[TOOL_CALLS]look[ARGS]{"at": "a"}',
+    "Mistral with ids": '[TOOL_CALLS]look[CALL_ID]abcdefghi[ARGS]{"at": "a"}',
+    "Mistral without": '[TOOL_CALLS]look{"at": "a"}',
+    "Llama": '<|python_tag|>{"name": "look", "parameters": {"at": "a"}}<|eom_id|>',
+    "Llama, pythonic": '[look(at="a")]',
+    "Llama 4": "<|python_start|>[look(at='a')]<|python_end|>",
+    "Llama 3.1": '<function=look>{"at": "a"}</function>',
+    "Gemma": "```tool_code\nlook(at='a')\n```",
+    "Gemma, printed": "```tool_code\nprint(default_api.look(at='a'))\n```",
+    "Gemma 4": '<|tool_call>call:look{at:<|"|>a<|"|>}<tool_call|>',
+    "FunctionGemma": ("<start_function_call>call:look{at:<escape>a<escape>}<end_function_call>"),
+    "Anthropic": (
+        '<function_calls>\n<invoke name="look">\n<parameter name="at">a</parameter>\n</invoke>\n'
+        "</function_calls>"
+    ),
+    "Seed": (
+        "<seed:tool_call><function=look><parameter=at>a</parameter></function></seed:tool_call>"
+    ),
+    "Nemotron": '<TOOLCALL>[{"name": "look", "arguments": {"at": "a"}}]</TOOLCALL>',
+    "Granite": '<|tool_call|>[{"name": "look", "arguments": {"at": "a"}}]',
+    "LFM": '<|tool_call_start|>[look(at="a")]<|tool_call_end|>',
+    "Command": (
+        '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "look", "parameters": {"at": "a"}}]'
+        "<|END_ACTION|>"
+    ),
+    "InternLM": (
+        '<|action_start|><|plugin|>{"name": "look", "parameters": {"at": "a"}}<|action_end|>'
+    ),
+    "own tags": "<look>\n<at>a</at>\n</look>",
+}
 
 WRITTEN = [
     '<tool_call>{"name": "look", "arguments": {"at": "a"}}</tool_call>',
@@ -121,6 +203,85 @@ def test_a_call_that_comes_as_text_runs_and_is_told_once(tmp_path, text):
     assert [result.output for result in played.results][:1] == ["looked at 'a'"]
     told = "the model writes its tool calls as text; nanocoder reads them from there"
     assert notices(played) == [told]
+
+
+@pytest.mark.contract("F10")
+@pytest.mark.parametrize("text", FAMILIES.values(), ids=FAMILIES)
+def test_a_call_in_the_form_of_any_family_is_read(text):
+    for written in (text, f"{text}\n"):
+        (call,) = calls_in(written, OFFERED, prose="none")
+        assert (call.name, call.arguments) == ("look", {"at": "a"})
+    first = calls_in(f"I look.\n\n{text}", OFFERED, prose="any")
+    assert [call.name for call in first] in (["look"], []), "some forms have no mark"
+
+
+TWICE = [name for name in FAMILIES if "ythonic" not in name and not name.startswith("Gemma,")]
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_several_calls_of_any_family_are_read_in_order(name):
+    text = FAMILIES[name]
+    if text.startswith("```"):
+        text = "```tool_code\nlook(at='a')\nlook(at='b')\n```"
+    else:
+        text = f"{text}\n{text}"
+    assert [call.name for call in calls_in(text, OFFERED)] == ["look", "look"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_fenced_example_of_any_family_is_no_call(name):
+    text = FAMILIES[name]
+    if not text.startswith("```"):
+        fence = f"Calls are written so:\n\n```text\n{text}\n```"
+        assert calls_in(fence, OFFERED) == []
+        assert calls_in(f"{fence}\n\nThat is all.", OFFERED) == []
+        assert calls_in(f"It says `{text}` there.", OFFERED) == []
+        assert calls_in(f"{text}\n\nThat was an example.", OFFERED) == []
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_call_of_any_family_that_the_model_has_read_is_a_quotation(name):
+    message = Message("tool", results=(ToolResult(f"1\t{FAMILIES[name]}", call_id="c"),))
+    request = SimpleNamespace(tools=OFFERED, messages=[message], model="large-70b")
+    *_, end = WrittenCalls().take(Finished(FAMILIES[name]), request)
+    assert end.calls == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        ("<tool_call>count<arg_key>n</arg_key><arg_value>3</arg_value></tool_call>", 3),
+        ("[count(n=3)]", 3),
+        ("<|tool_call>call:count{n:3}<tool_call|>", 3),
+        ('[TOOL_CALLS]count[ARGS]{"n": 3}', 3),
+        ('<invoke name="count"><parameter name="n">3</parameter></invoke>', 3),
+    ],
+)
+def test_values_have_the_types_that_the_tool_wants(form, value):
+    assert calls_in(form, OFFERED)[0].arguments == {"n": value}
+
+
+def test_a_value_keeps_whatever_it_has():
+    odd = 'x < y && "q" {z}\n<b>\u00e9</b>\n```\nend'
+    xml = f"<function=look><parameter=at>\n{odd}\n</parameter></function>"
+    pairs = f"<tool_call>look<arg_key>at</arg_key><arg_value>{odd}</arg_value></tool_call>"
+    marked = f'<|tool_call>call:look{{at:<|"|>{odd}<|"|>}}<tool_call|>'
+    tagged = f"<tool_call>{json.dumps({'name': 'look', 'arguments': {'at': odd}})}</tool_call>"
+    within = json.dumps({"name": "look", "arguments": {"at": "<tool_call>{}</tool_call>"}})
+    for text in (xml, pairs, marked, tagged):
+        assert calls_in(text, OFFERED)[0].arguments == {"at": odd}
+    (call,) = calls_in(f"<tool_call>{within}</tool_call>", OFFERED)
+    assert call.arguments == {"at": "<tool_call>{}</tool_call>"}
+
+
+@pytest.mark.parametrize("name", ["Kimi", "DeepSeek", "MiniMax", "Qwen coder", "GLM", "harmony"])
+def test_a_model_that_never_made_a_call_properly_may_speak_before_one(tmp_path, name):
+    text = f"I look at it now.\n\n{FAMILIES[name]}"
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([text, "Done."], "large-70b"))
+    assert [result.output for result in played.results] == ["looked at 'a'"]
+    announced = f"A call is written so:\n{FAMILIES[name]}"
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([announced], "large-70b"))
+    assert list(played.results) == []
 
 
 @pytest.mark.contract("F10")

@@ -30,11 +30,12 @@ _LONE_ENDS: Final = ("</think>", "</thinking>", "[/THINK]", "</seed:think>", "â—
 _DROPPED: Final = (
     "<|start|>assistant<|channel|>final<|message|>",
     "<|channel|>final<|message|>",
+    "<|channel|>commentary<|message|>",
     "<|start|>assistant",
     "<|START_RESPONSE|>",
 )
 """Marks around an answer, which are no part of it."""
-_ANSWER_ENDS: Final = ("<|return|>", "<|END_RESPONSE|>")
+_ANSWER_ENDS: Final = ("<|end|>", "<|return|>", "<|END_RESPONSE|>")
 _FENCE: Final = re.compile(r"(?m)^ {0,3}(?:```|~~~)")
 _BEGINNINGS: Final = (*_ENDS, *_DROPPED)
 _IN_TEXT: Final = (*_LONE_ENDS, *_ANSWER_ENDS)
@@ -132,9 +133,10 @@ class ThinkingTags:
             self._texts = []
             self._has_tags = self._is_start = self.is_lone_end = True
             self._waiting = self._waiting[end + len(mark) :]
-        elif mark in _ANSWER_ENDS:
+        elif mark in _ANSWER_ENDS and self._has_tags:
             self._pass(ready, end)
             self._waiting = self._waiting.removeprefix(mark)
+            self._is_start = True
         elif mark:
             self._speaks_of_tags = True
             self._pass(ready, end + len(mark))

@@ -10,7 +10,7 @@ from nanocoder import Finished, Message, Notice, ProviderError, Request, ToolCal
 from nanocoder_kit_http.sizes import is_small
 
 if TYPE_CHECKING:
-    from nanocoder_kit_http.text_calls import TextCall
+    from nanocoder_kit_http.text_calls import Prose, TextCall
 
 _TOLD: Final = "Nothing ran: you wrote a call of "
 _HINT: Final = (
@@ -19,7 +19,7 @@ _HINT: Final = (
 _NOTICE: Final = "the model writes its tool calls as text; nanocoder reads them from there"
 _REPAIRED: Final = ", and repairs their JSON where it can only be meant in one way"
 _NOT_RUN: Final = "the answer contains a call as text, which was not run"
-_MARKS: Final = ("{", "<")
+_MARKS: Final = ("{", "<", "```tool_c")
 _MAX_CHARS: Final = 100_000
 _ID_BYTES: Final = 12
 
@@ -47,13 +47,13 @@ class WrittenCalls:
         self._makes_calls = self._makes_calls or bool(finished.calls)
         if finished.calls or finished.refusal or len(text) > _MAX_CHARS:
             return [finished]
-        if not any(mark in text for mark in _MARKS):
+        if not (any(mark in text for mark in _MARKS) or text.lstrip().startswith("[")):
             return [finished]
         # Its patterns take milliseconds to compile, and most replies have none of the marks.
         from nanocoder_kit_http.text_calls import GarbledCallError, calls_in, is_quoted
 
         try:
-            calls = calls_in(text, request.tools, after_prose=self._may_follow_prose(request))
+            calls = calls_in(text, request.tools, prose=self._prose(request))
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
         if not calls or any(is_quoted(call, _texts_read(request.messages)) for call in calls):
@@ -63,8 +63,11 @@ class WrittenCalls:
         reply = evolve(finished, calls=tuple(map(_tool_call, calls)), native=None)
         return [*self._notices(calls), reply]
 
-    def _may_follow_prose(self, request: Request) -> bool:
-        return not self._makes_calls and (self.is_told or is_small(request.model))
+    def _prose(self, request: Request) -> "Prose":
+        """Return what may stand before calls: nothing, once a model has made calls properly."""
+        if self._makes_calls:
+            return "none"
+        return "any" if self.is_told or is_small(request.model) else "plain"
 
     def _quotation(self, text: str, request: Request) -> list[Notice]:
         """Return the notice that a call after prose did not run, the first time."""
