@@ -151,9 +151,8 @@ def test_without_a_person_nothing_is_accepted_and_the_exit_code_says_so(mcp):
         ({"read_only": ["echo"]}, "may not set 'read_only'"),
         ({"for_small_models": ["echo"]}, "may not set 'for_small_models'"),
         ({"timeout_s": 0}, "may not set 'timeout_s'"),
-        ({"trust": True}, "unknown key 'trust'"),
-        ({"env": {"A": "${ANTHROPIC_API_KEY}"}}, "env: A refers to ${ANTHROPIC_API_KEY}"),
-        ({"headers": {"X": "Bearer ${TOKEN:-x}"}}, "headers: X refers to ${TOKEN:-x}"),
+        ({"env": {"A": "${ANTHROPIC_API_KEY}"}}, "shop: refers to ${ANTHROPIC_API_KEY}"),
+        ({"headers": {"X": "Bearer ${TOKEN}"}}, "shop: refers to ${TOKEN}"),
     ],
 )
 def test_a_projects_file_takes_nothing_that_is_the_persons(mcp, added, problem):
@@ -165,7 +164,7 @@ def test_a_projects_file_takes_nothing_that_is_the_persons(mcp, added, problem):
     assert mcp("mcp", "review", "shop", "--yes").returncode == 2
 
 
-@pytest.mark.parametrize("text", ["{", '{"servers": {}}'])
+@pytest.mark.parametrize("text", ["{", '{"tools": {}}'])
 def test_a_folder_whose_file_cannot_be_read_is_not_trusted(mcp, text):
     (mcp.cwd / ".mcp.json").write_text(text)
     done = mcp("config", "trust", "--yes")

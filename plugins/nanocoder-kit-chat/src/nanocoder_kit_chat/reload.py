@@ -1,7 +1,7 @@
 """`/reload`: read the configuration again and show what that changes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import NanocoderError, PersonError, Session, one_line
@@ -20,6 +20,7 @@ def reload_configuration(conversation: "Conversation") -> None:
     """Read the configuration again and say what is different, or why nothing is."""
     session = conversation.session
     before, old_notices = _values(session), set(session.config.notices)
+    old_tools = set(session.tools)
     try:
         session.reload()
     except PersonError as error:
@@ -33,10 +34,12 @@ def reload_configuration(conversation: "Conversation") -> None:
             conversation.display.warn(notice)
     conversation.say_notices()
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    if not changed:
+    lines = [_describe(key, after) for key in changed]
+    # A person may have trusted or reviewed something elsewhere: no value, but it brings tools.
+    lines += _tool_changes(old_tools, set(session.tools))
+    if not lines:
         conversation.display.say("Configuration reloaded: no changes")
         return
-    lines = [_describe(key, after) for key in changed]
     conversation.display.say("\n".join([*lines, "These values apply from the next call on."]))
 
 
@@ -45,6 +48,12 @@ def _describe(key: str, values: Mapping[str, tuple[Any, str]]) -> str:
     text = one_line(json.dumps(value, ensure_ascii=False, default=str), VALUE_COLUMNS)
     own = f"; this conversation keeps its own: {OWN[key]} changes it" if key in OWN else ""
     return f"{key} = {text}  ({origin}{own})"
+
+
+def _tool_changes(before: set[str], after: set[str]) -> Iterator[str]:
+    for what, names in (("new", after - before), ("gone", before - after)):
+        if names:
+            yield one_line(f"tools that are {what}: {', '.join(sorted(names))}", VALUE_COLUMNS)
 
 
 def _values(session: Session) -> dict[str, tuple[Any, str]]:

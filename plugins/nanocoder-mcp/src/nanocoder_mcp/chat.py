@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Final
 
 from nanocoder import Config, ConfigError, SessionInfo, UsageError
@@ -14,7 +13,7 @@ from nanocoder_mcp.offered import READER
 from nanocoder_mcp.prompts import URI
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.settings import Settings
-from nanocoder_mcp.states import HEAD, state_of
+from nanocoder_mcp.states import HEAD, left_out_lines, state_of
 
 COMMAND: Final = "mcp"
 MEANING: Final = "MCP servers: state, tools, tokens, last error"
@@ -28,7 +27,7 @@ class Chat:
         self._session = session
         self._settings = settings
 
-    @cached_property
+    @property
     def _configured(self) -> Configured:
         folder = None
         with suppress(ConfigError):
@@ -70,6 +69,7 @@ class Chat:
             return [(empty,), *remarks]
         problems = [f"{each['server']}: {each['problem']}" for each in states if each["problem"]]
         cells = [tuple(str(state[key]) for key in HEAD) for state in states]
+        problems += [line for state in states for line in left_out_lines(state)]
         return [HEAD, *cells, *((text,) for text in problems), *remarks]
 
     def call(self, name: str, argument: str) -> Call:

@@ -21,7 +21,7 @@ from nanocoder_mcp.records import Record
 from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools, with_token
 from nanocoder_mcp.server import Server, as_name, server_of
 from nanocoder_mcp.settings import Settings
-from nanocoder_mcp.states import HEAD, state_of
+from nanocoder_mcp.states import HEAD, left_out_lines, state_of
 
 PLUGIN: Final = "mcp"
 LOGIN_NEEDED: Final = "login_needed"
@@ -96,6 +96,8 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
     for row in rows:
         if row["problem"]:
             host.say(f"{row['server']}: {row['problem']}")
+        for line in left_out_lines(row):
+            host.say(line)
     for remark in all_servers.remarks:
         host.say(remark)
     return 0

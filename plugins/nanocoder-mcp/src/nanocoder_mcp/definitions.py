@@ -12,6 +12,8 @@ from nanocoder_mcp.prompts import prompt_of, resource_of
 from nanocoder_mcp.raw_schema import DIALECT, is_known_dialect, refuse_unsafe, without_dialect
 from nanocoder_mcp.server import as_name
 
+PROBLEM: Final = "nanocoder.problem"
+"""The key below `_meta` that says why a tool cannot be offered."""
 MAX_TOOLS: Final = 200
 MAX_TEXTS: Final = 500
 """So many prompts, and resources, are kept of a server; others can be named all the same."""
@@ -85,7 +87,9 @@ def digest_of(raw: Mapping[str, Any]) -> str:
 
 def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is kept of a tool; raises ToolError where it cannot be offered."""
-    name = raw.get("name")
+    name, meta = raw.get("name"), raw.get("_meta")
+    if isinstance(meta, Mapping) and isinstance(meta.get(PROBLEM), str):
+        raise ToolError(clean_text(meta[PROBLEM], MAX_TEXT_CHARS))
     if not isinstance(name, str) or not name.strip():
         raise ToolError("it has no name")
     if for_terminal(name, keep_emoji=False) != name or "\n" in name or "\t" in name:

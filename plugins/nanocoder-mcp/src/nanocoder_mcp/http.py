@@ -1,18 +1,22 @@
 """A server at an address: streamable HTTP, with the login that is kept for it."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, cast
 
+import anyio
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.message import SessionMessage
 from nanocoder import ToolError
 
 from nanocoder_mcp.guarded_auth import GuardedAuth, Limited
 from nanocoder_mcp.oauth import SessionAuth
+from nanocoder_mcp.repairs import with_sound_lists
 from nanocoder_mcp.server import Server
 
 FIRST_ERROR: Final = 400
@@ -51,7 +55,15 @@ class Endpoint:
         async with create_mcp_http_client(headers=headers, auth=auth) as client:
             client.event_hooks = {"response": [self._note]}
             async with streamable_http_client(self._server.url, http_client=client) as streams:
-                yield streams
+                incoming, *others = streams
+                to_us, repaired = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+                relay = asyncio.create_task(_relay(incoming, to_us))
+                try:
+                    yield (repaired, *others)
+                finally:
+                    relay.cancel()
+                    await asyncio.gather(relay, return_exceptions=True)
+                    repaired.close()
 
     async def _note(self, response: httpx2.Response) -> None:
         # The stream for messages between calls is optional, so a refusal of it says nothing.
@@ -62,6 +74,13 @@ class Endpoint:
         if not response.headers.get("Content-Type", "").startswith(EVENTS):
             stream = cast("httpx2.AsyncByteStream", response.stream)
             response.stream = Limited(stream, MAX_MESSAGE_BYTES)
+
+
+async def _relay(incoming: Any, to_us: Any) -> None:
+    """Pass on each message with lists that can be read; the end of one stream ends the other."""
+    async with to_us:
+        async for message in incoming:
+            await to_us.send(with_sound_lists(message))
 
 
 _STATUSES: Final = frozenset(HTTPStatus)

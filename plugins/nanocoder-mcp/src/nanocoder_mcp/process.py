@@ -18,6 +18,7 @@ from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
 from nanocoder_kit_process.programs import find_program
 
+from nanocoder_mcp.repairs import with_sound_lists
 from nanocoder_mcp.server import Server
 
 Process = subprocess.Popen[bytes]
@@ -136,7 +137,7 @@ class ServerProcess:
                     message = broken
                 self._has_spoken = True
                 self._unanswered.discard(getattr(message, "id", None))
-                await to_us.send(SessionMessage(message))
+                await to_us.send(with_sound_lists(SessionMessage(message)))
         with suppress(ProcessLookupError):
             process.kill()
 

@@ -2,16 +2,16 @@
 
 import errno
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from attrs import field, frozen
 from nanocoder import ConfigError, for_terminal, state_dir
 
 from nanocoder_mcp.private_files import read_private, write_private
+from nanocoder_mcp.project_tables import is_disabled, own_table, tables_of, unknown_keys
 from nanocoder_mcp.records import project_folder
 from nanocoder_mcp.server import Server, server_of
 
@@ -23,12 +23,16 @@ ACCEPTED: Final = ".accepted"
 
 @frozen
 class ProjectFile:
-    """The file at *path*: its servers by name, a line for each problem, and its digest."""
+    """The file at *path*: its servers by name, a line for each problem, and its digest.
+
+    *remarks* are for a person who reviews it.
+    """
 
     path: Path
     servers: Mapping[str, Server] = field(factory=dict)
     problems: list[str] = field(factory=list)
     digest: str = ""
+    remarks: list[str] = field(factory=list)
 
     @classmethod
     def of(cls, folder: Path) -> Self:
@@ -36,8 +40,7 @@ class ProjectFile:
         path = folder / FILE
         try:
             content = read_private(path, MAX_BYTES)  # more is cut, and no JSON any more
-            tables = json.loads(content)["mcpServers"]
-            items: list[tuple[str, Any]] = sorted(tables.items())
+            tables = tables_of(content)
         except FileNotFoundError:
             return cls(path)
         except OSError as error:
@@ -46,13 +49,20 @@ class ProjectFile:
             return cls(path, {}, [f"{path}: cannot be read: {error.strerror}"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return cls(path, {}, [f'{path}: expected {{"mcpServers": {{…}}}}: {error!s:.200}'])
-        servers, problems = {}, []
-        for name, table in items:
+        servers, problems, remarks = {}, [], []
+        for name, table in tables.items():
+            if is_disabled(table):
+                remarks.append(f"{name} is disabled in this file")
+                continue
             try:
-                servers[name] = server_of(name, table, folder)
+                servers[name] = server_of(name, own_table(table, folder), folder)
             except ValueError as error:
-                problems.append(f"{path}: {error}")
-        return cls(path, servers, problems, hashlib.sha256(content).hexdigest())
+                text = str(error)
+                where = "" if text.startswith(("servers.", repr(name))) else f"servers.{name}: "
+                problems.append(f"{path}: {where}{text}")
+            if ignored := ", ".join(map(repr, unknown_keys(table))):
+                remarks.append(f"{name}: {ignored} does not count here")
+        return cls(path, servers, problems, hashlib.sha256(content).hexdigest(), remarks)
 
     @property
     def is_accepted(self) -> bool:
@@ -97,7 +107,8 @@ def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
     lines = [line for server in file.servers.values() for line in shown_launch(server)]
     if lines:
         lines.append("Each of them starts only after nanocoder mcp review NAME.")
-    return [f"{file.path} brings servers:", *lines, *map(for_terminal, file.problems)], file.accept
+    others = map(for_terminal, (*file.problems, *file.remarks))
+    return [f"{file.path} brings servers:", *lines, *others], file.accept
 
 
 def _is_empty_folder(path: Path) -> bool:

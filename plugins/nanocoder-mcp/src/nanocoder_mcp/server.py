@@ -12,7 +12,7 @@ KEYS: Final = (
     *("command", "args", "env", "environment", "url", "headers"),
     *("timeout_s", "read_only", "for_small_models", "oauth", "sampling", "sandbox"),
 )
-PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type")
+PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type", "timeout_s")
 """The keys that a project's file may set; the others are for the person alone."""
 OAUTH_KEYS: Final = (
     *("client_id", "client_secret_variable", "issuer", "redirect_port"),
@@ -24,7 +24,6 @@ PLUGIN: Final = "mcp"
 SAMPLER: Final = "mcp_sample"
 """The tool that asks the model for a server."""
 MAX_PORT: Final = 65_536
-REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 
 
 @frozen
@@ -119,7 +118,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
 
 
 def _refuse_keys(where: str, table: Mapping[str, Any], folder: Path | None) -> None:
-    """Raise ValueError for a key or a reference to a variable that has no place in *table*."""
+    """Raise ValueError for a key that has no place in *table*."""
     keys = KEYS if folder is None else PROJECT_KEYS
     unknown = sorted(table.keys() - {*keys})
     if unknown and folder is not None and unknown[0] in KEYS:
@@ -128,15 +127,6 @@ def _refuse_keys(where: str, table: Mapping[str, Any], folder: Path | None) -> N
         )
     if unknown:
         raise ValueError(f"{where}: unknown key {unknown[0]!r}; known here: {', '.join(keys)}")
-    if folder is None:
-        return
-    for key in ("env", "headers"):
-        for name, value in _pairs(where, key, table).items():
-            if reference := REFERENCE.search(value):
-                raise ValueError(
-                    f"{where}: {key}: {name} refers to {reference[0]}; a project's file gets no"
-                    " variables of yours, so add a server of your own that names it"
-                )
 
 
 def _texts(where: str, key: str, value: object) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """The state of each server, from what was accepted of it and what went wrong last."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from nanocoder import counted
+from nanocoder import counted, one_line
 
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import ServerSettings, configured
@@ -12,6 +12,7 @@ from nanocoder_mcp.server import Server
 
 HEAD: Final = ("server", "state", "tools", "tokens", "from", "starts")
 """What a table shows of each server, in this order."""
+NAMES_CHARS: Final = 400
 
 
 def checks_of(
@@ -44,4 +45,15 @@ def state_of(server: Server) -> dict[str, Any]:
         "from": "yours" if server.folder is None else "this project",
         "starts": server.starts_with,
         "problem": record.problem,
+        "left_out": dict(record.left_out),
     }
+
+
+def left_out_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each reason why tools of a server are not offered, with their names."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in state["left_out"].items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        listed = one_line(", ".join(names), NAMES_CHARS)
+        yield f"{state['server']}: {counted(len(names), 'tool')} left out ({listed}): {why}"
