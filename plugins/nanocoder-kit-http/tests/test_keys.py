@@ -189,3 +189,9 @@ def test_the_workspace_does_not_choose_the_program(tmp_path, monkeypatch):
     for name, problem in (("pass", "is not on PATH"), ("./pass", "is a relative path")):
         with pytest.raises(ConfigError, match=problem):
             Key("ACME_API_KEY", command=(name,)).read()
+
+
+@pytest.mark.parametrize("written", ['"sk-1"', "'sk-1'", ' "sk-1" \n', "sk-1"])
+def test_quotes_around_a_key_are_no_part_of_it(monkeypatch, written):
+    monkeypatch.setenv("ACME_KEY", written)
+    assert Key("ACME_KEY").read() == "sk-1"

@@ -837,3 +837,33 @@ def test_after_an_end_of_thinking_without_a_beginning_replies_begin_with_thinkin
     provider, _ = play(events(*values, DONE))
     assert reply(provider)[-1].text == "yes"
     assert reply(provider) == [ThinkingDelta("hm"), TextDelta("yes"), Finished("yes")]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_refuses_to_count_tokens_is_met_with_the_setting_for_it(play, status):
+    error = {"error": {"message": "body.stream_options: Extra inputs are not permitted"}}
+    provider, _ = play(refusal(status, error))
+    assert "stream_usage = false in [plugins.provider-openai]" in str(failure(provider))
+
+
+def test_headers_of_ones_own_go_to_ones_own_server_only(play, monkeypatch):
+    monkeypatch.setenv("GATEWAY_TOKEN", "gate-token-1")
+    own = {"X-Team": "blue", "X-Gateway-Token": "$GATEWAY_TOKEN"}
+    provider, server = play(events(chunk("stop", content="ok"), DONE), headers=own)
+    reply(provider)
+    sent = server.seen[0].headers
+    assert (sent["x-team"], sent["x-gateway-token"]) == ("blue", "gate-token-1")
+    monkeypatch.setenv("VLLM_BASE_URL", server.url)
+    vllm = next(spec for spec in nanocoder_providers() if spec.name == "vllm")
+    other = vllm.open("m", nanocoder_settings()(headers=own))
+    reply(other)
+    other.close()
+    assert "x-team" not in server.seen[1].headers
+
+
+def test_the_query_of_an_address_stands_behind_the_path(play):
+    _, server = play(events(chunk("stop", content="ok"), DONE))
+    other = open_provider("m", nanocoder_settings()(base_url=f"{server.url}/v1?api-version=2"))
+    reply(other)
+    other.close()
+    assert server.seen[0].path == "/v1/chat/completions?api-version=2"

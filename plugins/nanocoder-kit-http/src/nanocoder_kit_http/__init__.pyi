@@ -1,3 +1,4 @@
+from nanocoder_kit_http.addresses import with_path as with_path
 from nanocoder_kit_http.client import WHOLE_REPLY as WHOLE_REPLY
 from nanocoder_kit_http.client import Client as Client
 from nanocoder_kit_http.encoded_messages import EncodedMessages as EncodedMessages
@@ -16,6 +17,7 @@ from nanocoder_kit_http.json_text import replace_surrogates as replace_surrogate
 from nanocoder_kit_http.keys import KEY_FILE as KEY_FILE
 from nanocoder_kit_http.keys import Key as Key
 from nanocoder_kit_http.listening import is_listening as is_listening
+from nanocoder_kit_http.provider import Batches as Batches
 from nanocoder_kit_http.provider import HttpProvider as HttpProvider
 from nanocoder_kit_http.provider import Pieces as Pieces
 from nanocoder_kit_http.replies import CallParts as CallParts

@@ -1,15 +1,21 @@
 """One server over HTTP: requests that stream, can be cancelled, and fail as ProviderError."""
 
-import os
 import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urljoin, urlsplit
 
-from nanocoder import Cancel, ConfigError, ProviderError, without_password
+from nanocoder import Cancel, ProviderError, without_password
 
+from nanocoder_kit_http.addresses import (
+    environment_proxy,
+    full_url,
+    host_of,
+    is_nearby,
+    is_this_machine,
+    valid_url,
+)
 from nanocoder_kit_http.breaker import breaker_of
 from nanocoder_kit_http.failures import (
     FinalError,
@@ -22,6 +28,7 @@ from nanocoder_kit_http.failures import (
 )
 from nanocoder_kit_http.json_text import decode_json
 from nanocoder_kit_http.keys import Key
+from nanocoder_kit_http.own_headers import own_headers
 from nanocoder_kit_http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
 from nanocoder_kit_http.timers import RequestTimers, Timeouts
 
@@ -45,7 +52,8 @@ _UNAUTHORIZED: Final = 401
 class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
-    The *key* is read for each request, and never appears in an error. *proxy* is a URL,
+    The *key* is read for each request, and never appears in an error; *own* are headers of the
+    person's configuration. *proxy* is a URL,
     "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or SSL_CERT_DIR choose the
     certificates. Redirects are errors: a key must not follow one to another server. A test may pass
     a *transport* of httpx, such as its MockTransport, in place of the network.
@@ -57,18 +65,23 @@ class Client:
         *,
         key: Key | None = None,
         headers: Mapping[str, str] | None = None,
+        own: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         proxy: str = "",
         transport: "httpx.BaseTransport | None" = None,
     ) -> None:
-        self._base_url, self.host = _validate_url(base_url)
+        self._base_url, self.host = valid_url(base_url)
         self._headers = {
             "accept": "*/*",
             "accept-encoding": "identity",
             "user-agent": "nanocoder",
             **_validate_headers(headers or {}),
         }
-        self._timeouts = _with_header_timer(timeouts or Timeouts(), self.is_local)
+        self._own = own or {}
+        own_headers(self._own)  # a wrong one is told before the first request
+        limits = timeouts or Timeouts()
+        self._is_patient = not limits.header_s and is_nearby(self._base_url)
+        self._timeouts = _with_header_timer(limits, self.is_local)
         self._proxy = "" if self.is_local else proxy
         self._way = ""  # the proxy as messages name it
         self._key = key
@@ -82,8 +95,15 @@ class Client:
     @property
     def is_local(self) -> bool:
         """Tell whether the server is on this machine."""
-        name = urlsplit(self._base_url).hostname or ""
-        return name in {"localhost", "::1"} or name.startswith("127.")
+        return is_this_machine(self._base_url)
+
+    @property
+    def is_patient(self) -> bool:
+        """Tell whether replies are waited for without a limit, as nobody chose one.
+
+        A server nearby may load a model first, and read a long prompt for many minutes.
+        """
+        return self._is_patient
 
     def stream_events(
         self, path: str, body: bytes, cancel: Cancel
@@ -93,7 +113,8 @@ class Client:
         One attempt: `Retry.run` repeats it. A reply in one JSON body is one `WHOLE_REPLY` event.
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
-        with self._exchange("POST", path, body, cancel) as (response, timers):
+        patient = self._is_patient
+        with self._exchange("POST", path, body, cancel, is_patient=patient) as (response, timers):
             chunks = _body_of(response)
             first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
@@ -109,7 +130,8 @@ class Client:
         self, path: str, body: bytes, cancel: Cancel
     ) -> Generator[list[SseEvent], None, None]:
         """Post *body* and yield lines as `stream_events` yields events: newline-delimited JSON."""
-        with self._exchange("POST", path, body, cancel) as (response, timers):
+        patient = self._is_patient
+        with self._exchange("POST", path, body, cancel, is_patient=patient) as (response, timers):
             chunks = _body_of(response)
             first = _first_chunk(chunks)
             self._refuse_page(response.headers.get("content-type", ""), first, chunks)
@@ -129,18 +151,24 @@ class Client:
 
     @contextmanager
     def _exchange(
-        self, method: str, path: str, body: bytes | None, cancel: Cancel
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        cancel: Cancel,
+        *,
+        is_patient: bool = False,
     ) -> Iterator[tuple["httpx.Response", RequestTimers]]:
         self._breaker.check(self.host)
         transport, bounds = self._opened = self._opened or self._open()
         import httpx  # imported by _open, without its command line
 
-        timers = RequestTimers(self._timeouts, self.host)
+        timers = RequestTimers(self._timeouts, self.host, is_patient=is_patient)
         with bounds.during(cancel, timers):
             try:
                 response = self._send(transport, method, path, body)
                 self._has_answered = True
-                timers.progressed()
+                timers.answered()
                 try:
                     self._check(response)
                     self._breaker.succeeded()
@@ -171,8 +199,9 @@ class Client:
         """Return what the transport sends as it is; a client of httpx would look for cookies."""
         import httpx  # as above
 
-        url = self._urls[path] = self._urls.get(path) or httpx.URL(self._base_url + path)
-        headers = {"Host": url.netloc.decode("ascii"), **self._headers, **key}
+        url = self._urls[path] = self._urls.get(path) or httpx.URL(full_url(self._base_url, path))
+        own = own_headers(self._own) if self._own else {}
+        headers = {"Host": url.netloc.decode("ascii"), **self._headers, **key, **own}
         if body is not None:
             headers |= {"Content-Length": f"{len(body)}", "content-type": "application/json"}
         connect_s, write_s = self._timeouts.connect_s, self._timeouts.idle_s
@@ -197,7 +226,7 @@ class Client:
         is_from_environment = self._proxy == "environment"
         proxy, variable = self._proxy, ""
         if is_from_environment:
-            proxy, variable = _environment_proxy(self._base_url)
+            proxy, variable = environment_proxy(self._base_url)
         source = f" ({variable})" if variable else ""
         self._way = f"the proxy {without_password(one_line(proxy))}{source}" if proxy else ""
         return self._transport or transport.Transport(bounds, proxy=proxy), bounds
@@ -214,7 +243,7 @@ class Client:
             return
         if response.is_redirect:
             location = response.headers.get("location", "")
-            target = one_line(_host(location, self._base_url) or "an invalid address")
+            target = one_line(host_of(location, self._base_url) or "an invalid address")
             raise FinalError(
                 f"{self.host} redirects to {target}; that is not followed, set the base URL itself",
                 kind="protocol",
@@ -298,17 +327,6 @@ def _with_header_timer(timeouts: Timeouts, is_local: bool) -> Timeouts:  # noqa:
     return timeouts._replace(header_s=LOCAL_HEADER_S if is_local else HEADER_S)
 
 
-def _validate_url(base_url: str) -> tuple[str, str]:
-    base_url = base_url.strip().rstrip("/")
-    host = _host(base_url)
-    if not (base_url.startswith(("http://", "https://")) and host) or "@" in base_url:
-        raise ConfigError(
-            f"the base URL {without_password(one_line(base_url))!r} is not of the form"
-            " http(s)://host[:port][/path]; a user or password in it is refused"
-        )
-    return base_url, host
-
-
 def _validate_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     # A line end in a key would begin a header of its own, and errors of httpx would show the key.
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
@@ -317,29 +335,6 @@ def _validate_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
             kind="auth",
         )
     return headers
-
-
-def _host(address: str, base_url: str = "") -> str:
-    try:
-        parts = urlsplit(urljoin(base_url, address))
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return ""
-    name = parts.hostname or ""
-    return (f"[{name}]" if ":" in name else name) + port
-
-
-def _environment_proxy(base_url: str) -> tuple[str, str]:
-    """Return the proxy for *base_url* and the variable that names it, "" for none."""
-    from urllib.request import getproxies, proxy_bypass  # only servers elsewhere need it
-
-    parts = urlsplit(base_url)
-    if proxy_bypass(parts.netloc):
-        return "", ""
-    proxies = getproxies()
-    kind = next((kind for kind in (parts.scheme, "all") if proxies.get(kind)), "")
-    names = (f"{kind}_proxy", f"{kind}_proxy".upper())
-    return proxies.get(kind, ""), next((name for name in names if os.environ.get(name)), "")
 
 
 def _body_of(response: "httpx.Response") -> Iterator[bytes]:

@@ -43,7 +43,7 @@ class Key(NamedTuple):
             # It may well be the key itself, so the message does not repeat it.
             raise ConfigError(NO_VARIABLE)
         source = self.source
-        key = self._value(source).strip()
+        key = _unquoted(self._value(source).strip())
         if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
             raise ConfigError(
                 f"{source} holds no usable key: it has spaces, line breaks or non-ASCII characters"
@@ -103,3 +103,9 @@ class Key(NamedTuple):
         is_fixed = os.fstatvfs(descriptor).f_flag & os.ST_RDONLY
         if stat.S_IMODE(status.st_mode) & OTHERS and not is_fixed:
             raise ConfigError(f"{self.source} names a file that others can read: chmod 600 {path}")
+
+
+def _unquoted(key: str) -> str:
+    """Return *key* without quotes around it, as files of variables write them."""
+    quote = key[:1]
+    return key[1:-1].strip() if len(key) > 1 and quote in "\"'" and key[-1] == quote else key

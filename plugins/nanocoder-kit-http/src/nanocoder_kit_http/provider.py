@@ -17,6 +17,7 @@ from nanocoder import (
 
 from nanocoder_kit_http.client import Client
 from nanocoder_kit_http.keys import Key
+from nanocoder_kit_http.patience import waited_for
 from nanocoder_kit_http.replies import ReplyContext, ReplyDecoder, read_reply
 from nanocoder_kit_http.settings import HttpSettings
 from nanocoder_kit_http.sizes import is_small
@@ -31,7 +32,7 @@ Pieces = Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]
 class HttpProvider:
     """A base for providers: a subclass writes the body of a request and decodes its reply.
 
-    *headers* are sent beside the one with the *key*.
+    *headers* are sent beside the one with the *key*; *own* are those of the person's configuration.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class HttpProvider:
         key: Key,
         *,
         headers: Mapping[str, str] | None = None,
+        own: Mapping[str, str] | None = None,
     ) -> None:
         self.profile: Profile = settings.profile or ("small" if is_small(model) else "full")
         self._is_profile_chosen = bool(settings.profile)
@@ -50,6 +52,7 @@ class HttpProvider:
             base_url,
             key=key,
             headers=headers,
+            own=own,
             timeouts=settings.timeouts(),
             proxy=settings.proxy,
         )
@@ -74,10 +77,12 @@ class HttpProvider:
         context = ReplyContext(self._client.host, self._ids, priced)
 
         def attempt() -> Any:
-            reply = decode(context)
+            reply, batches = decode(context), send()
+            if self._client.is_patient:
+                batches = yield from waited_for(batches, context.host)
             is_thinking = self._begins_thinking
             lone_end = yield from read_reply(
-                send(), reply, request, self._written, context.host, is_thinking=is_thinking
+                batches, reply, request, self._written, context.host, is_thinking=is_thinking
             )
             self._begins_thinking = is_thinking or lone_end
             if self._written.is_told:

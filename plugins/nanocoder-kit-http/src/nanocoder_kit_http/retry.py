@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Final, TypeVar
 
 from attrs import Factory
-from nanocoder import Cancel, ProviderError, Retrying, value
+from nanocoder import Cancel, Notice, ProviderError, Retrying, value
 
 from nanocoder_kit_http.breaker import BUDGET_S, RETRIES, RetryBudget
 from nanocoder_kit_http.failures import RETRIED_KINDS, UnreachedError
@@ -61,7 +61,7 @@ class Retry:
             try:
                 with closing(attempt()) as batches:
                     for batch in batches:
-                        begun = begun or bool(batch)
+                        begun = begun or any(not _is_passing(item) for item in batch)
                         yield from batch
             except ProviderError as error:
                 if begun or not self._is_worth_it(error):
@@ -91,6 +91,11 @@ class Retry:
         longest = min(self.cap_s, self.first_s * (1 << number - 1))
         own = longest * (1 + self.chance()) / 2
         return max(own, error.retry_after_s or 0.0)
+
+
+def _is_passing(item: object) -> bool:
+    """Tell whether *item* says only what the server does just now."""
+    return isinstance(item, Notice) and item.is_passing
 
 
 def _ended(error: ProviderError, why: str) -> ProviderError:

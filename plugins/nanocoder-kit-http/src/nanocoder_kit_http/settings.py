@@ -32,10 +32,17 @@ class HttpSettings:
         "A program and its arguments that print the key, where no variable leads to it.",
         user_only=True,
     )
+    headers: dict[str, str] = field(
+        factory=dict,
+        metadata={
+            "description": "Headers of your own by name; $NAME in a value stands for a variable.",
+            "user_only": True,
+        },
+    )
     max_retries: int = _setting(6, "How often a failed request is repeated.")
     connect_timeout_s: float = _setting(10.0, "Seconds to reach the server.")
     header_timeout_s: float = _setting(
-        0.0, "Seconds until it begins to answer; 0 means 60, or 600 for a server on this machine."
+        0.0, "Seconds until it begins to answer; 0 means 60, and no limit in your own network."
     )
     idle_timeout_s: float = _setting(120.0, "Seconds without a byte until a reply is given up.")
     progress_timeout_s: float = _setting(300.0, "Seconds without an event until it is given up.")

@@ -13,7 +13,8 @@ _DRAIN_S: Final = 0.2
 class Timeouts(NamedTuple):
     """How long each phase may take, in seconds; *total_s* 0 means no limit.
 
-    *header_s* 0 leaves it to the client: 60, or 600 for a server on this machine. *idle_s* starts
+    *header_s* 0 leaves it to the client: 60, 600 for a server on this machine, and no limit for a
+    reply of a server on this machine or in its network. *idle_s* starts
     again with any byte, *progress_s* only with an event that carries data.
     """
 
@@ -45,17 +46,27 @@ class TotalTimer:
 
 
 class RequestTimers(TotalTimer):
-    """The timers of a reply that streams: header, silence, progress, and the total."""
+    """The timers of a reply that streams: header, silence, progress, and the total.
 
-    def __init__(self, timeouts: Timeouts, host: str) -> None:
+    With *is_patient* only the total counts until the first event.
+    """
+
+    def __init__(self, timeouts: Timeouts, host: str, *, is_patient: bool = False) -> None:
         super().__init__(timeouts.total_s)
         self._timeouts = timeouts
         self._host = host
         self._header_until = 0.0
         self._progress_until = 0.0
+        self._is_patient = is_patient
+
+    def answered(self) -> None:
+        """Take the header: from now on there has to be progress, but not for a patient wait."""
+        if not self._is_patient:
+            self.progressed()
 
     def progressed(self) -> None:
         """Start the progress timer again; the first time it replaces the header's."""
+        self._is_patient = False
         self._progress_until = time.monotonic() + self._timeouts.progress_s
 
     def body_ended(self) -> None:
@@ -65,7 +76,9 @@ class RequestTimers(TotalTimer):
     def read_s(self) -> float:
         """Return how long the next read may block; time is up below 0."""
         now = time.monotonic()
-        if self._progress_until:
+        if self._is_patient:
+            until = float("inf")
+        elif self._progress_until:
             until = min(now + self._timeouts.idle_s, self._progress_until)
         else:
             # Counted from the first look for an answer: sending a large request is not waiting.

@@ -16,6 +16,7 @@ from nanocoder_kit_http import (
     as_mapping,
     as_str,
     encode_json,
+    with_path,
 )
 from nanocoder_kit_models import Catalog
 
@@ -41,11 +42,12 @@ class AnthropicProvider(HttpProvider):
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
         self._settings = settings
-        base_url = (base_url or VENDOR_URL).rstrip("/").removesuffix("/v1")
+        base_url = with_path(base_url or VENDOR_URL, "", without="/v1")
         key = Key(settings.api_key_env, "x-api-key", settings.key_command)
         if base_url == VENDOR_URL and not key.read():
             raise ProviderError(f"no key for Anthropic: set {settings.api_key_env}", kind="auth")
-        super().__init__(model, settings, base_url, key, headers=_headers(settings.betas))
+        headers = _headers(settings.betas)
+        super().__init__(model, settings, base_url, key, headers=headers, own=settings.headers)
         self._catalog = Catalog(
             "anthropic" if base_url == VENDOR_URL else "",
             settings.models,

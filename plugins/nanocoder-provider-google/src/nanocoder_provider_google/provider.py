@@ -18,6 +18,7 @@ from nanocoder_kit_http import (
     as_mapping,
     as_str,
     encode_json,
+    with_path,
 )
 from nanocoder_kit_models import Catalog, Model
 
@@ -34,11 +35,11 @@ class GoogleProvider(HttpProvider):
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
         self._settings = settings
-        base_url = (base_url or VENDOR_URL).rstrip("/").removesuffix(VERSION)
+        base_url = with_path(base_url or VENDOR_URL, "", without=VERSION)
         key = Key(_key_variable(settings), "x-goog-api-key", settings.key_command)
         if base_url == VENDOR_URL and not key.read():
             raise ProviderError(f"no key for Google: set {key.variable}", kind="auth")
-        super().__init__(model, settings, base_url, key)
+        super().__init__(model, settings, base_url, key, own=settings.headers)
         self._catalog = Catalog(
             "google" if base_url == VENDOR_URL else "",
             settings.models,

@@ -56,6 +56,7 @@ class OllamaProvider(HttpProvider):
             settings,
             address(settings),
             Key(settings.api_key_env, command=settings.key_command),
+            own=settings.headers,
         )
         self._settings = settings
         self._history = History(HistoryRules())

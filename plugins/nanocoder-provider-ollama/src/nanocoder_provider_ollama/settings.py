@@ -45,4 +45,5 @@ def address(settings: Settings) -> str:
         return text  # the client says what is wrong with it
     host = parts.hostname or "localhost"
     host = "127.0.0.1" if host == _ANY_INTERFACE else f"[{host}]" if ":" in host else host
-    return f"{scheme or 'http'}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+    behind = parts.path.rstrip("/") + (f"?{parts.query}" if parts.query else "")
+    return f"{scheme or 'http'}://{host}{f':{port}' if port else ''}{behind}"

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from attrs import evolve
 from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
 from nanocoder_kit_http import (
+    Batches,
     HttpProvider,
     Key,
     Pieces,
@@ -16,6 +17,7 @@ from nanocoder_kit_http import (
     as_mapping,
     as_str,
     is_small,
+    with_path,
 )
 from nanocoder_kit_models import Catalog, Model
 
@@ -25,6 +27,7 @@ from nanocoder_provider_openai.strict import without_nulls
 from nanocoder_provider_openai.vendors import OPENAI, Vendor, vendor_at
 
 _CONTEXT_FIELDS: Final = ("context_length", "max_model_len", "context_window", "max_context_length")
+_NO_COUNTS: Final = "set stream_usage = false in [plugins.provider-openai]"
 _SERVED_FIELDS: Final = ("n_ctx", "n_ctx_train")  # llama.cpp's server, below "meta"
 
 
@@ -48,12 +51,14 @@ class OpenAIProvider(HttpProvider):
     def __init__(self, model: str, settings: Settings, vendor: Vendor = OPENAI) -> None:
         self._settings = settings
         # One vendor's key must not go to another: the settings are those of `openai/MODEL`.
-        command = settings.key_command if vendor is OPENAI else ()
+        is_own = vendor is OPENAI
+        command = settings.key_command if is_own else ()
+        own = settings.headers if is_own else {}
         vendor, base_url, key_from = located(vendor, settings)
         key = Key(key_from, vendor.key_header, command)
         if vendor.address.startswith("https:") and not key.read():
             raise ProviderError(_missing_key(vendor, key_from), kind="auth")
-        super().__init__(model, settings, base_url, key)
+        super().__init__(model, settings, base_url, key, own=own)
         self._catalog = Catalog(
             vendor.prices,
             settings.models,
@@ -89,11 +94,19 @@ class OpenAIProvider(HttpProvider):
         pieces = self._ask(
             request,
             cancel,
-            lambda: self._client.stream_events(wire.path, body, cancel),
+            lambda: self._send(wire.path, body, cancel),
             wire.reply,
             model.priced,
         )
         return without_nulls(pieces, request.tools) if self._settings.strict_tools else pieces
+
+    def _send(self, path: str, body: bytes, cancel: Cancel) -> Batches:
+        try:
+            yield from self._client.stream_events(path, body, cancel)
+        except ProviderError as error:
+            if error.kind != "bad_request" or "stream_options" not in str(error):
+                raise
+            raise ProviderError(f"{error}; {_NO_COUNTS}", kind=error.kind) from error
 
     def _served(self) -> ModelInfo:
         """Return what the server says of the model; nothing where it does not answer."""
@@ -144,8 +157,9 @@ def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
     a vendor without an address.
     """
     own = settings.base_url if vendor is OPENAI else ""
-    named = os.environ.get(vendor.address_variable, "").rstrip("/")
-    address = own or (named and named.removesuffix(vendor.suffix) + vendor.suffix) or vendor.address
+    named = os.environ.get(vendor.address_variable, "")
+    named = named and with_path(named, vendor.suffix, without=vendor.suffix)
+    address = own or named or vendor.address
     if not address:
         raise ProviderError(
             f"no address for {vendor.name}: set {vendor.address_variable}", kind="unavailable"

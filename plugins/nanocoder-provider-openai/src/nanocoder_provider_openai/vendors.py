@@ -175,6 +175,6 @@ SERVERS: Final = {
 
 def vendor_at(address: str) -> Vendor:
     """Return the vendor behind *address*; a server of one's own for any other."""
-    plain = address.rstrip("/")
+    plain = address.partition("?")[0].rstrip("/")
     rows = (row for row in (OPENAI, *OTHERS) if plain == row.address)
     return next(rows, CUSTOM)

@@ -1,0 +1,45 @@
+"""Headers of a person's own configuration, such as those that a company's gateway wants."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from nanocoder import ConfigError
+
+from nanocoder_kit_http.keys import Key
+
+_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE: Final = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_SECRET: Final = re.compile(
+    r"(?:^|[-_])(?:authorization|cookie|api-?key|key|token|secret|password)(?:$|[-_])",
+    re.IGNORECASE,
+)
+_OURS: Final = frozenset({"host", "content-length", "content-type", "transfer-encoding"})
+
+
+def own_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return *headers* by their lower-case names, with the secrets that `$VARIABLE` stands for.
+
+    The variables are read as those of keys are. Raises ConfigError, which shows no value.
+    """
+    return {name.lower(): _value(name, value) for name, value in headers.items()}
+
+
+def _value(name: str, value: str) -> str:
+    if not _NAME.fullmatch(name) or name.lower() in _OURS:
+        raise ConfigError(f"the setting headers: {name!r} is no header that can be set")
+    if _SECRET.search(name) and not _VARIABLE.search(value):
+        raise ConfigError(
+            f"the setting headers: {name!r} holds a secret; write $NAME_OF_A_VARIABLE in its place"
+        )
+    text = _VARIABLE.sub(lambda match: _secret(name, match[1] or match[2]), value)
+    if not (text.isascii() and text.isprintable()):
+        raise ConfigError(f"the setting headers: {name!r} has a line end or is not ASCII")
+    return text
+
+
+def _secret(name: str, variable: str) -> str:
+    secret = Key(variable).read()
+    if not secret:
+        raise ConfigError(f"the setting headers: {name!r} needs {variable}, which is not set")
+    return secret
