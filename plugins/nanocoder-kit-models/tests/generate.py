@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import re
+import runpy
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -169,3 +170,6 @@ TODAY = dt.datetime.now(dt.UTC).date()
 if __name__ == "__main__":
     TABLE.write_text(text(tables()), encoding="utf-8")
     sys.stdout.write(f"{TABLE}: {TABLE.stat().st_size:,} bytes\n")
+    # After the table, because it reads the new one.
+    proposals = runpy.run_path(str(Path(__file__).with_name("defaults.py")))["proposals"]
+    sys.stdout.writelines(f"{line}\n" for line in proposals())

@@ -28,7 +28,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
             name="anthropic",
             open=open_provider,
             description="Anthropic, or any server that speaks its Messages API.",
-            default_model="claude-sonnet-4-6",
+            default_model="claude-sonnet-5-5",
             key_variables=("ANTHROPIC_API_KEY",),
             rank=10,
             hint="set ANTHROPIC_API_KEY",

@@ -28,7 +28,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
             name="google",
             open=open_provider,
             description="Google's Gemini API.",
-            default_model="gemini-2.5-pro",
+            default_model="gemini-4-argon",
             key_variables=KEY_VARIABLES,
             rank=12,
             hint="set GEMINI_API_KEY",

@@ -45,7 +45,7 @@ OPENAI: Final = Vendor(
     address="https://api.openai.com/v1",
     address_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
-    default_model="gpt-5.5",
+    default_model="gpt-6.1-sol",
     prices="openai",
     api="responses",
     limit_field="max_completion_tokens",
@@ -123,7 +123,7 @@ OTHERS: Final = (
         address="https://api.deepseek.com/v1",
         address_variable="DEEPSEEK_BASE_URL",
         key_variable="DEEPSEEK_API_KEY",
-        default_model="deepseek-chat",
+        default_model="deepseek-v4-pro",
         prices="deepseek",
     ),
     Vendor(
