@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import unicodedata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -701,3 +702,97 @@ def size(workspace) -> int:
         return len(workspace.read_bytes("g", max_bytes=100_000))
     except WorkspaceError as error:
         return 0 if error.error_class == "too_large" else 1_000_000
+
+
+def test_what_its_owner_made_read_only_stays(ground):
+    workspace, ws = ground
+    (ws / "ro").write_text("keep\n")
+    (ws / "ro").chmod(0o444)
+    (ws / "new").write_text("other\n")
+    for change, arguments in (
+        (workspace.write_text, ("ro", "changed\n")),
+        (workspace.move, ("new", "ro")),
+    ):
+        options = {"replace": True} if change == workspace.move else {}
+        with pytest.raises(WorkspaceError, match=r"read-only \(mode 444\).*chmod u\+w") as caught:
+            change(*arguments, **options)
+        assert caught.value.error_class == "permission_denied"
+    assert (ws / "ro").read_text() == "keep\n"
+    (ws / "ro").chmod(0o644)
+    workspace.write_text("ro", "changed\n")
+    assert (ws / "ro").read_text() == "changed\n"
+
+
+def test_a_file_of_another_user_does_not_become_ours(ground, monkeypatch):
+    workspace, ws = ground
+    (ws / "theirs").write_text("keep\n")
+    (ws / "theirs").chmod(0o666)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with pytest.raises(WorkspaceError, match="another user") as caught:
+        workspace.write_text("theirs", "changed\n")
+    assert caught.value.error_class == "permission_denied"
+    assert (ws / "theirs").read_text() == "keep\n"
+
+
+def test_a_file_that_was_read_in_parts_is_read_when_all_lines_were(ground):
+    workspace, ws = ground
+    (ws / "f").write_text("1\n2\n3\n4\n")
+    version = workspace.digest_of("f")
+    workspace.note_read("f", version, range(1, 3), 4)
+    assert not workspace.has_read("f")
+    workspace.note_read("f", version, range(2, 4), 4)
+    assert not workspace.has_read("f")
+    workspace.move("f", "g")
+    workspace.note_read("g", version, range(4, 5), 4)
+    assert workspace.has_read("g")
+    workspace.note_read("g", version, range(1, 2), 4)
+    assert workspace.has_read("g"), "a second look takes nothing away"
+
+
+def test_an_edit_of_a_part_leaves_the_rest_unread(ground):
+    workspace, ws = ground
+    (ws / "f").write_text("1\n2\n3\n")
+    workspace.note_read("f", workspace.digest_of("f"), range(1, 3), 3)
+    workspace.write_bytes("f", b"2\n3\n", expect=b"1\n2\n3\n")
+    workspace.note_read("f", workspace.digest_of("f"), range(1, 2), 2)
+    assert not workspace.has_read("f"), "the second line was never read"
+    workspace.note_read("f", workspace.digest_of("f"), range(2, 3), 2)
+    assert workspace.has_read("f")
+    workspace.write_bytes("f", b"3\n", expect=b"2\n3\n")
+    assert workspace.has_read("f")
+
+
+def test_a_part_that_was_read_of_an_earlier_version_does_not_count(ground):
+    workspace, ws = ground
+    (ws / "f").write_text("1\n2\n")
+    workspace.note_read("f", workspace.digest_of("f"), range(1, 2), 2)
+    (ws / "f").write_text("1\n3\n")
+    workspace.note_read("f", workspace.digest_of("f"), range(2, 3), 2)
+    assert not workspace.has_read("f")
+
+
+@pytest.mark.parametrize("name", ["한글.txt", "é/ü.txt", "Ångström"])
+def test_a_name_is_the_same_with_composed_letters_and_with_accents(ground, name):
+    workspace, ws = ground
+    composed, split = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
+    for given, there in ((composed, split), (split, composed)):
+        (ws / there).parent.mkdir(exist_ok=True)
+        (ws / there).write_text("old\n")
+        assert workspace.read_text(given) == "old\n"
+        assert workspace.resolve(given) == there
+        workspace.write_text(given, "new\n")
+        assert (ws / there).read_text() == "new\n"
+        assert not (ws / given).exists(), "there is no twin"
+        workspace.delete(given)
+        assert not (ws / there).exists()
+        for folder in (path for path in ws.iterdir() if path.is_dir()):
+            folder.rmdir()
+
+
+def test_a_new_name_is_written_as_it_is_given(ground):
+    workspace, ws = ground
+    for form in ("NFC", "NFD"):
+        name = unicodedata.normalize(form, f"ré{form}")
+        workspace.write_text(name, "new\n")
+        assert name in names(ws)

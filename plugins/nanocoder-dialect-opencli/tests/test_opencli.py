@@ -82,7 +82,7 @@ def test_files_are_read_written_and_edited(answers):
         ("write", {"file_path": "a.txt", "content": "one\n"}),
         ("edit", {"file_path": "a.txt", "old_string": "one", "new_string": "two"}),
         ("read", {"file_path": "a.txt"}),
-    ) == ["File created: a.txt (4 bytes)", "Edited a.txt: 1 place\n1\ttwo", "1\ttwo"]
+    ) == ["File created: a.txt (4 bytes)", "Edited a.txt: 1 place, line 1", "1\ttwo"]
 
 
 @pytest.mark.contract("CO-24")

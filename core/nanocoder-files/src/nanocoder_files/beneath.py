@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable
 
 from nanocoder_files.paths import WorkspaceError, escape_path, tidy_path, unescape_path
+from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import git_refused, is_git_name
 
 MAX_HOPS = 40
@@ -151,6 +152,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
         return self
 
     def _step(self, name: str) -> None:
+        name = name if name.isascii() else _as_there(name, self.fd)
         if name == "..":
             self._up()
         elif self._pending:
@@ -240,6 +242,21 @@ def _loop(path: str) -> WorkspaceError:
 
 def _components(path: str) -> list[str]:
     return [part for part in reversed(path.split("/")) if part not in {"", "."}]
+
+
+def _as_there(name: str, dir_fd: int) -> str:
+    """Return *name*, or the one of the same letters that is there: composed, or with accents."""
+    with contextlib.suppress(OSError, ValueError):
+        os.lstat(name, dir_fd=dir_fd)
+        return name
+    from unicodedata import normalize  # few paths need it
+
+    with contextlib.suppress(OSError), closing_file(os.open(".", LISTING, dir_fd=dir_fd)) as fd:
+        letters = normalize("NFC", name)
+        return min(
+            (each for each in os.listdir(fd) if normalize("NFC", each) == letters), default=name
+        )
+    return name
 
 
 def read_link(name: str, dir_fd: int) -> str | None:

@@ -19,7 +19,7 @@ _NOTHING: Final = "/dev/null"
 # As text: `re` compiles it at its first use, and keeps it.
 _PATCHED: Final = (
     r"(?m)^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
-    r"|^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
+    r"|^(?:[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
     r"([^\t\n]+)"
     r"|^diff --git a/([^\n]+) b/\4\r?$"
 )

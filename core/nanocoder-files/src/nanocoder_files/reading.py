@@ -142,14 +142,20 @@ class Reading:
         self.note_read(content.path, digest(content.data))
         return text.replace("\r\n", "\n")
 
-    def note_read(self, path: str, version: str | os.stat_result) -> None:
-        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it."""
+    def note_read(
+        self, path: str, version: str | os.stat_result, lines: range | None = None, total: int = 0
+    ) -> None:
+        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it.
+
+        *lines* are the numbers of those that were read, of *total*; without them it was all of it.
+        """
         if not self._is_output(path):
-            self._known.note(self._resolved(path), version)
+            self._known.note(self._resolved(path), version, lines, total)
 
     def has_read(self, path: str) -> bool:
-        """Tell whether this session has read *path*, or written all of it."""
-        return self._resolved(path) in self._known
+        """Tell whether this session has read all of *path*, if in parts, or written it."""
+        version = self._known.get(self._resolved(path))
+        return version is not None and version not in self._known.parts
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""

@@ -229,7 +229,7 @@ def _exists_without_links(root: str, name: str) -> bool | None:
             if stat.S_ISLNK(os.lstat(place).st_mode):
                 return None
         except (FileNotFoundError, NotADirectoryError):
-            return False if os.access(f"{root}/.", os.F_OK) else None
+            return False if name.isascii() and os.access(f"{root}/.", os.F_OK) else None
         except (OSError, ValueError):
             return None
     return True

@@ -129,8 +129,12 @@ class Snapshot:
 class KnownFiles(dict[str, str]):
     """The digest or the version mark of each file, by its path with links resolved.
 
-    A file that differs from what is known is not changed, moved or deleted.
+    A file that differs from what is known is not changed, moved or deleted. *parts* has the numbers
+    of the lines that were read of a version, where those are not all.
     """
+
+    def __init__(self) -> None:
+        self.parts: dict[str, set[int]] = {}
 
     def check(self, path: str, old: Old | None) -> None:
         """Raise WorkspaceError (stale_read) when *old* is not what is known of *path*."""
@@ -140,11 +144,21 @@ class KnownFiles(dict[str, str]):
         if expected != (version_mark(old.status) if expected.startswith(VERSION) else old.digest):
             raise stale(escape_path(path))
 
-    def note(self, path: str, version: str | os.stat_result) -> None:
-        """Know a digest, or a status, of *path*; "" forgets it."""
+    def note(
+        self, path: str, version: str | os.stat_result, lines: range | None = None, total: int = 0
+    ) -> None:
+        """Know a digest, or a status, of *path*; "" forgets it.
+
+        With *lines* only those of its *total* lines were read, besides those read before.
+        """
+        mark = version if isinstance(version, str) else version_mark(version)
+        is_all = lines is None or (self.get(path) == mark and mark not in self.parts)
+        part = {*self.parts.pop(mark, ()), *(lines or ())}
+        if not is_all and len(part) < total:
+            self.parts[mark] = part
         self.pop(path, None)
-        if version:
-            self[path] = version if isinstance(version, str) else version_mark(version)
+        if mark:
+            self[path] = mark
 
     def move(self, source: str, target: str) -> None:
         """Know what was moved, and what is below it, by its new name."""

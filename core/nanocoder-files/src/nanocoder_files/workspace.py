@@ -132,9 +132,10 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         """Replace or create a file; at no moment is it half written. *data* may be in pieces.
 
         Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
-        other hard links keep the old content. *expect* is the content that the file must have now,
-        or its SHA-256, "" when it must not exist; without it the file must be as this session last
-        read or wrote it, if it did. Without *mode* a new file gets what the umask leaves. Raises:
+        other hard links keep the old content. A file that is read-only, or another user's (unless
+        we are root), is refused. *expect* is the content that the file must have now, or its
+        SHA-256, "" when it must not exist; without it the file must be as this session last read or
+        wrote it, if it did. Without *mode* a new file gets what the umask leaves. Raises:
         stale_read, file_exists, is_a_directory, not_a_regular_file, permission_denied,
         protected_path, disk_full, too_large.
         """
@@ -148,6 +149,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             self._check(raw, place, old)
             if expect is not None:
                 _check_expected(place, old, expect)
+            writing.check_writable(place, old)
             size, new = sum(map(len, pieces)), digest(*pieces)
             backup = self._backup(place, old)
             after = FileState(FileKind.FILE, new, size)
@@ -158,8 +160,11 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                 # At the last moment before the renaming: writing and flushing took time.
                 writing.check_unchanged(place, old)
             # After a change of one part, the rest of a file that was never read is still unknown.
-            if not old or expect is None or place.path in self._known:
-                self._known[place.path] = new
+            version = self._known.get(place.path)
+            if not old or expect is None or version is not None:
+                # Lines have other numbers now: those that were read of a part do not count.
+                is_part = old and expect is not None and version in self._known.parts
+                self._known.note(place.path, new, *((range(0), 1) if is_part else ()))
             self._snapshot.forget(raw, place.path)
         before = old.data if old else None
         return Written(escape_path(place.path), old is None, size, new, backup, before)
@@ -220,6 +225,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             old = read_old(there) if replace else None
             if replace:
                 self._check(to_raw, there, old)
+                writing.check_writable(there, old)
             backup = self._backup(there, old)
             change = Change(here.path, self._before(old), self._state(here), there.path)
             self._log(change, old, backup)

@@ -23,6 +23,7 @@ from nanocoder_files.private_files import closing_file
 # A name has at most 255 bytes: this leaves room for what `temporary_name` adds.
 MAX_NAME_BYTES: Final = 200
 _STRAY = re.compile(r"\.[^/]*\.nc-\d+-[0-9a-f]{8}")
+HAS_EFFECTIVE_IDS: Final = os.access in os.supports_effective_ids
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 # A content in pieces, which need not be copied together.
@@ -165,6 +166,27 @@ def replacing(place: Place, temporary: str) -> Iterator[None]:
             os.unlink(temporary, dir_fd=place.fd)
         raise
     flush_names(".", place.fd)
+
+
+def check_writable(place: Place, old: Old | None) -> None:
+    """Raise WorkspaceError (permission_denied) for a file that may be replaced, but not written.
+
+    What its owner made read-only stays so for root, too; only root can give a new file to others.
+    """
+    if old is None:
+        return
+    user, mode, path = os.geteuid(), mode_of.S_IMODE(old.status.st_mode), escape_path(place.path)
+    is_own = old.status.st_uid == user
+    may_write = os.access(place.name, os.W_OK, dir_fd=place.fd, effective_ids=HAS_EFFECTIVE_IDS)
+    if not (may_write and mode & (0o200 if is_own else 0o222)):
+        problem = f"is read-only (mode {mode:03o}); if the change is meant, use chmod u+w first"
+    elif user and not is_own:
+        problem = "belongs to another user, and a new file would be yours; a command can write it"
+    else:
+        return
+    raise WorkspaceError(
+        f"nothing was changed: {path!r} {problem}", error_class="permission_denied"
+    )
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:

@@ -24,7 +24,9 @@ def read_file(
     return {"path": path, "offset": int(offset), "limit": int(limit or WHOLE_FILE)}
 
 
-@shape("write_file", "write_file", render_failure=texts.describe_failed_write)
+@shape(
+    "write_file", "write_file", render=texts.show_diff, render_failure=texts.describe_failed_write
+)
 def write_file(
     path: Annotated[str, "The file, relative to the working directory or absolute."],
     content: Annotated[str, "All of its new content."],

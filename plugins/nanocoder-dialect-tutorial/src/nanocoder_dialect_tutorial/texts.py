@@ -27,6 +27,14 @@ def describe_failed_read(arguments: Arguments, result: ToolResult) -> str:
     return _describe_failure("read", "reading", arguments, result)
 
 
+def show_diff(_: Arguments, result: ToolResult) -> str:
+    """Return what the tool says, and the diff of a file that was there."""
+    diff = result.metadata.get("diff")
+    if not diff:
+        return result.output
+    return f"File updated: {result.metadata['path']}\n\nDiff:\n{diff}"
+
+
 def describe_failed_write(arguments: Arguments, result: ToolResult) -> str:
     """Say why a file was not written."""
     return _describe_failure("write", "writing", arguments, result)

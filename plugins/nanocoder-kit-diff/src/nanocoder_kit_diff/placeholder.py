@@ -6,6 +6,7 @@ from functools import cache
 _COMMENT = r"(?:#|//|/\*|<!--|--|;|%|\{/\*)"
 _CLOSED = r"[ \t]*(?:\*/\}?|-->)?[ \t]*$"
 _DOTS = r"(?:\.{3,}|\u2026)"
+_END = r"[)\]>][ \t]*$"
 _WORDS = (
     r"(?:rest|existing|remaining|other|previous|unchanged|same|keep|code|more|omitted|unmodified)"
 )
@@ -17,6 +18,8 @@ _PLACEHOLDER = (
     rf"|^[ \t]*{_COMMENT}[ \t]*[(\[]?(?:(?:the )?(?:rest|code|everything else|other code) )?"
     rf"(?:is )?(?:unchanged|unmodified|same as before|omitted(?: for brevity)?)[)\]]?[. ]*{_CLOSED}"
     rf"|^[ \t]*{_DOTS}[ \t]*[(\[]?(?:existing|rest of|remaining|unchanged) "
+    rf"|^[ \t]*[(\[<](?:the )?(?:rest of|remaining|existing|other) [^()\n]{{1,60}}{_DOTS}{_END}"
+    rf"|^[ \t]*[(\[<](?:the )?rest of [^()\n]{{1,60}}{_END}"
 )
 _SIGNS = ("...", "\u2026", "rest of", "ing ", "unchanged", "unmodified", "same as", "omitted")
 

@@ -1,14 +1,36 @@
 """Text files of any common encoding, which survive an edit byte for byte."""
 
+from nanocoder_kit_text.checks import OBJECTIONS, Objections, TextChange, check_change
 from nanocoder_kit_text.encodings import guess_encoding, legacy_encodings
+from nanocoder_kit_text.lookalikes import (
+    common_ends,
+    fold,
+    has_hidden,
+    read_hidden,
+    show_hidden,
+    without_hidden,
+)
+from nanocoder_kit_text.notebook import Notebook, notebook_of
 from nanocoder_kit_text.text_files import TextFile, decode, encode, is_binary, read_text_file
 
 __all__ = [
+    "OBJECTIONS",
+    "Notebook",
+    "Objections",
+    "TextChange",
     "TextFile",
+    "check_change",
+    "common_ends",
     "decode",
     "encode",
+    "fold",
     "guess_encoding",
+    "has_hidden",
     "is_binary",
     "legacy_encodings",
+    "notebook_of",
+    "read_hidden",
     "read_text_file",
+    "show_hidden",
+    "without_hidden",
 ]

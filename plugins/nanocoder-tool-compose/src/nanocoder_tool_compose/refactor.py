@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
-from nanocoder import ToolContext, ToolError, ToolResult, Workspace, clip
+from nanocoder import ToolContext, ToolError, ToolResult, Workspace, clip, counted
 from nanocoder_kit_diff import clip_lines, unified
 from nanocoder_kit_text import read_text_file
 
@@ -28,12 +28,13 @@ class Refactor:
 
 @frozen
 class Change:
-    """One file: *text* before and *after*, *count* places."""
+    """One file: *text* before and *after*, *count* places; *digest* is of its bytes before."""
 
     path: str
     text: str
     after: str
     count: int
+    digest: str
 
 
 def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
@@ -52,11 +53,14 @@ def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
     check_result = steps.run("bash", command=request.check, access="write")
     ctx.cancelled.check()
     counts = {change.path: change.count for change in changes}
-    lines = [f"{path}: {_places(count)}" for path, count in counts.items()]
+    total = f"{counted(sum(counts.values()), 'place')} in {counted(len(counts), 'file')}"
     check_output = clip(check_result.output, head=CHECK_CHARS // 2, tail=CHECK_CHARS // 2)
     return ToolResult(
         "\n".join(
-            [f"Replaced {request.old!r} by {request.new!r}; the check passed", *lines, check_output]
+            [
+                f"Replaced {request.old!r} by {request.new!r}: {total}; the check passed",
+                check_output,
+            ]
         ),
         title=f"{len(changes)} file{'s' if len(changes) != 1 else ''}",
         data={"steps": steps.log, "places": counts},
@@ -94,7 +98,7 @@ def plan(workspace: Workspace, request: Refactor) -> list[Change]:
                 " itself; give only files that have it",
                 error_class="text_not_found",
             )
-        changes[file.path] = Change(file.path, file.text, after, count)
+        changes[file.path] = Change(file.path, file.text, after, count, file.digest)
     return list(changes.values())
 
 
@@ -112,15 +116,13 @@ def diff_of(changes: Sequence[Change]) -> str:
 
 def _write(steps: Steps, change: Change) -> None:
     arguments: Mapping[str, str] = {"path": change.path, "content": change.after}
+    # The replacement saw all lines, of which the step before has shown the first.
+    steps.ctx.workspace.note_read(change.path, change.digest)
     try:
         steps.run("write_file", **arguments)
     except ToolError as error:
-        # A rename does drop the old name; after another read, write_file accepts that.
+        # A rename does drop the old name.
         if error.error_class != LOST_DEFINITIONS:
             raise
-        steps.run("read_file", path=change.path)
+        steps.ctx.workspace.note_read(change.path, change.digest)
         steps.run("write_file", **arguments)
-
-
-def _places(count: int) -> str:
-    return f"{count} place{'s' if count != 1 else ''}"

@@ -7,6 +7,7 @@ from attrs import Factory, frozen
 from nanocoder import (
     Effect,
     Param,
+    Resource,
     SessionInfo,
     Tool,
     ToolCall,
@@ -16,6 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_text import OBJECTIONS, Objections, check_change
 
 from nanocoder_tool_edit.answer import answer
 from nanocoder_tool_edit.plan import Search, plan_edit
@@ -58,8 +60,8 @@ def edit_file(
     """Replace text in a file; all else stays as it is.
 
     Copy old_string from read_file without the line numbers, with its indent; it has to be there
-    once: add lines around it, or set replace_all. Returns the changed lines. To rename in many
-    files use bash; to replace a whole file use write_file.
+    once: add lines around it, or set replace_all. Returns the numbers of the changed lines. To
+    rename in many files use bash; to replace a whole file use write_file.
     """
     settings: Settings = ctx.settings or Settings()
     request = Request.of(
@@ -74,11 +76,12 @@ def edit_file(
     is_small = is_for_small_model(ctx.session)
     search = Search(settings.tolerant, partial(ctx.offers, "edit_file"), is_small)
     plan = plan_edit(ctx.workspace, request, search)
+    note = check_change(plan.change(request), ctx)
     # The file may have been changed, or made, by another program since it was read.
     expected = plan.file.data if plan.file else ""
     outcome = ctx.workspace.write_bytes(path, plan.data, expect=expected)
     others = others_with_old_name(ctx.workspace, request, plan.path) if is_small else ""
-    return answer(plan, request, outcome, others)
+    return answer(plan, request, outcome, [others, note])
 
 
 @hookimpl
@@ -91,6 +94,12 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 def nanocoder_settings() -> type:
     """Return the class of `[plugins.tool-edit]`."""
     return Settings
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep the changes that a session was told of."""
+    return [Resource(OBJECTIONS, Objections)]
 
 
 @hookimpl
@@ -109,5 +118,6 @@ def nanocoder_render(
         request = Request.of(edit_file.signature.check(call.arguments))
         search = Search(settings.tolerant, for_small_model=is_for_small_model(session))
         plan = plan_edit(workspace, request, search)
-    how = "" if plan.confidence() == 1.0 else f"\n[found by {plan.strategies()}]"
-    return plan.diff().text + how
+        note = check_change(plan.change(request))
+    how = "" if plan.confidence() == 1.0 else f"[found by {plan.strategies()}]"
+    return "\n".join(filter(None, [plan.diff().text, how, note]))

@@ -1,10 +1,9 @@
-"""The answer of an edit: the changed region, and notes on it."""
+"""The answer of an edit: the places, and notes on them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nanocoder import ToolResult, Written
 from nanocoder_kit_diff import Part, clip_lines
-from nanocoder_kit_diff.syntax import new_fault
 
 from nanocoder_tool_edit.plan import Plan
 from nanocoder_tool_edit.request import Request
@@ -17,15 +16,19 @@ MAX_DIFF_LINES = 2_000
 MAX_LINE = 500
 
 
-def answer(plan: Plan, request: Request, outcome: Written, others: str = "") -> ToolResult:
-    """Describe the edit with its *outcome*; *others* says what is left to do in other files."""
+def answer(
+    plan: Plan, request: Request, outcome: Written, more_notes: Sequence[str] = ()
+) -> ToolResult:
+    """Describe the edit with its *outcome*, and *more_notes* that are not empty."""
     count = sum(len(match.spans) for match in plan.matches)
     places = [(view.part, region) for view in plan.views for region in view.regions]
     regions = [region for _, region in places]
     diff = plan.diff()
-    notes = [*_notes(plan, request), *([others] if others else [])]
+    # The model knows what it wrote, unless that was fitted to what is there.
+    lines = _region_lines(plan, places) if plan.confidence() < 1.0 else ()
+    notes = [*_notes(plan, request), *filter(None, more_notes)]
     return ToolResult(
-        "\n".join([_headline(plan, outcome, count), *_region_lines(plan, places), *notes]),
+        "\n".join([_headline(plan, outcome, regions), *lines, *notes]),
         title=outcome.path,
         data={
             "path": outcome.path,
@@ -57,12 +60,22 @@ def answer(plan: Plan, request: Request, outcome: Written, others: str = "") -> 
     )
 
 
-def _headline(plan: Plan, outcome: Written, count: int) -> str:
+def _headline(plan: Plan, outcome: Written, regions: Sequence[Region]) -> str:
     if outcome.created:
         size = f"{outcome.size:,} byte{'' if outcome.size == 1 else 's'}"
         return f"File created: {outcome.path} ({size})"
     several = f"{len(plan.matches)} edits, " if len(plan.matches) > 1 else ""
-    return f"Edited {outcome.path}: {several}{count} place{'s' if count != 1 else ''}"
+    count = sum(len(match.spans) for match in plan.matches)
+    places = f"{count} place{'s' if count != 1 else ''}"
+    spans = [_span(region) for region in regions[:SHOWN_PLACES]]
+    is_one = spans == [str(regions[0].first)]
+    more = ", \u2026" if len(regions) > SHOWN_PLACES else ""
+    lines = f"line{'s' * (not is_one)} {', '.join(dict.fromkeys(spans))}{more}"
+    return f"Edited {outcome.path}: {several}{places}, {lines}"
+
+
+def _span(region: Region) -> str:
+    return f"{region.first}-{region.last}" if region.last > region.first else str(region.first)
 
 
 def _region_lines(plan: Plan, places: list[tuple[Part, Region]]) -> Iterator[str]:
@@ -115,6 +128,5 @@ def _notes(plan: Plan, request: Request) -> Iterator[str]:
             where = ", ".join(map(str, lines[:SHOWN_PLACES]))
             more = ", \u2026" if len(lines) > SHOWN_PLACES else ""
             yield f"[{name!r} is still in line {where}{more}]"
-    fault = new_fault(plan.path, plan.before, plan.after)
-    if fault:
-        yield f"[this edit broke the file: {fault}]"
+    if plan.file and plan.file.is_guessed:
+        yield f"[written as {plan.file.encoding}, which is a guess]"

@@ -7,6 +7,7 @@ from itertools import accumulate
 from operator import eq
 
 from attrs import frozen
+from nanocoder_kit_text import fold
 
 from nanocoder_tool_edit.document import Span
 
@@ -30,10 +31,10 @@ class Block:
 
 
 class Lines:
-    """A text, its lines, and where each of them starts."""
+    """A text, its lines, and where each of them starts; it is searched as `fold` returns it."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = fold(text)
         self.all = text.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self.all)]
 
@@ -55,7 +56,7 @@ class Lines:
     def windows(self, sought: list[str], key: Callable[[str], str]) -> Iterator[int]:
         """Yield the first line of each run that equals the lines *sought* by *key*.
 
-        A *key* may change white space, and nothing else.
+        A *key* may change white space, and characters to those that look like them.
         """
         offset, word = self._find_rarest(sought)
         target = [key(line) for line in sought]
@@ -69,13 +70,23 @@ class Lines:
         """Return the rarest of the longest words of *sought*, and its line in them."""
         words: dict[str, int] = {}
         for number, line in enumerate(sought):
-            for word in line.split():
+            for word in fold(line).split():
                 words.setdefault(word, number)
         longest = nlargest(COUNTED_WORDS, words, key=len)
         word = min(longest, key=self.text.count, default="")
         return words.get(word, 0), word
 
 
+def trim(line: str) -> str:
+    """Return *line* without blanks and tabs at its ends; a form feed is no white space here."""
+    return line.strip(" \t")
+
+
 def collapse_spaces(line: str) -> str:
-    """Return *line* with single blanks for all runs of white space, and none at the ends."""
-    return " ".join(line.split())
+    """Return *line* with single blanks for all runs of blanks and tabs, and none at the ends."""
+    return " ".join(filter(None, line.replace("\t", " ").split(" ")))
+
+
+def plain(line: str) -> str:
+    """Return *line* with plain characters and single blanks."""
+    return collapse_spaces(fold(line))

@@ -18,6 +18,16 @@ class Span:
     new: str
 
 
+def find_exact(text: str, old: str, new: str) -> list[Span]:
+    """Find *old* as it is; matches that overlap count."""
+    spans = []
+    position = text.find(old)
+    while position >= 0:
+        spans.append(Span(position, position + len(old), new))
+        position = text.find(old, position + 1)
+    return spans
+
+
 def replace_spans(text: str, spans: Sequence[Span]) -> str:
     """Return *text* with *spans* replaced; they are in order and do not overlap."""
     pieces = []
@@ -26,6 +36,29 @@ def replace_spans(text: str, spans: Sequence[Span]) -> str:
         pieces += [text[position : span.start], span.new]
         position = span.end
     return "".join([*pieces, text[position:]])
+
+
+def tidy(text: str, span: Span, old: str) -> Span:
+    """Return *span*, where *old* was found in *text*, so that it leaves no odd white space.
+
+    A line that is deleted leaves no empty one, and a new text that brings the indentation of its
+    line does not get it twice.
+    """
+    start = text.rfind("\n", 0, span.start) + 1
+    before = text[start : span.start]
+    if before.strip(" \t") or not old.strip():
+        return span
+    if (
+        not span.new
+        and text[span.end - 1 : span.end] != "\n"
+        and text[span.end : span.end + 1] in {"", "\n"}
+    ):
+        is_last = span.end == len(text)
+        return Span(max(0, start - is_last), span.end + (not is_last), "")
+    changes_words = span.new.split() != text[span.start : span.end].split()
+    if before and span.new.startswith(before) and not old[:1].isspace() and changes_words:
+        return Span(start, span.end, span.new)
+    return span
 
 
 def combine_spans(first: Sequence[Span], text: str, then: Sequence[Span]) -> list[Span]:

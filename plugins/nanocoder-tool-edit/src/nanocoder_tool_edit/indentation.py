@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from math import gcd
 
+from nanocoder_tool_edit.blocks import plain
+
 TAB_WIDTH = 4
 SAMPLED_LINES = 2_000
 
 
 def indent(line: str) -> str:
     """Return the white space that *line* begins with."""
-    return line[: len(line) - len(line.lstrip())]
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def outline(lines: Sequence[str]) -> list[tuple[int, str]]:
@@ -21,19 +23,42 @@ def outline(lines: Sequence[str]) -> list[tuple[int, str]]:
     widths = {_width(indent(line)) for line in lines if line.strip()}
     levels = {width: level for level, width in enumerate(sorted(widths))}
     return [
-        (levels[_width(indent(line))], line.strip()) if line.strip() else (0, "") for line in lines
+        (levels[_width(indent(line))], plain(line)) if line.strip() else (0, "") for line in lines
     ]
 
 
 def reindent(new: str, sought: Sequence[str], matched: Sequence[str], file: Sequence[str]) -> str:
     """Return *new*, written in the style of the *sought* lines, indented as the *matched* ones.
 
-    The lines of *file* decide for levels that *matched* does not have.
+    Lines that do not change stay as they are in the file. The lines of *file* decide for levels
+    that *matched* does not have.
     """
-    style = _Style(sought, matched, new.split("\n"), file)
+    lines = new.split("\n")
+    if _is_indented_already(lines, sought, matched):
+        return new
+    style = _Style(sought, matched, lines, file)
+    same = _unchanged(sought, matched)
     return "\n".join(
-        style.indent_of(line) + line.lstrip() if line.strip() else line for line in new.split("\n")
+        same.get(line) or style.indent_of(line) + line.lstrip(" \t") if line.strip() else line
+        for line in lines
     )
+
+
+def _unchanged(sought: Sequence[str], matched: Sequence[str]) -> dict[str, str]:
+    """Return the lines of the file by those of the model, where that is certain."""
+    pairs = {(old, line) for old, line in _pairs(sought, matched) if plain(old) == plain(line)}
+    spelled = [old for old, _ in pairs]
+    return {old: line for old, line in pairs if spelled.count(old) == 1}
+
+
+def _is_indented_already(new: Sequence[str], sought: Sequence[str], matched: Sequence[str]) -> bool:
+    """Tell whether only the old text lacks the indentation of the file, and the new one has it."""
+    least = [
+        min((indent(line) for line in lines if line.strip()), key=_width, default="")
+        for lines in (new, sought, matched)
+    ]
+    changes_words = list(map(plain, new)) != list(map(plain, sought))
+    return least[0] == least[2] and least[1] == "" != least[2] and changes_words
 
 
 class _Style:

@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified_parts
-from nanocoder_kit_text import TextFile, encode, read_text_file
+from nanocoder_kit_text import (
+    Notebook,
+    TextChange,
+    TextFile,
+    encode,
+    notebook_of,
+    read_text_file,
+)
 
 from nanocoder_tool_edit.document import (
     Span,
     combine_spans,
     encode_edits,
     replace_spans,
+    tidy,
     unify_newlines,
 )
 from nanocoder_tool_edit.errors import several_matches, text_not_found
@@ -37,7 +45,8 @@ class Search:
 class Plan:
     """An edit that has not happened. *file* is None for a file that is going to be created.
 
-    *matches* has the places of each single edit; *spans* make all edits at once in *before*.
+    *before* is the text that is edited, of a notebook its cells. *matches* has the places of each
+    single edit; *spans* make all edits at once in *before*.
     """
 
     path: str
@@ -52,6 +61,11 @@ class Plan:
         """Return the whole text after the edit."""
         return replace_spans(self.before, self.spans)
 
+    def change(self, request: Request) -> TextChange:
+        """Return what is checked before it is written."""
+        added = "\n".join(edit.new_string for edit in request.edits)
+        return TextChange(self.path, self.before, self.after, added)
+
     def diff(self) -> Diff:
         """Return what changes."""
         return unified_parts([view.part for view in self.views], self.path)
@@ -65,19 +79,34 @@ class Plan:
         return min(match.confidence for match in self.matches)
 
 
+@frozen
+class _Target:
+    """The target of an edit: a *file*, None where there is none yet, perhaps a *notebook*."""
+
+    path: str
+    file: TextFile | None
+    notebook: Notebook | None
+
+
 def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
     """Find the places, and prepare the bytes.
 
-    Raises: ToolError (invalid_arguments, text_not_found, several_matches, placeholder),
-    WorkspaceError.
+    Raises: ToolError (invalid_arguments, text_not_found, several_matches), WorkspaceError.
     """
     file = _read(workspace, request)
-    before = file.text if file else ""
+    notebook = notebook_of(file) if file else None
+    before = notebook.text if notebook else file.text if file else ""
     path = file.path if file else workspace.relative(request.path)
-    matches, spans = _find_all(path, before, file, request.edits, search)
+    target = _Target(path, file, notebook)
+    matches, spans = _find_all(target, before, request.edits, search)
     if all(before[span.start : span.end] == span.new for span in spans) and file:
         raise invalid(f"nothing would change in {path!r}")
-    data = encode_edits(file, spans) if file else [encode(replace_spans(before, spans))]
+    data: Sequence[bytes | memoryview]
+    if notebook or not file:
+        after = replace_spans(before, spans)
+        data = [notebook.encode(after) if notebook else encode(after)]
+    else:
+        data = encode_edits(file, spans)
     return Plan(path, file, tuple(matches), before, spans, views(before, spans), data)
 
 
@@ -98,7 +127,7 @@ def _read(workspace: Workspace, request: Request) -> TextFile | None:
 
 
 def _find_all(
-    path: str, text: str, file: TextFile | None, edits: Sequence[Edit], search: Search
+    target: _Target, text: str, edits: Sequence[Edit], search: Search
 ) -> tuple[list[Match], Sequence[Span]]:
     """Make *edits* in memory, one after the other; return each match, and the combined spans."""
     matches: list[Match] = []
@@ -107,7 +136,7 @@ def _find_all(
         if matches:
             text = replace_spans(text, matches[-1].spans)
         try:
-            match = _find_one(path, text, file, edit, search)
+            match = _find_one(target, text, edit, search)
         except ToolError as error:
             raise number_error(error, number, len(edits)) from None
         spans = combine_spans(spans, text, match.spans) if matches else match.spans
@@ -115,7 +144,8 @@ def _find_all(
     return matches, spans
 
 
-def _find_one(path: str, text: str, file: TextFile | None, edit: Edit, search: Search) -> Match:
+def _find_one(target: _Target, text: str, edit: Edit, search: Search) -> Match:
+    path, file = target.path, target.file
     both = (edit.old_string, edit.new_string)
     old, new = (unify_newlines(file, part) if file else part for part in both)
     if edit.start_line:
@@ -124,32 +154,32 @@ def _find_one(path: str, text: str, file: TextFile | None, edit: Edit, search: S
     if not old or adds_old:
         return Match("append" if file else "create", 1.0, [_end(text, new)])
     refuse_equal(edit)
-    _refuse_placeholder(new, text)
     match = find(text, old, new, tolerant=search.tolerant)
+    if match is not None and target.notebook:
+        match = _outside_headings(match, text, target.notebook)
     if match is None and search.for_small_model and is_new_definition(text, old, new):
         return Match("append" if file else "create", 1.0, [_end(text, f"\n\n{new}")])
     if match is None:
         raise text_not_found(path, text, old, can_name_lines=search.offers("edits"))
+    match = evolve(match, spans=[tidy(text, span, old) for span in match.spans])
     if len(match.spans) == 1:
         return match
-    renames = search.for_small_model and is_word(old) and is_word(new)
+    return _several(path, text, edit, match, search)
+
+
+def _several(path: str, text: str, edit: Edit, match: Match, search: Search) -> Match:
+    renames = search.for_small_model and is_word(edit.old_string) and is_word(edit.new_string)
     if match.strategy == "exact" and renames and not edit.replace_all:
         return Match("whole_words", 1.0, whole_words(text, match.spans) or match.spans)
-    if match.strategy != "exact" or not edit.replace_all:
+    if match.strategy == "fuzzy_anchor" or not edit.replace_all:
         raise several_matches(path, text, match, can_replace_all=search.offers("replace_all"))
-    return Match("exact", 1.0, _drop_overlaps(match.spans))
+    return evolve(match, spans=_drop_overlaps(match.spans))
 
 
-def _refuse_placeholder(new: str, text: str) -> None:
-    from nanocoder_kit_diff.placeholder import placeholder_in
-
-    if line := placeholder_in(new, text):
-        raise ToolError(
-            f"not edited: {line!r} in new_string stands for code that is left out; write out"
-            " everything that replaces old_string",
-            error_class="placeholder",
-            data={"line": line},
-        )
+def _outside_headings(match: Match, text: str, notebook: Notebook) -> Match | None:
+    """Leave out places within the heading of a cell; None when no other is left."""
+    spans = [span for span in match.spans if not notebook.is_in_heading(text, span.start, span.end)]
+    return evolve(match, spans=spans) if spans else None
 
 
 def _drop_overlaps(spans: Sequence[Span]) -> list[Span]:

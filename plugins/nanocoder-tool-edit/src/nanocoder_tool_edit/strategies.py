@@ -7,10 +7,12 @@ all but the exact one must find exactly one.
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
+from nanocoder_kit_text import fold
 
-from nanocoder_tool_edit.blocks import Block, Lines, collapse_spaces
-from nanocoder_tool_edit.document import Span
+from nanocoder_tool_edit.blocks import Block, Lines, plain, trim
+from nanocoder_tool_edit.document import Span, find_exact, line_of
 from nanocoder_tool_edit.indentation import indent, outline, reindent
+from nanocoder_tool_edit.spelling import SPELLINGS, drop_numbers
 
 FUZZY_LINES = 3
 FUZZY_SIMILARITY = 0.8
@@ -32,32 +34,22 @@ Strategy = Callable[[Lines, Block, str], list[Span]]
 Outline = list[tuple[int, str]]
 
 
-def exact(text: str, old: str, new: str) -> list[Span]:
-    """Find *old* as it is; matches that overlap count."""
-    spans = []
-    position = text.find(old)
-    while position >= 0:
-        spans.append(Span(position, position + len(old), new))
-        position = text.find(old, position + 1)
-    return spans
-
-
 def line_trimmed(lines: Lines, block: Block, new: str) -> list[Span]:
     """Find lines that differ in white space at their ends only."""
-    return _windows(lines, block, new, str.rstrip)
+    return _windows(lines, block, new, lambda line: fold(line).rstrip(" \t"))
 
 
 def whitespace_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
     """Find lines that have other white space between their words."""
-    return _windows(lines, block, new, lambda line: indent(line) + collapse_spaces(line))
+    return _windows(lines, block, new, lambda line: indent(line) + plain(line))
 
 
 def indent_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
-    """Find lines with another indentation; *new* gets theirs."""
+    """Find lines with another indentation, and other white space; *new* gets theirs."""
     levels = outline(block.lines)
     count = len(levels)
     spans = []
-    for start in lines.windows(block.lines, str.strip):
+    for start in lines.windows(block.lines, plain):
         window = lines.all[start : start + count]
         if outline(window) == levels:
             text = reindent(new, block.lines, window, lines.all)
@@ -67,11 +59,11 @@ def indent_normalised(lines: Lines, block: Block, new: str) -> list[Span]:
 
 def line_skip(lines: Lines, block: Block, new: str) -> list[Span]:
     """Find lines with more or fewer blank lines between them."""
-    text_lines = [line for line in block.lines if line.strip()]
-    numbers = [number for number, line in enumerate(lines.all) if line.strip()]
+    text_lines = [line for line in block.lines if trim(line)]
+    numbers = [number for number, line in enumerate(lines.all) if trim(line)]
     dense = Lines("\n".join(lines.all[number] for number in numbers))
     spans = []
-    for start in dense.windows(text_lines, str.strip) if len(text_lines) > 1 else ():
+    for start in dense.windows(text_lines, plain) if len(text_lines) > 1 else ():
         window = dense.all[start : start + len(text_lines)]
         if outline(window) == outline(text_lines):
             first, last = numbers[start], numbers[start + len(text_lines) - 1]
@@ -94,7 +86,7 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
     Return nothing when too many lines would have to be compared: a second place could be missed.
     """
     count = len(block.lines)
-    first, last = block.lines[0].strip(), block.lines[-1].strip()
+    first, last = fold(trim(block.lines[0])), fold(trim(block.lines[-1]))
     if count < FUZZY_LINES or not first or not last:
         return []
     levels = outline(block.lines)
@@ -102,12 +94,12 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
     places = []
     budget = COMPARED_LINES
     for start in lines.lines_with(first):
-        if lines.all[start].strip() != first:
+        if fold(trim(lines.all[start])) != first:
             continue
         ends = [
             end
             for end in range(max(start + 2, start + count - 1 - slack), start + count + slack)
-            if end < len(lines.all) and lines.all[end].strip() == last
+            if end < len(lines.all) and fold(trim(lines.all[end])) == last
         ]
         budget -= len(ends) * count
         if budget < 0:
@@ -124,12 +116,21 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
 
 def find(text: str, old: str, new: str, *, tolerant: bool) -> Match | None:
     """Return the match of the first strategy that has one; None when there is none."""
-    spans = exact(text, old, new)
+    spans = find_exact(text, old, new)
     if spans:
         return Match("exact", 1.0, spans)
     if not tolerant or len(old) > MAX_TOLERANT or not old.strip():
         return None
-    lines, block = Lines(text), Block.of(old)
+    old, new, line = drop_numbers(old, new)
+    for name, confidence, search in SPELLINGS:
+        if spans := search(text, old, new):
+            # The numbers that came with the text say which of several places is meant.
+            at_line = [span for span in spans if line and line_of(text, span.start) == line]
+            return Match(name, confidence, at_line or spans)
+    return _find_lines(Lines(text), Block.of(old), new)
+
+
+def _find_lines(lines: Lines, block: Block, new: str) -> Match | None:
     for name, confidence, strategy in CASCADE:
         spans = strategy(lines, block, new)
         if spans:

@@ -17,15 +17,22 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_text import TextFile, notebook_of, read_text_file, show_hidden
 
 from nanocoder_tool_read.media import attachment_type, describe_binary
-from nanocoder_tool_read.window import Window, is_binary, window_of_file, window_of_text
+from nanocoder_tool_read.window import (
+    Window,
+    has_mark,
+    is_binary,
+    window_of_file,
+    window_of_text,
+)
 
 DEFAULT_LINES = 2_000
 HEAD_BYTES = 8_192
 SAMPLE_BYTES = 200_000  # the part of which tokens are counted
 AT_ONCE_BYTES = 1_000_000  # larger files are read in pieces
+UNKNOWN = 1 << 62  # lines of a file that were not counted
 # A factory keeps these defaults out of the schema: a model need not know them.
 FIRST = Factory(lambda: 1)
 ALL = Factory(lambda: DEFAULT_LINES)
@@ -45,9 +52,9 @@ class Media:
 class Settings:
     """The settings of `[plugins.tool-read]`.
 
-    *max_bytes* is the largest file that is read without a window, and the limit for
-    notebooks and files attached unchanged; *max_media_bytes* the one of images and PDF where the
-    extras are there to read them; *max_line* the characters of a line that are shown.
+    *max_bytes* is the limit for notebooks, for text in UTF-16, for more than a page of text and for
+    files attached unchanged, *max_media_bytes* the one of images and PDF where the extras are there
+    to read them; *max_line* the characters of a line that are shown.
     """
 
     max_bytes: int = 5_000_000
@@ -86,15 +93,13 @@ def read_file(
             return _media(ctx, file, Media(path, media, head, size), offset, limit, settings)
         if is_binary(head):
             return _binary_result(ctx, head, path, size)
-        if path.endswith(".ipynb"):
-            return _notebook(ctx, path, offset, limit, settings)
-        _check_size(ctx, path, size, offset, limit, settings)
-        if size > AT_ONCE_BYTES:
+        _check_size(path, size, limit, settings)
+        if size > AT_ONCE_BYTES and not (has_mark(head) or path.endswith(".ipynb")):
             file.seek(0)
             window = window_of_file(file, offset, limit, settings.max_line)
             # The digest of a large file would cost more than the window.
-            ctx.workspace.note_read(path, os.fstat(file.fileno()))
-            return _text_result(ctx, path, window, size)
+            status = os.fstat(file.fileno())
+            return _text_result(ctx, path, window, status, is_guessed=window.encoding != "utf-8")
     return _read_at_once(ctx, path, offset, limit, settings)
 
 
@@ -126,32 +131,42 @@ def _read_at_once(
     ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
     try:
-        file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes)
+        # Noted below: only lines that are shown count.
+        file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes, note=False)
     except WorkspaceError as error:
         if error.error_class != "binary_file":
             raise
         data = ctx.workspace.read_bytes(path, max_bytes=settings.max_bytes)
         return _binary_result(ctx, data[:HEAD_BYTES], path, len(data))
-    window = window_of_text(file.text, offset, limit, settings.max_line)
-    return _text_result(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)
+    notebook = notebook_of(file)
+    text = notebook.text if notebook else file.text
+    window = window_of_text(text, offset, limit, settings.max_line, encoding=file.encoding)
+    return _text_result(ctx, path, window, file, is_guessed=file.is_guessed)
 
 
 def _text_result(
     ctx: ToolContext,
     path: str,
     window: Window,
-    size: int,
+    version: TextFile | os.stat_result,
     *,
-    encoding: str = "utf-8",
-    digest: str = "",
+    is_guessed: bool,
 ) -> ToolResult:
     where = ctx.workspace.relative(path)
     if not window.lines:
         _check_offset(where, window)
-    numbered = [f"{number}\t{line}" for number, line in enumerate(window.lines, window.first)]
-    notes = _notes(window, can_go_on=ctx.offers("read_file", "offset"))
+    page = window.page()
+    size, digest = (
+        (version.size, version.digest) if isinstance(version, TextFile) else (version.st_size, "")
+    )
+    total = UNKNOWN if window.total is None else window.total
+    ctx.workspace.note_read(path, digest or version, page.read_lines, total)  # type: ignore[arg-type]
+    numbered = (f"{number}\t{line}" for number, line in enumerate(page.lines, page.first))
+    notes = _notes(page, can_go_on=ctx.offers("read_file", "offset"))
+    if is_guessed:
+        notes.append(f"[not UTF-8: read as {window.encoding}, which is a guess]")
     return ToolResult(
-        "\n".join([*numbered, *notes]),
+        "\n".join([*map(show_hidden, numbered), *notes]),
         title=where,
         data={
             "path": where,
@@ -163,12 +178,12 @@ def _text_result(
             "path": where,
             "lines": window.total,
             "first": window.first,
-            "last": window.last,
+            "last": page.last,
             "size": size,
-            "encoding": encoding,
+            "encoding": window.encoding,
             "digest": digest,
-            "truncated": window.more,
-            "summary": f"{len(window.lines):,} line{'s' * (len(window.lines) != 1)}",
+            "truncated": page.more,
+            "summary": counted(len(page.lines), "line"),
         },
     )
 
@@ -177,11 +192,9 @@ def _notes(window: Window, *, can_go_on: bool) -> list[str]:
     if not window.lines:
         return ["[the file is empty]"]
     notes = []
-    if window.undecodable:
-        notes.append("[some bytes are not UTF-8 and are shown as \ufffd]")
     if window.clipped:
-        are = "line is" if window.clipped == 1 else "lines are"
-        notes.append(f"[{window.clipped} {are} longer than shown]")
+        are = "line is" if len(window.clipped) == 1 else "lines are"
+        notes.append(f"[{len(window.clipped)} {are} longer than shown]")
     total = "" if window.total is None else f" of {window.total}"
     if window.more:
         rest = f"continue with offset {window.last + 1}" if can_go_on else "grep finds the others"
@@ -201,14 +214,9 @@ def _check_offset(path: str, window: Window) -> None:
         )
 
 
-def _check_size(
-    ctx: ToolContext, path: str, size: int, offset: int, limit: int, settings: Settings
-) -> None:
-    # After an offset the default limit is a window; without one it stands for the whole file.
-    is_whole = limit >= DEFAULT_LINES if offset == 1 else limit > DEFAULT_LINES
-    if size > settings.max_bytes and is_whole:
-        part = "read a part of it: give offset and a smaller limit, or "
-        advice = f"{part if ctx.offers('read_file', 'offset') else ''}use grep"
+def _check_size(path: str, size: int, limit: int, settings: Settings) -> None:
+    if size > settings.max_bytes and limit > DEFAULT_LINES:
+        advice = f"read at most {DEFAULT_LINES:,} lines of it, or use grep"
         raise _too_large(path, size, settings.max_bytes, advice)
 
 
@@ -305,14 +313,3 @@ def _binary_result(ctx: ToolContext, head: bytes, path: str, size: int) -> ToolR
         data={"path": where, "kind": kind, "size": size},
         metadata={"path": where, "size": size, "kind": kind, "truncated": True},
     )
-
-
-def _notebook(
-    ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
-) -> ToolResult:
-    from nanocoder_tool_read.notebook import to_text
-
-    file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes)
-    text = to_text(file.text)
-    window = window_of_text(file.text if text is None else text, offset, limit, settings.max_line)
-    return _text_result(ctx, path, window, file.size, encoding=file.encoding, digest=file.digest)

@@ -1,4 +1,4 @@
-"""The tool write_file: a whole file, atomically, with the diff in its answer."""
+"""The tool write_file: a whole file, atomically, and not by mistake."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,15 +18,9 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_diff import Diff, clip_lines
-from nanocoder_kit_diff.syntax import new_fault
+from nanocoder_kit_text import OBJECTIONS, Objections, TextChange, check_change
 
-from nanocoder_tool_write.loss import (
-    WarnedFiles,
-    find_lost_definitions,
-    refuse_loss,
-    refuse_placeholder,
-    refuse_unread,
-)
+from nanocoder_tool_write.loss import find_lost_definitions, refuse_loss, refuse_unread
 from nanocoder_tool_write.plan import Plan, plan_write
 
 if TYPE_CHECKING:
@@ -39,18 +33,16 @@ MAX_DIFF_LINES = 2_000
 class Settings:
     """The settings of `[plugins.tool-write]`.
 
-    *read_first*: a model replaces no file of several lines that it has not read.
-    *keep_definitions*: a rewrite that drops functions or classes is refused until the model has
-    read the file once more; from a small model, its definitions are put into the old file
-    instead, if that is Python. *add_imports*: what a small model forgot to import from the
-    standard library is added to the Python that it writes. *diff_lines* of the diff go to the
-    model.
+    *read_first*: a model replaces no file of several lines of which it has not read all.
+    *keep_definitions*: a rewrite that drops functions or classes is refused once; from a small
+    model, its definitions are put into the old file instead, if that is Python. *add_imports*:
+    what a small model forgot to import from the standard library is added to the Python that it
+    writes.
     """
 
     read_first: bool = True
     keep_definitions: bool = True
     add_imports: bool = True
-    diff_lines: int = 200
 
 
 @tool(
@@ -67,7 +59,8 @@ def write_file(
 ) -> ToolResult:
     """Create a file, with the directories above it, or replace all of one that you have read.
 
-    Returns the diff. To change a part of a file use edit_file; for several files use apply_patch.
+    Returns how many lines came and went. To change a part of a file use edit_file; for several
+    files use apply_patch.
     """
     settings: Settings = ctx.settings or Settings()
     if path.endswith("/"):
@@ -78,21 +71,25 @@ def write_file(
         return _result(plan, f"File unchanged: {plan.path} already has this content")
     if plan.old:
         _guard(ctx, plan, plan.old.text, settings)
+    notes = [help_given, check_change(_change(plan), ctx)]
     outcome = ctx.workspace.write_bytes(path, plan.data)
-    fault = new_fault(plan.path, plan.old.text if plan.old else "", lambda: content)
-    note = help_given + (f"\n[this is broken: {fault}]" if fault else "")
-    if outcome.created:
-        output = f"File created: {plan.path} ({_bytes(outcome.size)}){note}"
-        return _result(plan, output, outcome=outcome)
     diff = plan.diff()
-    diff_text = (
-        clip_lines(diff.text, settings.diff_lines) if plan.old else "[the old file was binary]"
-    )
-    output = f"File updated: {plan.path}\n\nDiff:\n{diff_text}"
+    if outcome.created:
+        headline = f"File created: {plan.path} ({_bytes(outcome.size)})"
+    elif plan.old is None:
+        headline = f"File updated: {plan.path} ({_bytes(outcome.size)}; the old file was binary)"
+    else:
+        headline = f"File updated: {plan.path} (+{diff.added} -{diff.removed} lines)"
     if plan.old and plan.changes_encoding:
-        output += f"\n[the file was {plan.old.encoding} and is now {plan.encoding}]"
-    output += note
-    return _result(plan, output, outcome=outcome, diff=diff)
+        notes.append(f"[the file was {plan.old.encoding} and is now {plan.encoding}]")
+    elif plan.old and plan.old.is_guessed:
+        notes.append(f"[written as {plan.encoding}, which is a guess]")
+    return _result(
+        plan,
+        "\n".join(filter(None, [headline, *notes])),
+        outcome=outcome,
+        diff=None if outcome.created else diff,
+    )
 
 
 @hookimpl
@@ -109,8 +106,8 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep the rewrites that a session was warned of."""
-    return [Resource("warned", _open_warned_files)]
+    """Keep the changes that a session was told of."""
+    return [Resource(OBJECTIONS, Objections)]
 
 
 @hookimpl
@@ -131,9 +128,17 @@ def nanocoder_render(
             return f"make the directory {workspace.relative(path)}/"
         content, _ = _helped(workspace, path, content, settings, session)
         plan = plan_write(workspace, path, content)
+    note = check_change(_change(plan))
     if plan.old is None:
-        return f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
-    return plan.diff().text or f"{plan.path} stays as it is"
+        preview = f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
+    else:
+        preview = plan.diff().text or f"{plan.path} stays as it is"
+    return f"{preview}\n{note}" if note else preview
+
+
+def _change(plan: Plan) -> TextChange:
+    before = plan.old.text if plan.old else ""
+    return TextChange(plan.path, before, lambda: plan.content, plan.content)
 
 
 def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
@@ -165,19 +170,17 @@ def _helped(
     from nanocoder_tool_write.docstring_quotes import repair_quotes
     from nanocoder_tool_write.missing_imports import missing_imports, with_imports
 
-    repaired, note = repair_quotes(content), ""
-    if repaired != content:
-        content, note = (
-            repaired,
-            "\n[the quotes of a docstring, or the end of the code, were repaired]",
-        )
+    notes = []
+    if (repaired := repair_quotes(content)) != content:
+        content = repaired
+        notes.append("[the quotes of a docstring, or the end of the code, were repaired]")
     if settings.keep_definitions and (merged := _merge(workspace, path, content)):
         content = merged.text
-        note += f"\n[put into the file: {', '.join(merged.changed)}; everything else stays]"
+        notes.append(f"[put into the file: {', '.join(merged.changed)}; everything else stays]")
     if settings.add_imports and (statements := missing_imports(content)):
         content = with_imports(content, statements)
-        note += f"\n[added to the file: {'; '.join(statements)}]"
-    return content, note
+        notes.append(f"[added to the file: {'; '.join(statements)}]")
+    return content, "\n".join(notes)
 
 
 def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
@@ -192,22 +195,17 @@ def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
 
 def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
     """Refuse to replace a file by an incomplete one; raises ToolError."""
-    refuse_placeholder(plan.content, old)
     # Only a model forgets parts of a file; a person who calls the tool knows what it holds.
     if not ctx.session or not ctx.session.model:
         return
     if settings.read_first:
         refuse_unread(ctx.workspace, plan.path, old)
     if settings.keep_definitions:
-        refuse_loss(ctx.resource("warned"), ctx.workspace, plan.path, old, plan.content)
+        refuse_loss(ctx, plan.path, old, plan.content)
 
 
 def _bytes(size: int) -> str:
     return f"{size:,} byte{'' if size == 1 else 's'}"
-
-
-def _open_warned_files(_session: SessionInfo, _settings: Any) -> WarnedFiles:
-    return WarnedFiles()
 
 
 def _result(

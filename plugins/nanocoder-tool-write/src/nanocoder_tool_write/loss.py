@@ -1,6 +1,7 @@
 """A guard: models that rewrite a whole file leave out functions that they should keep."""
 
-from nanocoder import ToolError, Workspace
+from nanocoder import ToolContext, ToolError, Workspace
+from nanocoder_kit_text import OBJECTIONS
 
 SHOWN_NAMES = 20
 _CODE = tuple(
@@ -18,61 +19,37 @@ _DEFINITION = (
 )
 
 
-class WarnedFiles:
-    """The files that one session was warned not to rewrite, by path and content."""
-
-    def __init__(self) -> None:
-        self._files: set[tuple[str, int]] = set()
-
-    def is_new(self, path: str, old: str) -> bool:
-        """Remember a file as it is; tell whether it was unknown."""
-        key = (path, hash(old))
-        is_new = key not in self._files
-        self._files.add(key)
-        return is_new
-
-
-def refuse_placeholder(new: str, old: str) -> None:
-    """Raise ToolError (placeholder) for a line that stands for code which is left out."""
-    from nanocoder_kit_diff.placeholder import placeholder_in
-
-    if line := placeholder_in(new, old):
-        raise ToolError(
-            f"not written: {line!r} stands for code that is left out. Send the whole file, or"
-            " change a part with edit_file",
-            error_class="placeholder",
-            data={"line": line},
-        )
-
-
 def refuse_unread(workspace: Workspace, path: str, old: str) -> None:
-    """Raise ToolError (not_read) for a file that was never read, unless it is a single line."""
+    """Raise ToolError (not_read) for a file of which a line was never read, but a single one."""
     lines = old.count("\n") + (not old.endswith("\n"))
     if lines <= 1 or not old.strip() or workspace.has_read(path):
         return
     raise ToolError(
-        f"not written: {path!r} exists ({lines:,} lines) and you have not read it. Read it first,"
-        " or change a part with edit_file",
+        f"not written: {path!r} exists ({lines:,} lines) and you have not read all of it. Read it"
+        " first, or change a part with edit_file",
         error_class="not_read",
         data={"path": path, "lines": lines},
     )
 
 
-def refuse_loss(warned: WarnedFiles, workspace: Workspace, path: str, old: str, new: str) -> None:
-    """Refuse a rewrite after which definitions are missing, until the file is read once more.
+def refuse_loss(ctx: ToolContext, path: str, old: str, new: str) -> None:
+    """Refuse a rewrite after which definitions are missing, once.
 
-    Sending the same call again does not help: a model without randomness does that anyway.
+    A small model sends the same call again without a thought: it has to read the file once more.
     Raises: ToolError (lost_definitions).
     """
     lost = find_lost_definitions(path, old, new)
-    if not lost or (not warned.is_new(path, old) and workspace.has_read(path)):
+    is_small = ctx.session is not None and ctx.session.profile == "small"
+    if not lost or not ctx.resource(OBJECTIONS).is_new(path, old if is_small else new):
         return
-    workspace.note_read(path, "")
+    if is_small:
+        ctx.workspace.note_read(path, "")
     names = ", ".join(lost[:SHOWN_NAMES])
     more = f" and {len(lost) - SHOWN_NAMES} more" if len(lost) > SHOWN_NAMES else ""
+    means = "read the file again before you write it" if is_small else "send the same again"
     raise ToolError(
         f"not written: {path!r} would lose {names}{more}. Change a part with edit_file, or send the"
-        " whole file with them. If they are meant to go, read the file again before you write it.",
+        f" whole file with them. If they are meant to go, {means}.",
         error_class="lost_definitions",
         data={"lost": lost},
     )

@@ -1,0 +1,69 @@
+"""Characters that look alike, and those that nobody sees: how models write what is in a file."""
+
+import re
+from collections.abc import Callable
+
+# Each stands for one character, so that a place in the folded text is the same in the text.
+_QUOTES = {**dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"), "\u201c": '"', "\u201d": '"'}
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+_BLANKS = dict.fromkeys(
+    ["\xa0", *map(chr, range(0x2000, 0x200B)), "\u202f", "\u205f", "\u3000"], " "
+)
+_FULL_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_FOLDED = str.maketrans(
+    {**_QUOTES, **_DASHES, **_BLANKS, **_FULL_WIDTH, "\u201e": '"', "\u201f": '"', "\u2033": '"'}
+)
+# Blanks without width, signs that turn the direction of text, and the form feed.
+_HIDDEN = (
+    "\x0c\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+)
+_JOINERS = "\u200c\u200d"
+_NAMED = r"<U\+([0-9A-F]{4})>|\\u([0-9a-fA-F]{4})|\\x(0c)"
+
+
+def fold(text: str) -> str:
+    """Return *text* with plain quotes, dashes, blanks and signs, each in the place of its like."""
+    return text if text.isascii() else text.translate(_FOLDED)
+
+
+def show_hidden(text: str) -> str:
+    """Return *text* with `<U+200B>` for each character that nobody would see.
+
+    Joiners stay, which many scripts and pictures are written with; so do terminal sequences.
+    """
+    return text if text.isprintable() else re.sub(f"[{_HIDDEN}]", _name, text)
+
+
+def read_hidden(text: str) -> str:
+    r"""Return *text* with the hidden characters for `<U+200B>`, as they are shown, and `\u200b`."""
+    return re.sub(_NAMED, _character, text)
+
+
+def has_hidden(text: str) -> bool:
+    """Tell whether *text* has hidden characters or joiners."""
+    return re.search(f"[{_HIDDEN}{_JOINERS}]", text) is not None
+
+
+def without_hidden(text: str) -> tuple[str, Callable[[int], int]]:
+    """Return *text* without hidden characters and joiners, and what tells where a place was."""
+    places = [match.start() for match in re.finditer(f"[^{_HIDDEN}{_JOINERS}]", text, re.DOTALL)]
+    places.append(len(text))
+    return "".join(map(text.__getitem__, places[:-1])), places.__getitem__
+
+
+def common_ends(old: str, new: str) -> tuple[int, int]:
+    """Return how many characters at the beginning, and then at the end, both have in common."""
+    most = min(len(old), len(new))
+    head = next((place for place in range(most) if old[place] != new[place]), most)
+    rest = most - head
+    tail = next((place for place in range(rest) if old[-1 - place] != new[-1 - place]), rest)
+    return head, tail
+
+
+def _name(match: re.Match[str]) -> str:
+    return f"<U+{ord(match[0]):04X}>"
+
+
+def _character(match: re.Match[str]) -> str:
+    character = chr(int(match[1] or match[2] or match[3], 16))
+    return character if re.match(f"[{_HIDDEN}{_JOINERS}]", character) else match[0]

@@ -1,0 +1,57 @@
+"""Find a text that a model spelled otherwise than the file: signs, numbers, what nobody sees."""
+
+import re
+from collections.abc import Callable
+
+from nanocoder_kit_text import common_ends, fold, has_hidden, read_hidden, without_hidden
+
+from nanocoder_tool_edit.document import Span, find_exact
+
+_NUMBERED = r"[ \t]*(\d+)(?:\t|\u2192)"
+
+
+def drop_numbers(old: str, new: str) -> tuple[str, str, int]:
+    """Return both texts without the line numbers of read_file, and the first number, or 0."""
+    numbers = [re.match(_NUMBERED, line) for line in old.rstrip("\n").split("\n")]
+    if not all(numbers) or not numbers[0]:
+        return old, new, 0
+    old, new = (re.sub(f"(?m)^{_NUMBERED}", "", part) for part in (old, new))
+    return old, new, int(numbers[0][1])
+
+
+def as_shown(text: str, old: str, new: str) -> list[Span]:
+    """Find *old* as read_file shows it, with `<U+200B>` for what nobody sees."""
+    spelled = read_hidden(old)
+    return find_exact(text, spelled, read_hidden(new) if spelled != old else new)
+
+
+def lookalike(text: str, old: str, new: str) -> list[Span]:
+    """Find *old* with other quotes, dashes, blanks and signs; what does not change stays."""
+    head, tail = common_ends(old, new)
+    return [
+        Span(span.start + head, span.end - tail, new[head : len(new) - tail])
+        for span in find_exact(fold(text), fold(old), new)
+    ]
+
+
+def unseen(text: str, old: str, new: str) -> list[Span]:
+    """Find *old* with other characters that nobody sees; those around what changes stay."""
+    if not (has_hidden(text) or has_hidden(old)):
+        return []
+    (bare, place), (old, _) = without_hidden(fold(text)), without_hidden(fold(old))
+    head, tail = common_ends(old, fold(new))
+    changed = new[head : len(new) - tail]
+    spans = find_exact(bare, old, changed) if old.strip() else []
+    return [_placed(span.start + head, span.end - tail, changed, place) for span in spans]
+
+
+def _placed(start: int, end: int, new: str, place: Callable[[int], int]) -> Span:
+    last = place(end - 1) + 1 if end > start else place(start)
+    return Span(place(start), last, new)
+
+
+SPELLINGS: tuple[tuple[str, float, Callable[[str, str, str], list[Span]]], ...] = (
+    ("as_shown", 0.99, as_shown),
+    ("lookalike", 0.97, lookalike),
+    ("unseen", 0.97, unseen),
+)
