@@ -93,6 +93,23 @@ def test_a_small_model_must_give_what_every_example_gives(tmp_path):
     assert (list(told["properties"]), told["required"]) == (["a", "b"], ["a"])
 
 
+def test_a_small_model_may_give_all_parameters_of_a_tool_without_examples(tmp_path):
+    @tool(risk="safe", effects={Effect.READ}, short="Add.")
+    def add(a: Annotated[float, "One."], b: Annotated[float, "Two."] = 0.0) -> float:
+        """Add numbers."""
+        return a + b
+
+    class Adding:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [add]
+
+    model = Scripted(["Done."], profile="small")
+    (request,) = asked(tmp_path, model=model, plugins={"adding": Adding()})
+    (told,) = [one.parameters for one in request.tools if one.name == "add"]
+    assert (list(told["properties"]), told["required"]) == (["a", "b"], ["a"])
+
+
 def test_a_definition_leaves_out_what_the_check_says_anyway(tmp_path):
     @tool(risk="safe", effects={Effect.READ})
     def measure(

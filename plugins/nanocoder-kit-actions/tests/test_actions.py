@@ -52,6 +52,19 @@ def test_a_request_with_nothing_to_answer_from_can_only_be_talked_about():
     assert Actions.of([WRITE]).read('{"action": "chat", "text": "Hello."}') == "Hello."
 
 
+def test_a_number_has_an_end_where_the_engine_can_hold_it():
+    add = tool(
+        "add", ["a"], a={"type": "number"}, many={"type": "array", "items": {"type": "number"}}
+    )
+    [call, _] = Actions.of([add]).schema(bare=False)["anyOf"]
+    [plain, _] = Actions.of([add]).schema(bare=False, has_separators=False)["anyOf"]
+
+    assert (
+        call["properties"]["a"]["multipleOf"] == call["properties"]["many"]["items"]["multipleOf"]
+    )
+    assert plain["properties"]["a"] == {"type": "number"}
+
+
 def test_optional_parameters_may_be_absent():
     [listing, _] = Actions.of([LIST]).schema(bare=False)["anyOf"]
 

@@ -18,7 +18,7 @@ from nanocoder_kit_actions.blocks import (
     read_block,
     write_block,
 )
-from nanocoder_kit_actions.schemas import restrict
+from nanocoder_kit_actions.schemas import bound_numbers, restrict
 
 ACTION: Final = "action"
 TEXT: Final = "text"
@@ -76,7 +76,10 @@ class Actions:
         return "\n".join(lines)
 
     def schema(self, *, bare: bool, has_separators: bool = True) -> dict[str, Any]:
-        """Return the JSON Schema of a reply; *has_separators* also fixes its white space.
+        """Return the JSON Schema of a reply.
+
+        *has_separators* is for engines that know llguidance: it fixes white space, and gives
+        numbers an end.
 
         For a *bare* request, without a file or a result to answer from, the model can only talk.
         With "answer" allowed it described files that it had not read.
@@ -84,10 +87,12 @@ class Actions:
         end = {ACTION: {"const": self._ending(bare=bare)}, TEXT: {"type": "string", "minLength": 1}}
         ending = _closed_object(end, [TEXT])
         guidance = {"x-guidance": dict(SEPARATORS)} if has_separators else {}
-        schema = {"anyOf": [*map(self._schema_of, self.tools), ending], **guidance}
+        bounded = bound_numbers if has_separators else lambda calls: calls
+        calls = bounded([self._schema_of(tool) for tool in self.tools])
+        schema = {"anyOf": [*calls, ending], **guidance}
         if not self.with_block:
             return schema
-        others = [self._schema_of(tool, other_pattern()) for tool in self.tools]
+        others = bounded([self._schema_of(tool, other_pattern()) for tool in self.tools])
         heads = [_head(name) for name in sorted(self.with_block)]
         choices = {"anyOf": [*others, ending], **guidance}, {"anyOf": heads, **guidance}
         return schema | {GRAMMAR: grammar(*choices)}

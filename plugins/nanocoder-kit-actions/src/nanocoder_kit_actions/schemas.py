@@ -10,12 +10,26 @@ from typing import Any, Final
 ANYTHING: Final[Mapping[str, Any]] = {}
 SIMPLE: Final = frozenset({"string", "number", "boolean", "null"})
 MAX_INTEGER: Final = 999_999_999
+NUMBER: Final = {"type": "number", "multipleOf": 1e-9, "minimum": -1e15, "maximum": 1e15}
+"""A number with an end: nine decimals at most."""
 MAX_DEPTH: Final = 12  # a schema that refers to itself ends here, in "anything"
 
 
 def restrict(schema: Any) -> dict[str, Any]:
     """Return *schema* with types, enumerations, properties, items and alternatives only."""
     return _restrict(schema, schema if isinstance(schema, Mapping) else {}, MAX_DEPTH)
+
+
+def bound_numbers(schema: Any) -> Any:
+    """Return *schema* with an end to the digits of each number, for engines that know llguidance.
+
+    Where the model would go on with what the schema forbids, it writes more digits instead.
+    """
+    if isinstance(schema, Mapping):
+        if schema == {"type": "number"}:
+            return dict(NUMBER)
+        return {key: bound_numbers(value) for key, value in schema.items()}
+    return [bound_numbers(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def _restrict(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
 
     So do optional strings that are a choice or have to have a form. A parameter that each example
     of the tool has is required: a small model leaves out what it may. It reads a description
-    up to "; ".
+    up to "; ". A tool without examples, one of a server for instance, keeps all parameters.
     """
     schema = tool.parameters
     required = schema.get("required", ())
@@ -163,6 +163,7 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
         name: {**parameter, "description": parameter.get("description", "").partition("; ")[0]}
         for name, parameter in schema.get("properties", {}).items()
         if name in required
+        or not tool.examples
         or (parameter.get("type") == "string" and not {"enum", "pattern"} & parameter.keys())
     }
     needed = [
