@@ -3,9 +3,9 @@
     python tests/bench/search.py DIRECTORY [--files N] [--bytes N] [--large N] [--runs N] [--write]
 
 DIRECTORY takes the tree of corpus.py, 50,000 files of 1.2 GB, which stays there for the next time.
-A tool is called in this process, as the loop calls it; ripgrep is started with the flags that the
-tool itself gives it, and its output goes to /dev/null. They run in turn; figures are medians,
-and ratios the medians of paired ratios. *--write* puts the table into
+A tool is called in this process, as the loop calls it; ripgrep is asked for the same lines, and its
+output goes to /dev/null. They run in turn; figures are medians, and ratios the medians of paired
+ratios. *--write* puts the table into
 docs/explanation/performance.md.
 """
 
@@ -37,9 +37,16 @@ def plugin(name: str, module: str = "") -> Any:
     return import_module(found.module + module)
 
 
-grep, ripgrep = plugin("tool-grep"), plugin("tool-grep", ".ripgrep")
-find_ripgrep = plugin("tool-grep", ".finding").find_ripgrep
-Query = plugin("tool-grep", ".query").Query
+grep = plugin("tool-grep")
+find_ripgrep = plugin("tool-grep", ".programs").find_ripgrep
+RIPGREP = ("--no-config", "--hidden", "--iglob=!.git", "--crlf", "--line-number", "--no-heading")
+OPTIONS: Mapping[str, Callable[[Any], str]] = {
+    "pattern": "--regexp={}".format,
+    "glob": "--glob={}".format,
+    "output": lambda _: "--count",
+    "context": "--context={}".format,
+    "ignore_case": lambda _: "--ignore-case",
+}
 glob, listing = plugin("tool-glob"), plugin("tool-list")
 codemap, complexity = plugin("tool-codemap"), plugin("tool-complexity")
 GREPS: Mapping[str, Mapping[str, Any]] = {
@@ -65,7 +72,6 @@ class Bench:
         self.runs = runs
         self.workspace = Workspace(root)
         self.program = find_ripgrep(root)
-        self.engines = ("ripgrep", "python") if self.program else ("python",)
         self.rows: list[tuple[str, str, str]] = []
 
     def note(self, what: str, figure: str, beside: str = "") -> None:
@@ -75,10 +81,14 @@ class Bench:
 
     def call(self, tool: Tool[..., Any], arguments: Mapping[str, Any], **options: Any) -> float:
         """Return the seconds of one call."""
-        context = ToolContext("s", "c", self.workspace, self.root, **options)
-        started = time.perf_counter()
-        tool.invoke(context, tool.signature.check(arguments))
-        return time.perf_counter() - started
+        with tempfile.TemporaryDirectory() as scratch:
+            tmp = Path(scratch)
+            context = ToolContext(
+                "s", "c", self.workspace, self.root, make_tmp=lambda: tmp, **options
+            )
+            started = time.perf_counter()
+            tool.invoke(context, tool.signature.check(arguments))
+            return time.perf_counter() - started
 
     def compared(
         self,
@@ -124,23 +134,15 @@ class Bench:
                 folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         return time.perf_counter() - started
 
-    def greps(self, engine: str) -> None:
-        """Compare grep by *engine* with ripgrep, if that is here."""
-        settings = grep.Settings(engine=engine, time_limit_s=300)  # type: ignore[arg-type]
+    def greps(self) -> None:
+        """Compare grep with ripgrep alone."""
+        settings = grep.Settings(time_limit_s=300)
         for what, arguments in GREPS.items():
-            asked = dict(arguments)
-            query = Query(
-                asked["pattern"],
-                glob=asked.get("glob", ""),
-                output=asked.get("output", "content"),
-                context=asked.get("context", 0),
-                ignore_case=asked.get("ignore_case", False),
-            )
-            flags = ripgrep.arguments(self.workspace, query, in_order=False)
+            flags = [*RIPGREP, *(OPTIONS[name](arguments[name]) for name in arguments)]
             self.compared(
-                f"grep, {engine}: {what}",
-                lambda asked=asked: self.call(grep.grep, asked, settings=settings),  # type: ignore[misc]
-                {"rg": [self.program, *flags]} if self.program else {},
+                f"grep: {what}",
+                lambda asked=arguments: self.call(grep.grep, asked, settings=settings),  # type: ignore[misc]
+                {"rg": [self.program, *flags]},
             )
 
     def globs(self) -> None:
@@ -156,22 +158,19 @@ class Bench:
                 {
                     "rg --files": [*files, *only],
                     "rg --files --sortr=modified": [*files, "--sortr=modified", *only],
-                }
-                if program
-                else {},
+                },
                 {"os.scandir": self.scan},
             )
-        if program:
-            self.compared(
-                "the floor of **/*: rg --files and bare stats",
-                lambda: self.timed(files),
-                {"rg --files": files},
-            )
+        self.compared(
+            "the floor of **/*: rg --files and bare stats",
+            lambda: self.timed(files),
+            {"rg --files": files},
+        )
         for depth in (2, 20):
             self.compared(
                 f"list_files, {depth} levels",
                 lambda depth=depth: self.call(listing.list_files, {"depth": depth}),  # type: ignore[misc]
-                {"rg --files": files} if program else {},
+                {"rg --files": files},
             )
 
     def timed(self, command: Sequence[str]) -> float:
@@ -187,10 +186,7 @@ class Bench:
     def cancelled(self) -> None:
         """Note how long calls go on that are cancelled after a tenth of a second."""
         calls: Sequence[tuple[Tool[..., Any], Mapping[str, Any], Any]] = (
-            *(
-                (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, grep.Settings(engine=engine))
-                for engine in self.engines
-            ),
+            (grep.grep, {"pattern": r"[xyz]{3}\d[ab]+q"}, None),
             (glob.glob, {"pattern": "**/*"}, None),
             (listing.list_files, {"depth": 20}, None),
             (complexity.code_complexity, {"extensions": [".py", ".ts", ".go", ".c"]}, None),
@@ -205,29 +201,28 @@ class Bench:
 
             timer = Timer(0.1, stop)
             timer.start()
-            how = f" by {settings.engine}" if settings else ""
             try:
                 self.call(tool, arguments, settings=settings, cancelled=cancel)
             except Cancelled:
                 took = (time.perf_counter() - since[0]) * 1000
-                self.note(f"{tool.name}{how}, cancelled: until it ends", f"{took:.0f} ms")
+                self.note(f"{tool.name}, cancelled: until it ends", f"{took:.0f} ms")
             finally:
                 timer.cancel()
 
 
-def peak(engine: str, path: Path) -> int:
+def peak(path: Path) -> int:
     """Return the peak memory in kilobytes of a process that searches a file of a gigabyte."""
     script = (
         "import re, sys; from importlib import import_module; from pathlib import Path;"
-        "from nanocoder import ToolContext, Workspace; module = import_module(sys.argv[3]);"
-        "grep, Settings = module.grep, module.Settings;"
+        "from nanocoder import ToolContext, Workspace; module = import_module(sys.argv[2]);"
+        "grep = module.grep;"
         "root = Path(sys.argv[1]);"
-        "context = ToolContext('s', 'c', Workspace(root), root, settings=Settings(sys.argv[2]));"
+        "context = ToolContext('s', 'c', Workspace(root), root, make_tmp=lambda: root.parent);"
         "asked = grep.signature.check({'pattern': r'needle \\d', 'context': 2});"
         "assert grep.invoke(context, asked).metadata['count'] == 2;"
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
     )
-    command = [sys.executable, "-c", script, str(path), engine, grep.__name__]
+    command = [sys.executable, "-c", script, str(path), grep.__name__]
     return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
@@ -240,9 +235,8 @@ def memory(bench: Bench, large: int) -> None:
                 for _ in range(large // 2 // len(line) // 10_000):
                     file.write(line * 10_000)
                 file.write(b"a needle 7 in it\n")
-        for engine in bench.engines:
-            figure = f"{peak(engine, Path(scratch)) / 1024:.0f} MB"
-            bench.note(f"grep, {engine}: peak memory, {large / 1e9:g} GB file", figure)
+        figure = f"{peak(Path(scratch)) / 1024:.0f} MB"
+        bench.note(f"grep: peak memory, {large / 1e9:g} GB file", figure)
 
 
 def maps(bench: Bench) -> None:
@@ -295,10 +289,7 @@ def main() -> None:
     root = options.directory.resolve()
     corpus.make(root, files=options.files, size=options.bytes)
     bench = Bench(root, options.runs)
-    if not bench.program:
-        print("ripgrep is not installed: nothing is compared with it")
-    for engine in bench.engines:
-        bench.greps(engine)
+    bench.greps()
     bench.globs()
     bench.cancelled()
     memory(bench, options.large)

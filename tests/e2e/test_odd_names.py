@@ -1,7 +1,6 @@
 """Names that could pass for other names, or for lines of output, are shown escaped everywhere."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -66,18 +65,7 @@ def test_each_name_is_listed_escaped_on_one_line(ground, tool):
     assert not any(line.startswith("README.md:1: password") for line in lines)
 
 
-@pytest.mark.parametrize("engine", ["python", "ripgrep", "workers"])
-def test_grep_forges_no_line_by_a_name(ground, engine, monkeypatch):
-    if engine == "ripgrep" and not shutil.which("rg"):
-        pytest.skip("ripgrep is not installed")
-    if engine == "workers":
-        from nanocoder_tool_grep import scan
-
-        monkeypatch.setattr(scan, "ALONE_FILES", 0)
-        monkeypatch.setattr("nanocoder_tool_grep.workers.count_workers", lambda: 2)
-    (ground / ".nanocoder").mkdir()
-    kind = "ripgrep" if engine == "ripgrep" else "python"
-    (ground / ".nanocoder/config.toml").write_text(f'[plugins.tool-grep]\nengine = "{kind}"\n')
+def test_grep_forges_no_line_by_a_name(ground):
     output = run(ground, "grep", pattern="needle")
     refuse_hidden(output)
     for number, name in enumerate(ODD):

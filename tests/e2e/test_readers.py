@@ -21,19 +21,17 @@ RULES = """
 [plugins.policy-rules]
 deny = ["*(secrets/**)", "read_file(private/**)", "read_file(own/**) @review"]
 ask = ["read_file(asked/**)"]
-[plugins.tool-grep]
-engine = "{engine}"
 """
 
 
-@pytest.fixture(params=["auto", "ripgrep", "python"])
-def call(request, tmp_path, monkeypatch) -> Call:
+@pytest.fixture
+def call(tmp_path, monkeypatch) -> Call:
     """Call an installed tool in a workspace that has files which rules hide."""
     for place in ("CONFIG", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{place}_HOME", str(tmp_path / place))
     config = tmp_path / "CONFIG/nanocoder/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text(RULES.format(engine=request.param))
+    config.write_text(RULES)
     root = tmp_path / "work"
     shown = {"a.txt": "shown-value", "asked/z": "asked-value", "main.py": "def main(): pass"}
     for name, text in {**HIDDEN, **shown}.items():

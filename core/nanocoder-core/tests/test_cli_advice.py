@@ -218,7 +218,7 @@ def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
 
 
 def test_a_table_by_a_wrong_name_is_told_with_its_line_and_the_right_one(nanocoder):
-    path = configured(nanocoder, 'mode = "plan"\n[plugin.tool-grep]\nengine = "auto"\n')
+    path = configured(nanocoder, 'mode = "plan"\n[plugin.tool-grep]\ntime_limit_s = 9.0\n')
     done = nanocoder("tools")
     assert done.returncode == 2
     assert f"{path}:2: plugin: unknown key; did you mean 'plugins'?" in done.stderr
@@ -250,10 +250,10 @@ def test_a_file_in_the_place_of_the_configurations_folder_is_told(nanocoder):
 
 
 def test_settings_that_are_wrong_end_a_call_like_every_other_command(nanocoder):
-    path = configured(nanocoder, '[plugins.tool-grep]\nengine = "fast"\n')
+    path = configured(nanocoder, '[plugins.tool-grep]\ntime_limit_s = "soon"\n')
     done = nanocoder("call", "grep", '{"pattern": "x"}')
     assert done.returncode == 2
-    assert f"{path}:2: plugins.tool-grep.engine: expected one of" in done.stderr
+    assert f"{path}:2: plugins.tool-grep.time_limit_s: expected" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,20 @@ def test_what_tools_made_and_git_ignores_is_left_out(ctx):
     assert found(ctx, "**", path="a/vendor") == ["a/vendor/x"]
 
 
+def test_what_was_not_looked_into_is_said(ctx):
+    make(ctx, "a.py", "node_modules/x.js", "out/y.js", "z.gen")
+    (ctx.working_directory / ".gitignore").write_text("out/\n*.gen\n")
+    by_name = "[left out: 1 folder (node_modules/) by name"
+    assert glob(ctx, pattern="*.py").output == (
+        f"1 file:\na.py\n{by_name}. Name a folder in path to look into it]"
+    )
+    assert glob(ctx, pattern="*.js").output == (
+        "No files match '*.js', nor '**/*.js'\n"
+        f"{by_name}; 1 folder (out/), which git ignores. Name a folder in path to look into it]"
+    )
+    assert "1 file and 1 folder (z.gen, out/), which" in glob(ctx, pattern="*.gen").output
+
+
 # PATH-034, 035
 @pytest.mark.contract("NA-49")
 @pytest.mark.parametrize(

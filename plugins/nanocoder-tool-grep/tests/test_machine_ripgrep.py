@@ -1,12 +1,13 @@
 """The machine's own ripgrep, often an older one, gives the same answers as the wheel's."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from nanocoder import ToolContext, Workspace
-from nanocoder_kit_glob.ripgrep import find_ripgrep
-from nanocoder_tool_grep import Settings, grep
+from nanocoder_tool_grep import grep
+from nanocoder_tool_grep.programs import find_ripgrep
 
 pytestmark = pytest.mark.needs("rg")
 
@@ -20,6 +21,8 @@ TREE = {
     "crlf.txt": b"main\r\nother\r\n",
     "binary": b"main\0\n",
     "latin": b"main \xe9\n",
+    "wide": "main é\n".encode("utf-16"),
+    "node_modules/x.js": b"main\n",
 }
 CALLS = [
     {"pattern": "main"},
@@ -28,6 +31,10 @@ CALLS = [
     {"pattern": "main", "path": "src", "context": 1},
     {"pattern": "main", "path": "ignored/c.py"},
     {"pattern": "main(", "fixed_string": True, "output": "files"},
+    {"pattern": "main é"},
+    {"pattern": r"main\|helper"},
+    {"pattern": r"main\(\):\n", "multiline": True},
+    {"pattern": "nowhere"},
     {"pattern": r"(main|helper)\b", "limit": 1, "offset": 1},
 ]
 
@@ -40,22 +47,28 @@ def tree(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("arguments", CALLS, ids=str)
-def test_the_machine_s_ripgrep_answers_as_the_search_in_python_does(tree, monkeypatch, arguments):
-    monkeypatch.setenv("PATH", os.defpath)
-    assert Path(find_ripgrep(tree)).parent in map(Path, os.defpath.split(os.pathsep))
+def answers(tree, tmp_path, arguments):
     with Workspace(tree) as workspace:
-        answers = []
-        for engine in ("ripgrep", "python"):
-            settings = Settings(engine=engine)
-            ctx = ToolContext(
-                session_id="s",
-                message_id="c1",
-                workspace=workspace,
-                working_directory=tree,
-                settings=settings,
-            )
-            result = grep.invoke(ctx, grep.signature.check(arguments))
-            assert result.metadata["engine"] == engine
-            answers.append((result.output, result.data))
-    assert answers[0] == answers[1]
+        ctx = ToolContext(
+            session_id="s",
+            message_id="c1",
+            workspace=workspace,
+            working_directory=tree,
+            make_tmp=lambda: tmp_path,
+        )
+        result = grep.invoke(ctx, grep.signature.check(arguments))
+        return result.output, result.data
+
+
+@pytest.mark.parametrize("arguments", CALLS, ids=str)
+def test_the_machine_s_ripgrep_gives_the_same_answers(
+    tree, tmp_path_factory, monkeypatch, arguments
+):
+    tmp_path = tmp_path_factory.mktemp("call")
+    own = Path(find_ripgrep(tree))
+    assert own.parent == Path(sys.executable).parent
+    expected = answers(tree, tmp_path, arguments)
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    assert Path(find_ripgrep(tree)).parent in map(Path, os.defpath.split(os.pathsep))
+    assert answers(tree, tmp_path, arguments) == expected

@@ -49,7 +49,20 @@ def test_a_directory_is_shown_as_a_tree(ctx):
 def test_what_tools_made_and_git_ignores_is_left_out(ctx):
     make(ctx, ".git/config", "node_modules/x/y", "out/x", "src/__pycache__/x", "src/a.py")
     (ctx.working_directory / ".gitignore").write_text("out/\n")
-    assert listed(ctx).output == "./\n  .gitignore\n  src/\n    a.py"
+    assert listed(ctx).output == (
+        "./\n  .gitignore\n  src/\n    a.py\n"
+        "[left out: 2 folders (node_modules/, src/__pycache__/) by name;"
+        " 1 folder (out/), which git ignores. Name a folder in path to look into it]"
+    )
+    assert listed(ctx, path="out").output == "out/\n  x"
+
+
+def test_an_empty_list_says_what_git_ignores(ctx):
+    make(ctx, "scripts/w.py")
+    (ctx.working_directory / ".gitignore").write_text("scripts/*\n")
+    assert listed(ctx, path="scripts").output == (
+        "scripts/ has nothing to list\n[left out: 1 file (scripts/w.py), which git ignores]"
+    )
 
 
 @pytest.mark.contract("MA-58")

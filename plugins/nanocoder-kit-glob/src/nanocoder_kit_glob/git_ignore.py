@@ -1,15 +1,16 @@
-"""Walks that leave out what git ignores: `.gitignore` at every level, and `.git/info/exclude`.
+"""Walks that leave out what git ignores.
 
-The person's own list (`core.excludesFile`) lies outside the workspace and is not read; neither are
-the `.gitignore` files of directories above the workspace.
+These are `.gitignore` at every level from the root of the repository, which may lie above the
+workspace, `.git/info/exclude`, and the person's own list (`core.excludesFile`).
 """
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanocoder import WorkspaceError, unescape_path
 
+from nanocoder_kit_glob.above import EXCLUDED, rules_above
 from nanocoder_kit_glob.ignore_file import Rules, read_rules
 from nanocoder_kit_glob.left_out import LeftOut
 from nanocoder_kit_glob.walks import Files, Sieve, walk_files, walk_tree
@@ -20,10 +21,22 @@ if TYPE_CHECKING:
 MAX_RULE_BYTES = 1_000_000
 MAX_CUT_NAMED = 3
 _FILE = ".gitignore"
-_EXCLUDED = ".git/info/exclude"
 
-# The rules in force somewhere, outermost first, each with the length of its directory's prefix.
-Chain = tuple[tuple[int, Rules], ...]
+
+class Scope(NamedTuple):
+    """The *rules* of a file whose folder is *length* bytes of a path, or has *below* above it."""
+
+    rules: Rules
+    length: int = 0
+    below: bytes = b""
+
+    def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
+        """Say whether *path*, from the workspace, is ignored; None: no rule is about it."""
+        return self.rules.verdict(self.below + path[self.length :], name, is_dir=is_dir)
+
+
+# The rules in force somewhere, outermost first.
+Chain = tuple[Scope, ...]
 
 
 def walk(
@@ -111,7 +124,7 @@ class GitIgnore:
         chain = self._chains.get(folder)
         if chain is None:
             if folder == ".":
-                chain = self._with(_EXCLUDED, 0, ())
+                chain = self._with(EXCLUDED, 0, self._above())
             else:
                 chain = self._chain(folder.rpartition("/")[0] or ".", has_file=True)
             if has_file:
@@ -120,12 +133,16 @@ class GitIgnore:
             self._chains[folder] = chain
         return chain
 
+    def _above(self) -> Chain:
+        above = rules_above(self._workspace.root, MAX_RULE_BYTES)
+        return tuple(Scope(rules, below=below) for rules, below in above if rules)
+
     def _with(self, path: str, length: int, chain: Chain) -> Chain:
         rules = read_rules(self._read(path))
         cut = self._left_out.cut if self._left_out is not None else []
         if rules.is_cut and path not in cut and len(cut) < MAX_CUT_NAMED:
             cut.append(path)
-        return (*chain, (length, rules)) if rules else chain
+        return (*chain, Scope(rules, length)) if rules else chain
 
     def _read(self, path: str) -> bytes:
         """Return the beginning of an ignore file; git does not follow a link here either."""
@@ -144,7 +161,7 @@ def _ignored_files(chain: Chain, prefix: bytes, names: Sequence[str]) -> list[st
     if not names:
         return []
     joined = _encoded("/" + "/".join(names) + "/")
-    doubtful = {name for _, rules in chain for name in rules.fitting(joined)}
+    doubtful = {name for scope in chain for name in scope.rules.fitting(joined)}
     if not doubtful:
         return []
     left_out = {name for name in doubtful if _is_ignored(chain, prefix + name, name, is_dir=False)}
@@ -153,8 +170,8 @@ def _ignored_files(chain: Chain, prefix: bytes, names: Sequence[str]) -> list[st
 
 def _is_ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:
     """Tell whether *path*, below the root, is ignored itself; its parents are not looked at."""
-    for length, rules in reversed(chain):
-        verdict = rules.verdict(path[length:], name, is_dir=is_dir)
+    for scope in reversed(chain):
+        verdict = scope.verdict(path, name, is_dir=is_dir)
         if verdict is not None:
             return verdict
     return False

@@ -1,23 +1,29 @@
 """The files that a walk has left out, and what a result says of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 MAX_PATHS_KEPT = 10_000
+MAX_NAMED = 3
 
 
 class LeftOut:
-    """The files and folders that policies keep out of walks; hand one to several walks to add up.
+    """The files and folders that walks leave out; hand one to several walks to add up.
 
-    *files* and *folders* are paths relative to the workspace, the first 10,000 of each. A
-    folder that is left out is not looked into, so its files are not counted. *unreadable* are
-    folders that the system does not let be read, *cut* files with rules of which only the beginning
-    counts.
+    All are paths relative to the workspace, the first 10,000 of each. A folder that is left out is
+    not looked into, so its files are not counted. *files* and *folders* are those that policies
+    keep out, *ignored_files* and *ignored_folders* those that git ignores, *skipped* folders that
+    are left out by their names, *binary* files without text. *unreadable* are folders that the
+    system does not let be read, *cut* files with rules of which only the beginning counts.
     """
 
     def __init__(self) -> None:
         self.files: list[str] = []
         self.folders: list[str] = []
+        self.ignored_files: list[str] = []
+        self.ignored_folders: list[str] = []
+        self.skipped: list[str] = []
+        self.binary: list[str] = []
         self.unreadable: list[str] = []
         self.cut: list[str] = []
 
@@ -28,24 +34,62 @@ class LeftOut:
             if len(paths) < MAX_PATHS_KEPT:
                 paths.append(prefix + name)
 
+    def keep(self, is_wanted: Callable[[str], bool]) -> None:
+        """Forget the files that are not wanted; a folder may hold some that are."""
+        self.files = [*filter(is_wanted, self.files)]
+        self.ignored_files = [*filter(is_wanted, self.ignored_files)]
 
-def left_out_note(left_out: LeftOut, is_wanted: Callable[[str], bool] | None = None) -> str:
-    """Return lines about the files that *is_wanted* (None: all), folders and cut files."""
-    counted = [(number, noun[:-1]) for noun, number in _counts(left_out, is_wanted).items()]
-    texts = [f"{number:,} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
-    lines = [f"[{' and '.join(texts)} left out by rules]"] if texts else []
+
+def left_out_note(
+    left_out: LeftOut,
+    is_wanted: Callable[[str], bool] | None = None,
+    *,
+    found_nothing: bool = False,
+) -> str:
+    """Return lines about the files that *is_wanted* (None: all), folders and cut files.
+
+    Files that policies keep out are counted, never named. A search that *found_nothing* also says
+    what git ignores and what is binary.
+    """
+    hidden = _amount(_matching(left_out.files, is_wanted), left_out.folders)
+    lines = [f"[{hidden} left out by rules]"] if hidden else []
     lines += [f"[{path} is too long: only its first patterns count]" for path in left_out.cut]
+    skipped = _named([], left_out.skipped)
+    texts = [f"{skipped} by name"] if skipped else []
+    if found_nothing:
+        ignored = _named(_matching(left_out.ignored_files, is_wanted), left_out.ignored_folders)
+        texts += [f"{ignored}, which git ignores"] if ignored else []
+        binary = _named(_matching(left_out.binary, is_wanted), [])
+        texts += [f"{binary} without text"] if binary else []
+    if texts:
+        has_folder = left_out.skipped or (found_nothing and left_out.ignored_folders)
+        advice = ". Name a folder in path to look into it" if has_folder else ""
+        lines.append(f"[left out: {'; '.join(texts)}{advice}]")
     return "\n".join(lines)
 
 
 def left_out_metadata(
     left_out: LeftOut, is_wanted: Callable[[str], bool] | None = None
 ) -> dict[str, Any]:
-    """Return how many were left out as `left_out` of a result's metadata, or nothing."""
-    counts = _counts(left_out, is_wanted)
+    """Return how many policies left out as `left_out` of a result's metadata, or nothing."""
+    files, folders = _matching(left_out.files, is_wanted), left_out.folders
+    counts = {"files": len(set(files)), "folders": len(set(folders))}
     return {"left_out": counts} if any(counts.values()) else {}
 
 
-def _counts(left_out: LeftOut, is_wanted: Callable[[str], bool] | None) -> dict[str, int]:
-    files = left_out.files if is_wanted is None else filter(is_wanted, left_out.files)
-    return {"files": len(set(files)), "folders": len(set(left_out.folders))}
+def _matching(paths: list[str], is_wanted: Callable[[str], bool] | None) -> list[str]:
+    return paths if is_wanted is None else [*filter(is_wanted, paths)]
+
+
+def _amount(files: Sequence[str], folders: Sequence[str]) -> str:
+    """Return "1 file and 2 folders", each path counted once; "" for none."""
+    counts = ((len(set(files)), "file"), (len(set(folders)), "folder"))
+    return " and ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts if count)
+
+
+def _named(files: Sequence[str], folders: Sequence[str]) -> str:
+    """Return the same with the first of their names."""
+    amount = _amount(files, folders)
+    names = [*dict.fromkeys([*files, *(f"{folder}/" for folder in folders)])]
+    more = ", …" if len(names) > MAX_NAMED else ""
+    return f"{amount} ({', '.join(names[:MAX_NAMED])}{more})" if amount else ""

@@ -30,10 +30,9 @@ those of its folders.
 
 @frozen
 class Sieve:
-    """What a walk leaves out: what *rules* say, names in *skip*, `.git`, and what policies say.
+    """What a walk leaves out: what *rules* say, `.git`, folders in *skip*, what policies refuse.
 
-    *left_out* takes note of what policies keep out. *depth* is how many levels to go through, 0 for
-    all.
+    *left_out* takes note of all but `.git`. *depth* is how many levels to go through, 0 for all.
     """
 
     rules: WalkRules | None = None
@@ -45,24 +44,36 @@ class Sieve:
         self, folder: "Folder", names: list[str], folders: list[str]
     ) -> tuple[list[str], list[str]]:
         """Return those of the *names* of files, and of *folders*, that are not left out."""
-        if self.rules is not None and (ruled_out := self.rules(folder.path, names, folders)):
-            names = [name for name in names if name not in ruled_out]
-            folders = [name for name in folders if name not in ruled_out]
-        names, folders = self._not_skipped(names), self._not_skipped(folders)
+        left_out, path = self.left_out, folder.path
+        names, folders = _without_git(names), _without_git(folders)
+        if self.rules is not None and (ruled_out := set(self.rules(path, names, folders))):
+            names = _without(names, ruled_out, left_out, left_out.ignored_files, path)
+            folders = _without(folders, ruled_out, left_out, left_out.ignored_folders, path)
+        if self.skip:
+            folders = _without(folders, self.skip, left_out, left_out.skipped, path)
         if refused := folder.refused([*names, *folders]):
-            self.left_out.add(self.left_out.files, folder.path, refused.intersection(names))
-            self.left_out.add(self.left_out.folders, folder.path, refused.intersection(folders))
-            names = [name for name in names if name not in refused]
-            folders = [name for name in folders if name not in refused]
+            names = _without(names, refused, left_out, left_out.files, path)
+            folders = _without(folders, refused, left_out, left_out.folders, path)
         return names, folders
 
-    def _not_skipped(self, names: list[str]) -> list[str]:
-        remaining = [name for name in names if name not in self.skip] if self.skip else names
-        # A plain name without these letters is none that a file system takes for git's.
-        joined = "".join(remaining)
-        if joined.isascii() and "\\" not in joined and "git" not in joined.lower():
-            return remaining
-        return [name for name in remaining if not is_git_name(unescape_path(name))]
+
+def _without(
+    names: list[str], unwanted: Collection[str], left_out: LeftOut, noted: list[str], folder: str
+) -> list[str]:
+    """Return *names* without the *unwanted* ones, of which *left_out* takes note in *noted*."""
+    dropped = [name for name in names if name in unwanted]
+    if not dropped:
+        return names
+    left_out.add(noted, folder, dropped)
+    return [name for name in names if name not in unwanted]
+
+
+def _without_git(names: list[str]) -> list[str]:
+    # A plain name without these letters is none that a file system takes for git's.
+    joined = "".join(names)
+    if joined.isascii() and "\\" not in joined and "git" not in joined.lower():
+        return names
+    return [name for name in names if not is_git_name(unescape_path(name))]
 
 
 class _Level:

@@ -49,7 +49,7 @@ def glob(
         results = find(ctx, wider, path, settings)
         tried.append(wider)
     files, count = results.newest, results.count
-    note = left_out_note(results.left_out)
+    note = left_out_note(results.left_out, found_nothing=not count)
     return ToolResult(
         "\n".join([_text(pattern, tried, results), *([note] if note else [])]),
         title=pattern,

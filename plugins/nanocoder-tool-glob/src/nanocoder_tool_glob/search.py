@@ -20,7 +20,7 @@ class Results:
     """The newest files that match, and how many match.
 
     *is_complete* is false when the search ended before it saw all of them; *left_out* are files
-    that policies hide.
+    that were not looked at.
     """
 
     newest: list[str]
@@ -57,7 +57,7 @@ def find(ctx: ToolContext, pattern: str, path: str, settings: Settings) -> Resul
             is_complete = False
             break
     newest = [path for _, path in nsmallest(settings.max_results, ages)]
-    left_out.files = [path for path in left_out.files if file_pattern.matches(path[prefix:])]
+    left_out.keep(lambda path: file_pattern.matches(path[prefix:]))
     return Results(newest, len(ages), left_out, is_complete)
 
 

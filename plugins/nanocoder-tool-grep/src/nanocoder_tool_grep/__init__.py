@@ -1,6 +1,6 @@
-"""The tool grep: lines that match a pattern, by ripgrep or, with the same answer, without it."""
+"""The tool grep: lines that match a pattern, by ripgrep."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from attrs import frozen
 from nanocoder import (
@@ -13,8 +13,9 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_glob import SKIPPED
 
-from nanocoder_tool_grep.query import ACROSS, COUNTED, MAX_CONTEXT, Output, Query, check
+from nanocoder_tool_grep.query import COUNTED, MAX_CONTEXT, Output, Query, check
 
 TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 
@@ -23,13 +24,12 @@ TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 class Settings:
     """The settings of `[plugins.tool-grep]`.
 
-    *engine* "python" does without ripgrep, "ripgrep" asks it wherever it can; "auto" looks for
-    plain text in a few small files itself, as starting a program takes longer. A search that takes
-    longer than *time_limit_s* seconds is ended, and its results so far are the answer.
+    A search that takes longer than *time_limit_s* seconds is ended, and its results so far are the
+    answer. Directories with a name in *skip* are not gone into.
     """
 
-    engine: Literal["auto", "ripgrep", "python"] = "auto"
     time_limit_s: float = 30.0
+    skip: tuple[str, ...] = tuple(sorted(SKIPPED))
 
 
 @tool(
@@ -56,14 +56,15 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
 ) -> ToolResult:
     """Search the contents of files for a regular expression.
 
-    Returns path:line: text of each match, cut at 500 characters, sorted by path. Left out are files
-    that git ignores, .git and binary files. For names of files use glob.
+    Returns path:line: text of each match, 500 characters of a long line, sorted by path. Left out
+    are files that git ignores, directories like node_modules and binary files. For names of files
+    use glob.
     """
     from nanocoder_tool_grep.answer import answer
     from nanocoder_tool_grep.finding import Page, find
+    from nanocoder_tool_grep.spellings import breaks_lines
 
-    hint = ACROSS if ctx.offers("grep", "multiline") else ""
-    check(pattern, glob, type, multiline=multiline, hint=hint)
+    check(pattern, glob, type)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)
     query = Query(
@@ -76,11 +77,12 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
         context=context if output == "content" else 0,
         ignore_case=ignore_case,
         fixed=fixed_string,
-        multiline=multiline,
+        multiline=multiline or breaks_lines(pattern, fixed=fixed_string),
     )
     page = Page(offset, limit)
-    results = find(ctx, query, page, engine=settings.engine, limit_s=settings.time_limit_s)
-    return answer(query, results, hint=hint, can_go_on=ctx.offers("grep", "offset"))
+    skip = frozenset(settings.skip)
+    results = find(ctx, query, page, skip=skip, limit_s=settings.time_limit_s)
+    return answer(query, results, can_go_on=ctx.offers("grep", "offset"))
 
 
 @hookimpl

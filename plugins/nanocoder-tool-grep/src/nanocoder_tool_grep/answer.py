@@ -6,26 +6,17 @@ from nanocoder import ToolResult
 from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_grep.finding import Results
-from nanocoder_tool_grep.matching import MAX_LINE
-from nanocoder_tool_grep.query import COUNTED, LINE_BY_LINE, Line, Query, path_filter
+from nanocoder_tool_grep.query import COUNTED, Line, Query, path_filter
 
 
-def answer(query: Query, results: Results, *, hint: str, can_go_on: bool) -> ToolResult:
+def answer(query: Query, results: Results, *, can_go_on: bool) -> ToolResult:
     """Describe the *results* of a search.
 
-    *hint* follows the note that a pattern is matched line by line; *can_go_on* says whether the
-    model can ask for the results after those shown.
+    *can_go_on* says whether the model can ask for the results after those shown.
     """
-    skipped = results.skipped
-    unreadable = skipped.unreadable + len(skipped.left_out.unreadable)
+    head = _head(query, results, can_go_on=can_go_on)
     return ToolResult(
-        "\n".join(
-            [
-                _head(query, results, can_go_on=can_go_on),
-                *_body(query, results),
-                *_notes(query, results, unreadable, hint),
-            ]
-        ),
+        "\n".join([head, *_body(query, results), *_notes(query, results)]),
         title=query.pattern,
         data=_data(query, results),
         metadata={
@@ -34,10 +25,10 @@ def answer(query: Query, results: Results, *, hint: str, can_go_on: bool) -> Too
             "count": results.count,
             "files": results.files,
             "truncated": results.has_more or results.stopped,
-            "engine": results.engine,
             "summary": f"{results.count:,} match{'' if results.count == 1 else 'es'}",
-            **left_out_metadata(skipped.left_out, path_filter(query)),
-            **({"unreadable": unreadable} if unreadable else {}),
+            **left_out_metadata(results.skipped, path_filter(query)),
+            **({"unreadable": results.unreadable} if results.unreadable else {}),
+            **({"read_as": results.read_as} if results.read_as else {}),
         },
     )
 
@@ -89,8 +80,7 @@ def _body(query: Query, results: Results) -> list[str]:
         if query.context and before and not _follows(before, line):
             result.append("--")
         mark = ":" if line.is_match else "-"
-        cut = "\u2026" if len(line.text) == MAX_LINE else ""
-        result.append(f"{line.path}{mark}{line.number}{mark} {line.text}{cut}")
+        result.append(f"{line.path}{mark}{line.number}{mark} {line.text}")
         before = line
     return result
 
@@ -99,14 +89,18 @@ def _follows(before: Line, line: Line) -> bool:
     return (before.path, before.number + 1) == (line.path, line.number)
 
 
-def _notes(query: Query, results: Results, unreadable: int, hint: str) -> list[str]:
-    notes = [left_out_note(results.skipped.left_out, path_filter(query))]
-    if unreadable:
-        notes.append(f"[{_files(unreadable)} could not be read: the system refused]")
-    if results.skipped.too_large:
-        notes.append(f"[{_files(results.skipped.too_large)} too large to be searched across lines]")
-    if query.looks_across and not results.count:
-        notes.append(f"[{LINE_BY_LINE}{hint}]")
+def _notes(query: Query, results: Results) -> list[str]:
+    found_nothing = not results.count
+    notes = [left_out_note(results.skipped, path_filter(query), found_nothing=found_nothing)]
+    failed = (
+        (results.unreadable, "could not be read: the system refused"),
+        (results.too_slow, "given up: the pattern takes too long there"),
+        (results.too_large, "too large to be searched in another encoding than UTF-8"),
+    )
+    notes += [f"[{_files(count)} {why}]" for count, why in failed if count]
+    if results.read_as:
+        tried = "nor" if found_nothing else "so it was read as"
+        notes.append(f"[{query.pattern!r} matches nothing, {tried} {results.read_as!r}]")
     return list(filter(None, notes))
 
 

@@ -1,29 +1,21 @@
-"""One search from start to end: the choice of the engine, the order, and the page to keep."""
+"""One search from start to end: the passes, the order, and the page to keep."""
 
 import contextlib
 import time
-from collections.abc import Callable, Generator
-from functools import partial
+from collections.abc import Generator, Iterable, Iterator
+from heapq import merge
 
-from attrs import define, field, frozen
-from nanocoder import ToolContext, WorkspaceError
-from nanocoder_kit_glob.git_ignore import list_files, walk
-from nanocoder_kit_glob.ripgrep import find_ripgrep
+from attrs import define, evolve, field, frozen
+from nanocoder import ToolContext, ToolError
+from nanocoder_kit_glob.left_out import LeftOut
 
-from nanocoder_tool_grep import ripgrep, scan
-from nanocoder_tool_grep.matching import BLOCK_BYTES
-from nanocoder_tool_grep.query import (
-    COUNTED,
-    Line,
-    Query,
-    Stopped,
-    path_filter,
-)
-from nanocoder_tool_grep.skipped import SkippedFiles
-
-QUICK_FILES = 100
-QUICK_BYTES = 500_000
-"""Up to so many entries of a tree, and bytes, ripgrep (5 ms) is not worth its start."""
+from nanocoder_tool_grep.encodings import Copies
+from nanocoder_tool_grep.programs import find_ripgrep
+from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped, invalid
+from nanocoder_tool_grep.ripgrep import BadPatternError, Place, Ripgrep
+from nanocoder_tool_grep.selection import Selection, place, select
+from nanocoder_tool_grep.spellings import as_extended, reason_in
+from nanocoder_tool_grep.texts import kind_of, with_texts
 
 
 class _Enough(Exception):
@@ -54,10 +46,10 @@ class Results:
     number of lines that match (of files, when the output is files), counted up to *counted*, and
     *files* the number of their files. *is_complete* is false when there are more; *files*
     then counts only the files on the page. *stopped* is true when time ran out, after *limit_s*
-    seconds. *skipped* counts the files that were not searched.
+    seconds. *skipped* are the files that were left out; *unreadable*, *too_slow* and *too_large*
+    count those that failed. *read_as* is the pattern that was searched instead of the one given.
     """
 
-    engine: str
     page: Page
     context: int
     counted: int = COUNTED
@@ -68,7 +60,11 @@ class Results:
     is_complete: bool = True
     stopped: bool = False
     limit_s: float = 0.0
-    skipped: SkippedFiles = field(factory=SkippedFiles)
+    skipped: LeftOut = field(factory=LeftOut)
+    unreadable: int = 0
+    too_slow: int = 0
+    too_large: int = 0
+    read_as: str = ""
     _around: list[Line] = field(factory=list)
     _file: str = ""
     _page_files: int = 0
@@ -78,9 +74,9 @@ class Results:
         """Whether there are results after those of the page."""
         return not self.is_complete or self.page.offset + self.page_count < self.count
 
-    def take(self, lines: Generator[Line]) -> None:
+    def take(self, lines: Iterable[Line]) -> None:
         """Keep the first matches with the lines around them, and count the others."""
-        with contextlib.closing(lines), contextlib.suppress(_Enough):
+        with contextlib.suppress(_Enough):
             try:
                 for line in lines:
                     self._add(line)
@@ -118,117 +114,133 @@ class Results:
         return next(line.number for line in reversed(self.lines) if line.is_match)
 
 
-def find(ctx: ToolContext, query: Query, page: Page, *, engine: str, limit_s: float) -> Results:
-    """Search by ripgrep where it is installed and sees the same files, otherwise in Python.
-
-    Raises: ToolError for an invalid pattern or glob.
-    """
-    allowed = path_filter(query)
-    in_python = engine == "python" or (engine == "auto" and _is_quick(ctx, query))
-    program = "" if in_python else find_ripgrep(ctx.workspace.root)
-    if program and ripgrep.can_search(ctx.workspace, query):
-        try:
-            return _by_ripgrep(ctx, program, query, allowed, page=page, limit_s=limit_s)
-        except ripgrep.BadPatternError:
-            pass  # look-around and back references work in Python; for others its error is better
-    results = Results("python", page, query.context, limit_s=limit_s)
-    results.take(scan.search(ctx, query, allowed, results.skipped, limit_s=limit_s))
-    return results
-
-
-def _is_quick(ctx: ToolContext, query: Query) -> bool:
-    """Tell whether looking at every file takes less time than starting ripgrep."""
-    if not query.is_plain or query.ignore_case:
-        return False  # a pattern costs the import of its engine
-    if ctx.workspace.is_file(query.path):
-        return ctx.workspace.stat(query.path).st_size <= QUICK_BYTES
-    files = size = 0
-    for entry in walk(ctx.workspace, query.path):
-        files, size = files + 1, size + entry.size
-        if files > QUICK_FILES or size > QUICK_BYTES:
-            return False
-    return True
-
-
-def _by_ripgrep(
-    ctx: ToolContext,
-    program: str,
-    query: Query,
-    allowed: Callable[[str], bool],
-    *,
-    page: Page,
-    limit_s: float,
+def find(
+    ctx: ToolContext, query: Query, page: Page, *, skip: frozenset[str], limit_s: float
 ) -> Results:
-    """Search on all processors; with too many results to sort, search again in order."""
+    """Search the files that the workspace's own walk goes through.
+
+    A pattern that finds nothing is tried once more as grep without options reads it.
+    Raises: ToolError for an invalid pattern or glob, or without ripgrep.
+    """
     deadline = time.monotonic() + limit_s
-    # A single file was opened before, so the policies allow it.
-    below = _is_anything if query.is_file else ctx.workspace.readable_below(query.path)
-    skipped = SkippedFiles()
-
-    def lines(*, in_order: bool, meanwhile: Callable[[], object] = lambda: None) -> Generator[Line]:
-        remaining_s = max(0.0, deadline - time.monotonic())
-        raw = ripgrep.search(
-            ctx,
-            program,
-            query,
-            skipped,
-            in_order=in_order,
-            limit_s=remaining_s,
-            meanwhile=meanwhile,
-        )
-        return _drop_unwanted(ctx, raw, lambda path: allowed(path) and below(path))
-
-    if query.is_file and _is_binary(ctx, query.path):
-        return Results("ripgrep", page, query.context)
-    everything = Results("ripgrep", EVERYTHING, query.context)
-    everything.take(lines(in_order=False, meanwhile=partial(_count_left_out, ctx, query, skipped)))
-    if everything.is_complete:
-        results = Results("ripgrep", page, query.context, limit_s=limit_s, skipped=skipped)
-        results.take(line for line in sorted(everything.lines, key=_order))
-        results.stopped = everything.stopped
-        return results
-    # The number of results is known by now; only the first ones are needed, in order.
-    results = Results(
-        "ripgrep", page, query.context, counted=page.end, limit_s=limit_s, skipped=skipped
-    )
-    results.take(lines(in_order=True))
-    results.count = COUNTED
-    results.is_complete = False
+    ripgrep = Ripgrep(find_ripgrep(ctx.workspace.root), ctx.cancelled, deadline)
+    selection = select(ctx, query, skip)
+    results = Search(ctx, query, ripgrep, selection).results(page)
+    basic = "" if query.fixed or results.count or results.stopped else as_extended(query.pattern)
+    if basic:
+        other = evolve(query, pattern=basic)
+        with contextlib.suppress(ToolError):
+            results = Search(ctx, other, ripgrep, selection).results(page)
+            results.read_as = basic
+    results.limit_s = limit_s
     return results
 
 
-def _is_anything(_path: str) -> bool:
-    return True
+@define
+class Search:
+    """One pattern in the files of *selection*."""
 
+    ctx: ToolContext
+    query: Query
+    ripgrep: Ripgrep
+    selection: Selection
+    _copies: Copies = field(factory=Copies)
+    _has_profile: bool = False
 
-def _count_left_out(ctx: ToolContext, query: Query, skipped: SkippedFiles) -> None:
-    if not query.is_file:
-        for _ in list_files(ctx.workspace, query.path, left_out=skipped.left_out):
-            ctx.cancelled.check()
-        skipped.left_out.unreadable.clear()  # ripgrep counts them, too
+    def results(self, page: Page) -> Results:
+        """Return the results of *page*, in order, with their texts; raises ToolError."""
+        results = Results(page, self.query.context)
+        try:
+            self._find(results)
+        except BadPatternError as error:
+            raise self._invalid(str(error)) from None
+        except Stopped:
+            results.stopped = True
+        results.skipped = self.selection.left_out
+        results.unreadable, results.too_slow = self.ripgrep.unreadable, self.ripgrep.too_slow
+        results.too_large = self._copies.too_large
+        if self.query.output == "content":
+            results.lines = [*with_texts(self.ctx, results.lines, self._copies.paths)]
+        return results
+
+    def _find(self, results: Results) -> None:
+        """Search on all processors; with too many results to sort, search again in order."""
+        query = self.query
+        if query.is_file and kind_of(self.ctx, query.path) != "plain":
+            self._copies.add(self.ctx, query.path, self.selection.left_out)
+            results.take(self._in_copies())
+            return
+        if not query.is_found_in_bytes:
+            self._profile()
+        everything = Results(EVERYTHING, query.context)
+        everything.take(self._in_files(in_order=False))
+        if not everything.count and not everything.stopped and not self._has_profile:
+            self._profile()  # to say what is binary, and for letters of two bytes
+        everything.take(self._in_copies())
+        if everything.is_complete:
+            results.take(line for line in sorted(everything.lines, key=_order))
+            results.stopped = everything.stopped
+            return
+        # The number of results is known by now; only the first ones are needed, in order.
+        copied = sorted(self._in_copies(), key=_order)
+        results.counted = results.page.end
+        results.take(merge(copied, self._in_files(in_order=True), key=_order))
+        results.count, results.is_complete = COUNTED, False
+
+    def _profile(self) -> None:
+        """Copy the files that ripgrep does not read as we do, and note what is binary."""
+        self._has_profile = True
+        letters = self.query.pattern if self.query.is_found_in_bytes else ""
+        profile = self.ripgrep.profile(self._place(), self.selection.has, letters)
+        self._copies.add_odd(self.ctx, self.selection, profile)
+
+    def _in_files(self, *, in_order: bool) -> Generator[Line]:
+        """Yield what is found in the files themselves, but for those that have copies.
+
+        Odd files among those that match are copied: there they are searched once more.
+        """
+        path, is_included = "", False
+        has = self.selection.has
+        lines = self.ripgrep.search(self.query, self._place(), has, in_order=in_order)
+        with contextlib.closing(lines):
+            for line in lines:
+                if line.path != path:
+                    path = line.path
+                    is_included = self._is_plain(path)
+                if is_included:
+                    yield line
+
+    def _is_plain(self, path: str) -> bool:
+        if path in self._copies.paths:
+            return False
+        kind = kind_of(self.ctx, path)
+        if kind == "odd":
+            self._copies.add(self.ctx, path, self.selection.left_out)
+        return kind == "plain"
+
+    def _in_copies(self) -> Iterator[Line]:
+        if self._copies.root is None:
+            return
+        names = self._copies.names
+        place = Place(self._copies.root, is_file=True)
+        for line in self.ripgrep.search(self.query, place, names.__contains__):
+            yield evolve(line, path=names[line.path])
+
+    def _place(self) -> Place:
+        workspace, query = self.ctx.workspace, self.query
+        where = place(workspace.root, workspace.real_path(query.path))
+        rules = None
+        if not query.is_file and (lines := self.selection.rules()):
+            rules = self.ctx.tmp_dir / "left-out"
+            rules.write_bytes(b"\n".join([*lines, b""]))
+        return Place(workspace.root, where, rules, is_file=query.is_file)
+
+    def _invalid(self, complaint: str) -> ToolError:
+        is_offered = self.ctx.offers("grep", "fixed_string")
+        hint = "; with fixed_string=true it is taken letter by letter" if is_offered else ""
+        reason = reason_in(complaint)
+        return invalid(f"{self.query.pattern!r} is not a regular expression: {reason}{hint}")
 
 
 def _order(line: Line) -> tuple[list[str], int]:
     return line.path.split("/"), line.number
-
-
-def _drop_unwanted(
-    ctx: ToolContext, lines: Generator[Line], allowed: Callable[[str], bool]
-) -> Generator[Line]:
-    """Drop paths that are not *allowed*, and binary files: ripgrep shows lines before the NUL."""
-    path, is_included = "", False
-    with contextlib.closing(lines):
-        for line in lines:
-            if line.path != path:
-                path = line.path
-                is_included = allowed(path) and not _is_binary(ctx, path)
-            if is_included:
-                yield line
-
-
-def _is_binary(ctx: ToolContext, path: str) -> bool:
-    try:
-        with ctx.workspace.open(path) as file:
-            return b"\0" in file.read(BLOCK_BYTES)
-    except WorkspaceError:
-        return True

@@ -13,9 +13,6 @@ MAX_PATTERN = 1_024
 MAX_CONTEXT = 50
 COUNTED = 10_000  # lines, or files; a search with more matches is too broad to be useful
 
-LINE_BY_LINE = "patterns are matched line by line"
-ACROSS = "; multiline=true looks across lines"
-
 Output = Literal["content", "files", "count"]
 
 
@@ -35,44 +32,43 @@ class Query:
     multiline: bool = False
 
     @property
-    def looks_across(self) -> bool:
-        """Whether the pattern asks for a line break although it is matched line by line."""
-        return not (self.multiline or self.fixed) and r"\n" in self.pattern
-
-    @property
     def is_plain(self) -> bool:
         """Whether the pattern is literal text."""
         return self.fixed or not set(self.pattern) & set(r"\.^$*+?{}[]|()")
+
+    @property
+    def is_found_in_bytes(self) -> bool:
+        """Whether the pattern matches the same bytes in nearly every encoding."""
+        return self.is_plain and self.pattern.isascii() and not self.multiline
 
 
 @frozen
 class Line:
     """A line of a file, from number 1; not *is_match* for lines around a match.
 
-    In counts *number* is how many lines match, and *text* is empty; in lists of files it is 1.
+    It begins *offset* bytes behind the start of the file, or of the file as UTF-8 where it is in
+    another encoding, and its first match *column* bytes further. *text* is what is shown of it. In
+    counts *number* is how many lines match; in lists of files it is 1.
     """
 
     path: str
     number: int
     text: str = ""
     is_match: bool = True
+    offset: int = 0
+    column: int = 0
 
 
 class Stopped(Exception):
     """The search took too long and was ended."""
 
 
-def check(pattern: str, glob: str = "", kind: str = "", *, multiline: bool, hint: str) -> None:
-    """Refuse a pattern or glob that cannot match or is too long; raises ToolError.
-
-    *hint* is `ACROSS` where the model has that option.
-    """
+def check(pattern: str, glob: str = "", kind: str = "") -> None:
+    """Refuse a pattern or glob that cannot match or is too long; raises ToolError."""
     if not pattern:
         raise invalid("the pattern is empty")
     if len(pattern) > MAX_PATTERN:
         raise invalid(f"the pattern is longer than {MAX_PATTERN} characters")
-    if "\n" in pattern and not multiline:
-        raise invalid(f"the pattern has a line break: {LINE_BY_LINE}{hint}")
     for name, text in (("pattern", pattern), ("glob", glob)):
         if "\0" in text or (name == "glob" and "\n" in text):
             raise invalid(f"the {name} has a NUL or a line break, which cannot match")

@@ -1,99 +1,145 @@
-"""The search by ripgrep, with options that make it find what the search in Python finds."""
+"""Ripgrep as a process: its arguments, the lines that it prints, and how it ends."""
 
 import contextlib
 import os
 import re
 import subprocess
-from collections.abc import Callable, Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread, Timer
-from typing import IO, cast
+from typing import IO, Final, cast
 
-from nanocoder import ToolContext, Workspace
-from nanocoder_kit_glob.ripgrep import FLAGS, path_of, place, rules, sees_our_rules
+from attrs import define, frozen
+from nanocoder import Cancel, escape_path
 
-from nanocoder_tool_grep.matching import MAX_LINE, decode_line
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
-from nanocoder_tool_grep.skipped import SkippedFiles
-from nanocoder_tool_grep.types import globs_of
+from nanocoder_tool_grep.spellings import across_lines
 
-READ_BYTES = 4 * MAX_LINE + 4_096 + 32  # a line of four-byte characters, behind the longest path
-MAX_STDERR = 4_000
-MAX_BREAKS = 255
+MAX_STDERR: Final = 4_000
+MAX_BREAKS: Final = 255
 """Line breaks that a path is looked for with; a name of a file has at most 255 bytes."""
-_GONE = b"(os error 2)"
-_SYSTEM_ERROR = re.compile(rb"\(os error \d+\)\s*$")
-FIXED = (
-    *(flag for flag in FLAGS if flag != "--no-messages"),
+_GONE: Final = b"(os error 2)"
+_SYSTEM_ERROR: Final = re.compile(rb"\(os error \d+\)\s*$")
+# A match of look-around that reaches into another line has no column.
+_WHERE: Final = re.compile(rb"(\d+)(?::(?:(\d+):)?(\d+):|-(\d+)-)")
+_TOO_SLOW: Final = b"PCRE2: error matching"
+# No configuration and no ignore file, except the one that is named, may change the search.
+_ALWAYS: Final = (
+    "--no-config",
+    "--color=never",
+    "--no-ignore",
+    "--hidden",
+    "--iglob=!.git",
+    "--null",
     "--no-heading",
     "--with-filename",
-    "--encoding=none",
-    "--crlf",
-    "--no-context-separator",
-    f"--max-columns={8 * MAX_LINE}",  # more of a line of a gigabyte is never shown
-    "--max-columns-preview",
 )
-_MODES = {
-    "content": ("--line-number",),
+_SEARCH: Final = (
+    "--crlf",
+    "--engine=auto",
+    "--no-context-separator",
+    "--max-columns=1",  # the text is read from the file itself
+)
+_MODES: Final = {
+    "content": ("--line-number", "--column", "--byte-offset"),
     "files": ("--files-with-matches",),
     "count": ("--count",),
 }
+# Every file is named with its number of lines, except those with a NUL.
+_PROFILE: Final = ("--count", "--include-zero", "--encoding=none")
+# Lines that are no UTF-8, or have a "\r" inside.
+_ODD_LINES: Final = ("--invert-match", "--line-regexp", "-e", r"[^\r]*\r?")
 
 
 class BadPatternError(Exception):
     """Ripgrep does not understand the pattern."""
 
 
-def can_search(workspace: Workspace, query: Query) -> bool:
-    """Tell whether ripgrep sees exactly the files that we see."""
-    return query.is_file or sees_our_rules(workspace.root, workspace.real_path(query.path))
+@frozen
+class Place:
+    """What one process searches: *where* is below *root*; *rules* is an ignore file, or none."""
+
+    root: Path
+    where: str = "./"
+    rules: Path | None = None
+    is_file: bool = False
 
 
-def search(
-    ctx: ToolContext,
-    program: str,
-    query: Query,
-    skipped: SkippedFiles,
-    *,
-    in_order: bool,
-    limit_s: float,
-    meanwhile: Callable[[], object] = lambda: None,
-) -> Generator[Line]:
-    """Yield what ripgrep finds; by path when *in_order*, otherwise faster.
+@define
+class Ripgrep:
+    """The program, until *deadline* on the monotonic clock.
 
-    *meanwhile* is called while ripgrep works.
-    Raises: BadPatternError, Stopped after *limit_s* seconds, Cancelled.
+    *unreadable* counts the files that the system refused, *too_slow* those on which it gave up.
     """
-    process = subprocess.Popen(
-        [program, *arguments(ctx.workspace, query, in_order=in_order)],
-        cwd=ctx.workspace.root,
-        env={"PATH": os.defpath},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    forget = ctx.cancelled.on_set(process.kill)
-    late = Event()
-    timer = Timer(limit_s, _end, (process, late))
-    timer.daemon = True
-    timer.start()
-    complaints = Complaints(cast("IO[bytes]", process.stderr))
-    with process:
-        try:
-            meanwhile()
-            yield from _lines(cast("IO[bytes]", process.stdout), query, ctx.workspace.root)
-            skipped.unreadable = complaints.unreadable_files()
-            # Files that cannot be read make 2, too.
-            if process.wait() == 2 and complaints.text:  # noqa: PLR2004 - ripgrep's for errors
-                raise BadPatternError(complaints.text)
-        finally:
-            timer.cancel()
-            forget()
-            process.kill()
-    ctx.cancelled.check()
-    if late.is_set():
-        raise Stopped
+
+    program: str
+    cancel: Cancel
+    deadline: float
+    unreadable: int = 0
+    too_slow: int = 0
+
+    def search(
+        self, query: Query, at: Place, has: Callable[[str], bool], *, in_order: bool = False
+    ) -> Generator[Line]:
+        """Yield what *query* finds in files that *has* knows; by path when *in_order*.
+
+        Raises: BadPatternError, Stopped at the deadline, Cancelled.
+        """
+        options = [*_SEARCH, *_MODES[query.output], *_options(query)]
+        if at.is_file:
+            options.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+        if in_order:
+            options.append("--sort=path")
+        pattern = across_lines(query) if query.multiline else query.pattern
+        with self._output([*options, "-e", pattern], at) as stdout:
+            yield from _lines(stdout, query.output, has)
+
+    def profile(self, at: Place, has: Callable[[str], bool], letters: str) -> dict[str, bool]:
+        """Return the text files that *has* knows: whether they have lines that are no plain UTF-8.
+
+        A file with a NUL near its beginning is not among them. With *letters*, which are none where
+        any line may be odd, only lines with these are, which takes a third of the time. Raises:
+        Stopped, Cancelled.
+        """
+        odd = ("--fixed-strings", "-e", letters) if letters else _ODD_LINES
+        with self._output([*_PROFILE, *odd], at) as stdout:
+            return {line.path: line.number > 0 for line in _lines(stdout, "count", has)}
+
+    @contextlib.contextmanager
+    def _output(self, options: Sequence[str], at: Place) -> Iterator[IO[bytes]]:
+        rules = [f"--ignore-file={at.rules}"] if at.rules else []
+        process = subprocess.Popen(
+            [self.program, *_ALWAYS, *rules, *options, "--", at.where],
+            cwd=at.root,
+            env={"PATH": os.defpath},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        late = Event()
+        forget = self.cancel.on_set(process.kill)
+        timer = Timer(max(0.0, self.deadline - time.monotonic()), _end, (process, late))
+        timer.daemon = True
+        timer.start()
+        complaints = _Complaints(cast("IO[bytes]", process.stderr))
+        with process:
+            try:
+                yield cast("IO[bytes]", process.stdout)
+                complaints.wait()
+                self.unreadable = max(self.unreadable, complaints.unreadable)
+                self.too_slow = max(self.too_slow, complaints.too_slow)
+                # Files that cannot be read make 2, too.
+                if process.wait() == 2 and complaints.text:  # noqa: PLR2004 - ripgrep's for errors
+                    raise BadPatternError(complaints.text)
+            finally:
+                timer.cancel()
+                forget()
+                process.kill()
+        self.cancel.check()
+        if late.is_set():
+            raise Stopped
 
 
 def _end(process: subprocess.Popen[bytes], late: Event) -> None:
@@ -101,105 +147,88 @@ def _end(process: subprocess.Popen[bytes], late: Event) -> None:
     process.kill()
 
 
-def arguments(workspace: Workspace, query: Query, *, in_order: bool) -> list[str]:
-    """Return the arguments of ripgrep for *query*."""
-    options = [*FIXED, *_MODES[query.output], *_filters(query)]
-    where = workspace.real_path(query.path)
-    if query.is_file:
-        options.append("--text")  # its beginning was looked at; in a tree ripgrep does that
-    else:
-        options += rules(workspace.root, where)
+def _options(query: Query) -> Iterator[str]:
     if query.output == "content":
         # A thread holds back what a file has until all of it is searched.
-        options.append(f"--max-count={COUNTED + 1}")
+        yield f"--max-count={COUNTED + 1}"
     if query.context and query.output == "content":
-        options.append(f"--context={query.context}")
+        yield f"--context={query.context}"
     if query.multiline:
-        options.append("--multiline")
+        yield "--multiline"
     if query.ignore_case:
-        options.append("--ignore-case")
-    if query.is_plain:
-        options.append("--fixed-strings")
-    if in_order:
-        options.append("--sort=path")
-    return [*options, "-e", query.pattern, "--", place(workspace.root, where)]
+        yield "--ignore-case"
+    if query.is_plain and not query.multiline:
+        yield "--fixed-strings"
 
 
-def _filters(query: Query) -> list[str]:
-    """Let ripgrep leave out names that cannot match; glob and type are applied afterwards."""
-    names: tuple[str, ...] = (query.glob.rpartition("/")[2],)
-    odd = query.glob.startswith("!") or set(query.glob) & set(":{}\\[]")
-    if odd or names[0] in {"", "**"}:
-        names = globs_of(query.type)
-    if not names:
-        return []
-    # A type, not --glob, which would bring back files that git ignores.
-    return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"]
-
-
-class Complaints:
+class _Complaints:
     """The messages of ripgrep on *stderr*, read beside its results: a full pipe would block it.
 
-    *text* is its complaint about the pattern.
+    *text* is its complaint about the pattern, *unreadable* counts the files that the system refused
+    to open, *too_slow* those on which a pattern took too long.
     """
 
     def __init__(self, stderr: IO[bytes]) -> None:
         self.text = ""
+        self.unreadable = self.too_slow = 0
         self._stderr = stderr
-        self._unreadable = 0
         self._thread = Thread(target=self._read, daemon=True)
         self._thread.start()
 
-    def unreadable_files(self) -> int:
-        """Wait for its end, and return how many files the system refused to open."""
+    def wait(self) -> None:
+        """Wait for their end."""
         self._thread.join()
-        return self._unreadable
 
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed: the search is over
             for line in self._stderr:
                 if _SYSTEM_ERROR.search(line):
-                    self._unreadable += _GONE not in line
+                    self.unreadable += _GONE not in line
+                elif _TOO_SLOW in line:
+                    self.too_slow += 1
                 elif len(self.text) < MAX_STDERR:
                     self.text += line.decode(errors="replace")
 
 
-def _name(lines: list[bytes], root: Path) -> bytes:
-    """Return the name that ends in the last of *lines*.
-
-    A name may hold line breaks; other lines are remarks on binary files.
-    """
-    for start in range(len(lines)):
-        name = b"".join(lines[start:])
-        if os.path.lexists(os.path.join(os.fsencode(root), name)):
-            return name
-    return lines[-1]
-
-
-def _lines(stdout: IO[bytes], query: Query, root: Path) -> Iterator[Line]:
-    if query.output == "files":
-        for name in _until_nul(stdout):
-            yield Line(path_of(name), 1)
+def _lines(stdout: IO[bytes], output: str, has: Callable[[str], bool]) -> Iterator[Line]:
+    if output == "files":
+        paths = map(path_of, _until_nul(stdout))
+        yield from (Line(path, 1) for path in paths if has(path))
         return
     pending: list[bytes] = []
-    while raw := stdout.readline(READ_BYTES):
-        rest = raw
-        while not rest.endswith(b"\n") and rest:
-            rest = stdout.readline(READ_BYTES)
+    for raw in stdout:
         name, nul, tail = raw.partition(b"\0")
         if not nul:
             pending = [*pending[-MAX_BREAKS:], raw]
             continue
-        if pending:
-            name = _name([*pending, name], root)
-            pending = []
-        if query.output == "count":
-            yield Line(path_of(name), int(tail))
-            continue
-        digits = len(tail) - len(tail.lstrip(b"0123456789"))
-        text = tail[digits + 1 :].removesuffix(b"\n")
-        is_match = tail[digits : digits + 1] == b":"
-        yield Line(path_of(name), int(tail[:digits]), decode_line(text), is_match)
+        path = _known_path([*pending, name], has)
+        pending = []
+        if path is not None:
+            yield Line(path, int(tail)) if output == "count" else _line(path, tail)
+
+
+def _line(path: str, tail: bytes) -> Line:
+    """Read "NUMBER:COLUMN:OFFSET:" of a match, "NUMBER-OFFSET-" of a line around one."""
+    where = _WHERE.match(tail)
+    if where is None:
+        raise ValueError(f"ripgrep printed a line that is not understood: {tail[:80]!r}")
+    number, column, offset = int(where[1]), int(where[2] or 1), int(where[3] or where[4])
+    is_match = where[3] is not None
+    return Line(path, number, is_match=is_match, offset=offset, column=column - 1)
+
+
+def _known_path(lines: list[bytes], has: Callable[[str], bool]) -> str | None:
+    """Return the path that ends in the last of *lines*, None where *has* knows none.
+
+    A name may hold line breaks; other lines are remarks on binary files.
+    """
+    paths = (path_of(b"".join(lines[start:])) for start in range(len(lines)))
+    return next(filter(has, paths), None)
+
+
+def path_of(name: bytes) -> str:
+    """Return a path as the workspace writes it."""
+    return escape_path(os.fsdecode(name.removeprefix(b"./")))
 
 
 def _until_nul(stdout: IO[bytes]) -> Iterator[bytes]:

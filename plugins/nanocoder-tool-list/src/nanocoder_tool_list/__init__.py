@@ -54,7 +54,10 @@ def list_files(
         if len(entries) < settings.max_entries:
             entries.append(entry)
     return ToolResult(
-        "\n".join(filter(None, [_text(top, entries, count), left_out_note(left_out)])),
+        # A list from which something is missing misleads, also one that is not empty.
+        "\n".join(
+            filter(None, [_text(top, entries, count), left_out_note(left_out, found_nothing=True)])
+        ),
         title=top,
         data={"path": top, "entries": [{"path": e.path, "kind": e.kind} for e in entries]},
         metadata={

@@ -1,0 +1,75 @@
+"""The ignore rules that git has for a workspace from outside of it.
+
+Nothing here starts git, and no setting of a repository is read: `core.excludesFile` counts only
+where the person or the machine sets it.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from nanocoder_kit_glob.ignore_file import Rules, read_rules
+
+EXCLUDED: Final = ".git/info/exclude"
+MAX_FOLDERS: Final = 40
+MAX_SETTINGS_BYTES: Final = 1_000_000
+_FILE: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_SECTION: Final = r"\s*\[\s*([^\]\s]*)\s*\](.*)"
+_LIST: Final = r"(?i)\s*excludesfile\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^#;]*)"
+
+
+def rules_above(workspace: Path, most_bytes: int) -> Iterator[tuple[Rules, bytes]]:
+    """Yield the rules that hold in *workspace*, the weakest first; of each file *most_bytes*.
+
+    With each comes the path of the workspace below the folder that the rules are about, in bytes,
+    with a slash behind it; b"" for the workspace itself.
+    """
+    own = _read(_own_list(), most_bytes, follow=True)
+    yield read_rules(own), b""
+    above = (workspace, *workspace.parents)[:MAX_FOLDERS]
+    top = next((folder for folder in above if os.path.lexists(folder / ".git")), workspace)
+    outer = [folder for folder in reversed(above[1:]) if folder.is_relative_to(top)]
+    for folder in outer:
+        below = os.fsencode(workspace.relative_to(folder)) + b"/"
+        for name in (EXCLUDED, ".gitignore") if folder == top else (".gitignore",):
+            yield read_rules(_read(folder / name, most_bytes)), below
+
+
+def _own_list() -> Path:
+    """Return the file that `core.excludesFile` names, or the one that git reads without it."""
+    home = Path(os.environ.get("HOME") or "/")
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    own = os.environ.get("GIT_CONFIG_GLOBAL")
+    files = ["/etc/gitconfig", *([own] if own else [folder / "config", home / ".gitconfig"])]
+    texts = (_read(Path(file), MAX_SETTINGS_BYTES, follow=True) for file in files)
+    named = [name for text in texts for name in _lists_in(os.fsdecode(text))]
+    # An empty value means no list.
+    name = named[-1] if named else str(folder / "ignore")
+    return home / name.removeprefix("~/") if name else Path(os.devnull)
+
+
+def _lists_in(settings: str) -> Iterator[str]:
+    """Yield each value of `core.excludesFile` in a file of git's settings."""
+    section = ""
+    for line in settings.splitlines():
+        header = re.match(_SECTION, line)
+        if header:
+            section, line = header[1].lower(), header[2]  # noqa: PLW2901 - a setting may follow
+        if section == "core" and (match := re.match(_LIST, line)):
+            value = match[1].strip()
+            is_quoted = value.startswith('"')
+            yield re.sub(r"\\(.)", r"\1", value[1:-1]) if is_quoted else value
+
+
+def _read(path: Path, most_bytes: int, *, follow: bool = False) -> bytes:
+    """Return the beginning of a regular file, b"" without one; git follows no link to its rules."""
+    try:
+        fd = os.open(path, _FILE if follow else _FILE | os.O_NOFOLLOW)
+    except OSError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        # Opened so that a named pipe does not block.
+        return file.read(most_bytes) if stat.S_ISREG(os.fstat(fd).st_mode) else b""

@@ -1,0 +1,57 @@
+"""Files that ripgrep cannot read as they are: they are searched as copies in UTF-8."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import mkdtemp
+
+from attrs import define, field
+from nanocoder import ToolContext, WorkspaceError
+from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_text import read_text_file
+
+from nanocoder_tool_grep.selection import Selection
+from nanocoder_tool_grep.texts import kind_of
+
+MAX_BYTES = 50_000_000
+
+
+@define
+class Copies:
+    """The *paths* of copies by the paths of their files; *root* is where they are.
+
+    *too_large* counts the files that are too large for a copy.
+    """
+
+    paths: dict[str, Path] = field(factory=dict)
+    root: Path | None = None
+    too_large: int = 0
+
+    def add_odd(self, ctx: ToolContext, selection: Selection, profile: Mapping[str, bool]) -> None:
+        """Copy the files that are odd by their *profile*, and take note of binary ones."""
+        for path in sorted(selection.paths()):
+            if profile.get(path, True) and path not in self.paths:
+                ctx.cancelled.check()
+                self.add(ctx, path, selection.left_out)
+
+    def add(self, ctx: ToolContext, path: str, left_out: LeftOut) -> None:
+        """Copy one file, unless it is binary, too large or gone."""
+        try:
+            if kind_of(ctx, path) == "binary":
+                left_out.add(left_out.binary, ".", [path])
+                return
+            text = read_text_file(ctx.workspace, path, max_bytes=MAX_BYTES, note=False).text
+        except WorkspaceError as error:
+            if error.error_class == "binary_file":
+                left_out.add(left_out.binary, ".", [path])
+            self.too_large += error.error_class == "too_large"
+            return
+        if self.root is None:
+            self.root = Path(mkdtemp(dir=ctx.tmp_dir))
+        copy = self.root / str(len(self.paths))
+        copy.write_text(text, encoding="utf-8", newline="")
+        self.paths[path] = copy
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The paths of the files by the names of their copies."""
+        return {copy.name: path for path, copy in self.paths.items()}

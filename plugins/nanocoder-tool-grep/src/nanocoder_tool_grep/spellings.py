@@ -1,0 +1,46 @@
+"""Patterns as people write them for other programs, and what ripgrep says of those it refuses."""
+
+import re
+from typing import Final
+
+from nanocoder_tool_grep.query import Query
+
+# A class is copied as it is; anything else is one character, or one with a backslash.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:[a-z]+:\]|[^\]\\])*\]|.", re.DOTALL)
+_SPECIAL: Final = re.compile(r"[\\.^$*+?{}\[\]|()]")
+_SIGNS: Final = frozenset("|+?(){}")
+"""Signs that the basic expressions of grep write with a backslash, and mean letters without."""
+
+
+def as_extended(pattern: str) -> str:
+    r"""Return a basic expression of grep, such as `a\|b`, as ripgrep writes it, or ""."""
+    tokens = _TOKEN.findall(pattern)
+    if not any(token[0] == "\\" and token[1:] in _SIGNS for token in tokens):
+        return ""
+    return "".join(map(_turned, tokens))
+
+
+def breaks_lines(pattern: str, *, fixed: bool) -> bool:
+    """Tell whether the pattern asks for a line break."""
+    breaks = {"\n"} if fixed else {"\n", r"\n"}
+    return not breaks.isdisjoint(_TOKEN.findall(pattern))
+
+
+def across_lines(query: Query) -> str:
+    r"""Return a pattern whose line breaks also match those of Windows' files."""
+    pattern = _SPECIAL.sub(r"\\\g<0>", query.pattern) if query.is_plain else query.pattern
+    tokens = _TOKEN.findall(pattern)
+    return "".join(r"\r?\n" if token in {r"\n", "\n"} else token for token in tokens)
+
+
+def reason_in(complaint: str) -> str:
+    """Return the reason in what ripgrep says of a pattern."""
+    lines = complaint.strip().splitlines()
+    reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return (reasons or lines or ["unknown"])[0].removeprefix("rg: ")
+
+
+def _turned(token: str) -> str:
+    if token in _SIGNS:
+        return f"\\{token}"
+    return token[1] if token[0] == "\\" and token[1:] in _SIGNS else token
