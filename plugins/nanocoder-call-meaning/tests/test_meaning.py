@@ -28,6 +28,8 @@ OFFERED = (
         ("shell", "bash"),
         ("run_shell_command", "bash"),
         ("functions.bash", "bash"),
+        ("bash<|channel|>commentary", "bash"),
+        ("functions.Read<|constrain|>json", "read_file"),
         ("LS", "list_files"),
         ("TodoWrite", "todo_write"),
         ("update_plan", "todo_write"),
@@ -149,6 +151,21 @@ def test_what_has_one_meaning_is_taken(arguments, meant):
 def test_what_has_none_or_two_is_refused(arguments):
     with pytest.raises(BadArguments):
         SIGNATURE.check(read(arguments)[0])
+
+
+def wait(seconds: Annotated[float, Param("Seconds; at most 100.", gt=0, le=100)] = 5) -> str:
+    """Wait."""
+    return str(seconds)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [(20_000, 20.0), (101, 0.101), (1e9, 1e9), (100, 100), (7.5, 7.5)]
+)
+def test_a_time_beyond_the_limit_is_in_milliseconds(given, meant):
+    signature = Signature.of_function(wait)
+    understood, remarks = read_arguments({"seconds": given}, signature.json_schema, signature.check)
+    assert understood == {"seconds": meant}
+    assert remarks == ([f"seconds as {meant:g} s"] if given != meant else [])
 
 
 def test_what_fits_is_left_alone():

@@ -44,6 +44,29 @@ def test_arguments_that_mean_two_things_or_none_are_refused_with_a_reason(text, 
     assert problem in error
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('{"a": "x", }', {"a": "x"}),
+        ('{"a": [1, 2,], "b": {"c": ",}",},}', {"a": [1, 2], "b": {"c": ",}"}}),
+        ('{"a": "one\n\ttwo"}', {"a": "one\n\ttwo"}),
+        ('```json\n{"a": "```"}\n```', {"a": "```"}),
+        ('```\n{"a": "one\ntwo",}\n```\n', {"a": "one\ntwo"}),
+        ('"{\\"a\\": \\"x\\"}"', {"a": "x"}),
+        ('{"a": "say \\"hi\\", }"}', {"a": 'say "hi", }'}),
+    ],
+)
+def test_faults_with_one_meaning_are_read_as_meant(text, meant):
+    assert parse_arguments(text) == (meant, "")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "x', '{"a": "x",', '{"a": "x"', '{"a": "b", "c": "x,}', '"text"', "{'a': 1}"]
+)
+def test_what_may_be_cut_off_or_lacks_a_meaning_is_refused(text):
+    assert parse_arguments(text)[1]
+
+
 def test_surrogates_are_joined_or_replaced():
     assert replace_surrogates("\ud83d\ude00") == "\U0001f600"
     assert replace_surrogates("a\ud83db") == "a\ufffdb"

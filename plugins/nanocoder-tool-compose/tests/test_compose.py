@@ -132,6 +132,26 @@ def test_the_preview_is_the_steps_and_one_diff(root):
     assert "+def fetch(path):" in preview
 
 
+def test_patterns_mean_the_files_that_have_the_text(root):
+    (root / "lib/inner").mkdir(parents=True)
+    (root / "lib/inner/c.py").write_text("load()\n")
+    (root / "lib/other.py").write_text("reload()\n")
+    (root / "lib/picture.py").write_bytes(b"load\0\xff")
+    person = Person()
+    more = {"files": ["*.py", "./lib/**/*.py", "b.py"]}
+    result, _ = run(root, "atomic_refactor", rename(**more), person)
+    assert result.metadata["files_changed"] == ["a.py", "b.py", "lib/inner/c.py"]
+    assert (root / "lib/inner/c.py").read_text() == "fetch()\n"
+    assert "write_file a.py, b.py, lib/inner/c.py;" in person.asked[0].preview
+
+
+@pytest.mark.parametrize("pattern", ["*.rs", "nowhere/**/*.py", "lib/*.py"])
+def test_a_pattern_without_such_a_file_says_so(root, pattern):
+    result, _ = run(root, "atomic_refactor", rename(files=[pattern]))
+    assert result.error_class == "text_not_found"
+    assert f"no file that matches '{pattern}' has 'load'" in result.output
+
+
 @pytest.mark.contract("CO-13")
 @pytest.mark.contract("CO-15")
 def test_a_check_that_fails_puts_every_file_back(root):

@@ -259,7 +259,10 @@ def test_a_dialect_offers_what_it_always_offers(tmp_path):
 def test_a_search_without_a_match_names_what_is_still_deferred(tmp_path):
     turns = [finding("beta"), [("tool_search", {"query": "quantum"})], "Done."]
     played = play(tmp_path, turns, plugins=both())
-    assert played.results[1].output == "No tool found. There are: alter, gamma"
+    assert (
+        played.results[1].output
+        == "No tool found. There are, each to be called by its name: alter, gamma"
+    )
 
 
 def test_a_search_under_another_name_defers_all_the_same(tmp_path):

@@ -102,7 +102,8 @@ def test_the_definition_ends_with_the_names_of_what_can_be_found(tmp_path):
 
 def test_a_query_that_fits_nothing_is_answered_with_all_names(tmp_path):
     (result,) = searched(tmp_path, "quantum").results
-    assert result.output.startswith("No tool found. There are: ask_user, delete_file,")
+    beginning = "No tool found. There are, each to be called by its name: "
+    assert result.output.startswith(f"{beginning}ask_user, delete_file,")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(tmp_path):

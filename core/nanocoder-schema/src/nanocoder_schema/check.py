@@ -288,4 +288,4 @@ def _join(path: str, name: Any) -> str:
 
 def _advice(key: Any, names: list[str]) -> str:
     there_are = f"; there are {', '.join(names)}" if names else "; there are none"
-    return did_you_mean(str(key).lower(), names, there_are, cutoff=0.5)
+    return did_you_mean(str(key).lower(), names, there_are, cutoff=0.65)

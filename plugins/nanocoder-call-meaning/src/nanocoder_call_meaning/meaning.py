@@ -85,8 +85,9 @@ KINDS: Final[Mapping[type, str]] = {
 
 def find_tool(name: str, offered: Collection[str]) -> str:
     """Return the one tool of those *offered* that *name* means, "" where there is none."""
-    # Some models write the namespace of their functions, too: "functions.bash".
-    return _find_name(re.split("[.:]", name)[-1], offered, TOOLS)
+    # Some models write the namespace of their functions, too, or a marker of their own language:
+    # "functions.bash", "bash<|channel|>commentary".
+    return _find_name(re.split("[.:]", name.partition("<|")[0])[-1], offered, TOOLS)
 
 
 def read_arguments(
@@ -171,6 +172,9 @@ class _Reading:
                     self.remarks.append(f"{where} as {_show(meaning)}")
                     value = meaning
                     break
+        elif (seconds := _seconds(value, schema)) != value:
+            self.remarks.append(f"{where} as {seconds:g} s")
+            value = seconds
         member = next((each for each in _members(schema) if _takes(value, each)), schema)
         if isinstance(value, dict):
             return self.object(value, member, f"{where}.")
@@ -200,6 +204,15 @@ def _meanings(value: Any, schema: Schema) -> Iterator[Any]:
     for member in _members(schema):
         if not isinstance(value, list) and _takes(value, member.get("items", {"type": "null"})):
             yield [value]
+
+
+def _seconds(value: Any, schema: Schema) -> Any:
+    """Return a time in seconds that is too long for *schema* as what it is in milliseconds."""
+    is_time = str(schema.get("description", "")).startswith("Seconds")
+    most = schema.get("maximum")
+    if not is_time or most is None or not isinstance(value, int | float) or value <= most:
+        return value
+    return value / 1_000 if value / 1_000 <= most else value
 
 
 def _show(value: Any) -> str:

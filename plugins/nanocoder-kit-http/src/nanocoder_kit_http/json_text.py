@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from nanocoder import BadArguments, ProviderError, parse_json
@@ -10,6 +11,7 @@ from nanocoder import BadArguments, ProviderError, parse_json
 _HEX: Final = "[0-9a-fA-F]{2}"
 # Every escape matches, so that the backslash of one is never the beginning of the next; the group
 # is half of a surrogate pair that stands alone.
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-F]{_HEX})|.)"
 
 
@@ -54,14 +56,45 @@ def decode_objects(texts: Sequence[bytes]) -> Sequence[dict[str, Any]] | None:
 
 
 def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return a call's arguments and "", or {} and what is wrong with them; an empty text is {}."""
+    """Return a call's arguments and "", or {} and what is wrong with them; an empty text is {}.
+
+    Faults with one meaning are read as meant: a fence around the object, line ends in a string that
+    are not escaped, a comma before the end, JSON within a JSON text.
+    """
+    text = _with_whole_characters(replace_surrogates(text))
     try:
-        arguments = parse_json(_with_whole_characters(replace_surrogates(text)))
+        arguments = _parse(text)
+        if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+            arguments = _parse(arguments)
     except BadArguments as error:
         return {}, f"the arguments are {error}"
     if not isinstance(arguments, dict):
         return {}, f"the arguments must be a JSON object, not {type(arguments).__name__}"
     return arguments, ""
+
+
+def _parse(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except BadArguments:
+        meant = _as_meant(text)
+        if meant != text:
+            with suppress(BadArguments):
+                return parse_json(meant)
+        raise
+
+
+def _as_meant(text: str) -> str:
+    """Return JSON without the faults that can mean but one thing."""
+    fenced = re.fullmatch(r"\s*```\w*\s*\n(.*?)\s*```\s*", text, re.DOTALL)
+    text = fenced[1] if fenced else text
+    return re.sub(rf"({_STRING})|,(?=\s*[\]}}])", _escaped, text, flags=re.DOTALL)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Return a string with its control characters escaped; of a comma nothing is left."""
+    string = match[1] or ""
+    return re.sub(r"[\x00-\x1f]", lambda char: json.dumps(char[0])[1:-1], string)
 
 
 def _with_whole_characters(text: str) -> str:

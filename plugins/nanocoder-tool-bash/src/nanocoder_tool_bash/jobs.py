@@ -43,7 +43,7 @@ def bash_job(
         float, Param("Seconds; to wait for output or the end.", ge=0, le=MAX_WAIT_S)
     ] = 0,
 ) -> ToolResult:
-    """List, read or kill the jobs that bash runs in the background."""
+    """List or kill the jobs that bash runs in the background, as servers; read their logs."""
     jobs: Jobs = ctx.resource("jobs")
     if action == "list":
         return _list(jobs)

@@ -61,15 +61,16 @@ def atomic_edit(
 )
 def atomic_refactor(
     ctx: ToolContext,
-    files: Annotated[tuple[str, ...], "To change."],
+    files: Annotated[tuple[str, ...], "To change; globs, too."],
     old: Annotated[str, "Name or text."],
     new: Annotated[str, "Replacement."],
     check: Annotated[str, "Command."],
 ) -> ToolResult:
-    """Replace a name in files; undone if the check fails."""
+    """Replace or rename a symbol in many files; undone if the check fails."""
+    from nanocoder_tool_compose.patterns import expand
     from nanocoder_tool_compose.refactor import Refactor, refactor
 
-    return refactor(ctx, Refactor(files, old, new, check))
+    return refactor(ctx, expand(ctx.workspace, Refactor(files, old, new, check)))
 
 
 @hookimpl

@@ -7,6 +7,7 @@ from nanocoder import SessionInfo, Workspace
 from nanocoder_kit_diff import unified
 from nanocoder_kit_text import read_text_file
 
+from nanocoder_tool_compose.patterns import expand
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan
 
 
@@ -32,9 +33,9 @@ def preview_refactor(session: SessionInfo, arguments: Mapping[str, Any]) -> str:
 
     Raises: ToolError for a request that cannot work.
     """
-    request = Refactor(**arguments)
+    with Workspace(session.cwd, readable=session.readable) as workspace:
+        request = expand(workspace, Refactor(**arguments))
+        changes = plan(workspace, request)
     files = ", ".join(request.files)
     steps = f"steps: read_file, write_file {files}; bash {request.check}; restored if that fails"
-    with Workspace(session.cwd, readable=session.readable) as workspace:
-        changes = plan(workspace, request)
     return f"{steps}\n{diff_of(changes)}"

@@ -15,10 +15,11 @@ def answer(
 ) -> ToolResult:
     """List the *matches* for the model; requests offer what the metadata names from then on."""
     names = [match.name for match in matches]
+    others = [name for name in tools if name in deferred and name not in names]
     lines = (
         ["You can call these from now on:", *map(_line, matches)]
         if matches
-        else [_explain_empty_result([name for name in tools if name in deferred])]
+        else [_explain_empty_result(others)]
     )
     unknown = _unknown_names(query, tools) if query.strip().startswith("select:") else []
     return ToolResult(
@@ -42,7 +43,8 @@ def _explain_empty_result(names: Sequence[str]) -> str:
     if not names:
         return "No tool found: you have all the tools that there are."
     more = " …" if len(names) > MAX_NAMED else ""
-    return f"No tool found. There are: {', '.join(names[:MAX_NAMED])}{more}"
+    listed = ", ".join(names[:MAX_NAMED])
+    return f"No tool found. There are, each to be called by its name: {listed}{more}"
 
 
 def _unknown_names(query: str, tools: Sequence[str]) -> list[str]:

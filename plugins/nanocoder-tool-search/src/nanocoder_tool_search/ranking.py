@@ -14,6 +14,7 @@ RELATED_FACTOR = 0.5
 MIN_SHARE = 0.5
 """The share of the best score that another tool needs: each match costs tokens from then on."""
 SHARED_CHARS = 4
+"""From so many letters on, a word that another begins or ends with is related to it."""
 ENDING_CHARS = 3
 _FILLERS = frozenset({"a", "all", "an", "and", "as", "at", "by", "for", "from", "in", "into", "is"})
 _FILLERS |= {"it", "of", "on", "or", "that", "the", "to", "with", "tool", "tools"}
@@ -66,6 +67,9 @@ def _fit(word: str, words: Words) -> float:
 
 
 def _are_alike(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    if len(short) >= SHARED_CHARS and (long.startswith(short) or long.endswith(short)):
+        return True  # "subagent" and "agent", "checklist" and "list"
     shared = 0
     for left, right in zip(word, other, strict=False):
         if left != right:
@@ -94,5 +98,8 @@ def _texts(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    words = re.findall(r"[^\W_]+", text.lower())
+    """Return the words of *text*; of "sub-agent" also the one without a hyphen."""
+    text = text.lower()
+    joined = [word.replace("-", "") for word in re.findall(r"[^\W_]+(?:-[^\W_]+)+", text)]
+    words = [*re.findall(r"[^\W_]+", text), *joined]
     return [word for word in dict.fromkeys(words) if word not in _FILLERS]

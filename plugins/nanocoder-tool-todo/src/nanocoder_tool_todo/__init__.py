@@ -41,7 +41,7 @@ def todo_write(
         list[Task], Param("All tasks; those that are done, too.", max_length=MAX_TASKS)
     ],
 ) -> ToolResult:
-    """Keep a list of your tasks in work of several steps; each call replaces it.
+    """Keep your plan as a checklist, in work of several steps; each call replaces it.
 
     Have one in_progress, and mark it completed as soon as it is.
     """
