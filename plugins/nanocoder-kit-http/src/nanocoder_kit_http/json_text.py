@@ -77,14 +77,14 @@ def _parse(text: str) -> Any:
     try:
         return parse_json(text)
     except BadArguments:
-        meant = _as_meant(text)
-        if meant != text:
+        repaired = _repaired(text)
+        if repaired != text:
             with suppress(BadArguments):
-                return parse_json(meant)
+                return parse_json(repaired)
         raise
 
 
-def _as_meant(text: str) -> str:
+def _repaired(text: str) -> str:
     """Return JSON without the faults that can mean but one thing."""
     fenced = re.fullmatch(r"\s*```\w*\s*\n(.*?)\s*```\s*", text, re.DOTALL)
     text = fenced[1] if fenced else text
