@@ -11,7 +11,7 @@ from nanocoder_kit_http.call_forms import BARE, MARKED, OPENINGS, own_tags, read
 from nanocoder_kit_http.call_values import GarbledCallError, Offered, TextCall, calls_of_python
 from nanocoder_kit_http.edit_blocks import edits_in
 
-__all__ = ["GarbledCallError", "TextCall", "calls_in", "is_quoted"]
+__all__ = ["GarbledCallError", "TextCall", "calls_in", "is_quoted", "read_text"]
 
 Prose = Literal["none", "plain", "any"]
 
@@ -25,20 +25,27 @@ _LINE_NUMBERS_AND_SPACES: Final = re.compile(r"(?m)^ *\d+\t|[\s\\]+")
 
 
 def calls_in(text: str, tools: Sequence[ToolDefinition], *, prose: Prose = "any") -> list[TextCall]:
-    """Return the calls that *text* consists of, all of offered *tools*; none for an answer.
+    """Return the calls that *text* consists of, as `read_text` does."""
+    return read_text(text, tools, prose=prose)[1]
 
-    *prose* says what may come before them: "any" on lines of its own; "plain" where marks that only
-    calls have follow it and it announces no quotation. Text after or between them makes them a
-    quotation. The time is linear in the length. Raises: GarbledCallError.
+
+def read_text(
+    text: str, tools: Sequence[ToolDefinition], *, prose: Prose = "any"
+) -> tuple[str, list[TextCall]]:
+    """Return the prose and the calls that *text* consists of, all of offered *tools*.
+
+    There are no calls in an answer. *prose* says what may come before them: "any" on lines of its
+    own; "plain" where marks that only calls have follow it and it announces no quotation. Text
+    after or between them makes them a quotation. The time is linear in the length. Raises:
+    GarbledCallError.
     """
     offered = {tool.name: tool for tool in tools}
     text = text.strip()
-    if calls := _marked(text, offered, prose):
-        return calls
-    before, calls = edits_in(text, offered, after_prose=prose == "any")
-    if calls and (prose == "any" or not before):
-        return calls
-    return _bare(text, offered, after_prose=prose == "any")
+    before, calls = _marked(text, offered, prose)
+    if not calls:
+        before, calls = edits_in(text, offered, after_prose=prose == "any")
+        calls = calls if prose == "any" or not before else []
+    return (before, calls) if calls else _bare(text, offered, after_prose=prose == "any")
 
 
 def is_quoted(call: TextCall, sources: Iterable[str]) -> bool:
@@ -62,23 +69,23 @@ def _compact(text: str) -> str:
     return _LINE_NUMBERS_AND_SPACES.sub("", text)
 
 
-def _marked(text: str, offered: Offered, allowed: Prose) -> list[TextCall]:
+def _marked(text: str, offered: Offered, allowed: Prose) -> tuple[str, list[TextCall]]:
     """Read calls behind marks; the first mention of a mark is where they begin."""
     own = own_tags(offered)
     places = [match for match in (_MARK.search(text), own.begins.search(text)) if match]
     if not places:
-        return []
+        return "", []
     mark = min(places, key=lambda match: match.start())
     prose, at = text[: mark.start()], mark.start()
     is_special = text.startswith(_SPECIAL, at)
     if prose and not _may_precede(
         prose, allowed, is_special=is_special, is_own=mark.re is own.begins
     ):
-        return []
+        return "", []
     # A call in a tag without its end was cut, or is quoted.
     if prose and not is_special and not text.endswith(_CLOSED):
-        return []
-    return read_calls(text, at, offered, (*MARKED, own))
+        return "", []
+    return prose, read_calls(text, at, offered, (*MARKED, own))
 
 
 def _may_precede(prose: str, allowed: Prose, *, is_special: bool, is_own: bool) -> bool:
@@ -92,17 +99,17 @@ def _may_precede(prose: str, allowed: Prose, *, is_special: bool, is_own: bool) 
     return allowed == "any" or (allowed == "plain" and is_plain)
 
 
-def _bare(text: str, offered: Offered, *, after_prose: bool) -> list[TextCall]:
+def _bare(text: str, offered: Offered, *, after_prose: bool) -> tuple[str, list[TextCall]]:
     """Read calls that are a whole reply without marks, or the fenced block at its end."""
     if not text.endswith("```"):
-        return read_calls(text, 0, offered, BARE) if text[:1] in {"{", "["} else []
+        return "", read_calls(text, 0, offered, BARE) if text[:1] in {"{", "["} else []
     inner = text.removesuffix("```")
     start = inner.rfind("\n```") + 1
     prose, (opening, _, body) = inner[:start], inner[start:].partition("\n")
     is_open = f"\n{prose}".count("\n```") % 2 == 1 or _MARK.search(prose)
     if not _FENCE.fullmatch(opening) or is_open or (prose and not after_prose):
-        return []
+        return "", []
     body = body.strip()
     if body[:1] not in {"{", "["}:
-        return calls_of_python(body, offered) if opening.strip() == _CODE else []
-    return read_calls(body, 0, offered, BARE)
+        return prose, calls_of_python(body, offered) if opening.strip() == _CODE else []
+    return prose, read_calls(body, 0, offered, BARE)

@@ -40,6 +40,8 @@ class WrittenCalls:
     def take(self, finished: Finished, request: Request) -> list[Notice | Finished]:
         """Return *finished* with the calls that its text makes, after a notice the first time.
 
+        They are no part of the text any more.
+
         A call that cannot be read without guessing fails, so that the model reads once in a run how
         to call tools. Raises: ProviderError the second time.
         """
@@ -50,17 +52,18 @@ class WrittenCalls:
         if not (any(mark in text for mark in _MARKS) or text.lstrip().startswith("[")):
             return [finished]
         # Its patterns take milliseconds to compile, and most replies have none of the marks.
-        from nanocoder_kit_http.text_calls import GarbledCallError, calls_in, is_quoted
+        from nanocoder_kit_http.text_calls import GarbledCallError, is_quoted, read_text
 
         try:
-            calls = calls_in(text, request.tools, prose=self._prose(request))
+            prose, calls = read_text(text, request.tools, prose=self._prose(request))
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
         if not calls or any(is_quoted(call, _texts_read(request.messages)) for call in calls):
             return [*self._quotation(text, request), finished]
         if finished.truncated:
             return [_refused(finished, request, calls[-1].name)]
-        reply = evolve(finished, calls=tuple(map(_tool_call, calls)), native=None)
+        tool_calls = tuple(map(_tool_call, calls))
+        reply = evolve(finished, text=prose.strip(), calls=tool_calls, native=None)
         return [*self._notices(calls), reply]
 
     def _prose(self, request: Request) -> "Prose":

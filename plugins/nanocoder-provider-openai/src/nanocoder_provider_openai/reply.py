@@ -85,12 +85,14 @@ class ChatReply(Reply):
         if kind == "error" or chunk.get("error") or chunk.get("object") == "error":
             error = chunk.get("error")
             raise self._context.failure(error if isinstance(error, dict | str) else chunk)
-        choices = chunk.get("choices")
-        if choices and isinstance(choices, list) and isinstance(choices[0], dict):
+        choices = _choices(chunk)
+        if choices and isinstance(choices[0], dict):
             if choices[0].get("error"):
                 raise self._context.failure(choices[0]["error"])
             self._take_choice(choices[0])
-        usage = chunk.get("usage") or as_mapping(chunk.get("x_groq")).get("usage")
+        # Groq and Moonshot have places of their own for it.
+        places = (chunk, as_mapping(chunk.get("x_groq")), *map(as_mapping, _choices(chunk)))
+        usage = next(filter(None, (place.get("usage") for place in places)), None)
         if usage:
             self._usage = _usage(usage)
 
@@ -121,6 +123,11 @@ class ChatReply(Reply):
             for piece in calls:
                 if isinstance(piece, dict):
                     self._calls.add(piece)
+
+
+def _choices(chunk: Mapping[str, Any]) -> list[Any]:
+    choices = chunk.get("choices")
+    return choices if isinstance(choices, list) else []
 
 
 def _texts_of(chunks: Sequence[Mapping[str, Any]]) -> str:
