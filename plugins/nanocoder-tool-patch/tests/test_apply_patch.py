@@ -1,5 +1,6 @@
 """What apply_patch does and answers."""
 
+import json
 from difflib import unified_diff
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from nanocoder import (
     ToolError,
     Workspace,
 )
+from nanocoder_files import named_paths
 from nanocoder_kit_diff import unified
+from nanocoder_kit_text import OBJECTIONS, Objections
 from nanocoder_testing.playing import called, opened
 from nanocoder_tool_patch import apply_patch, nanocoder_render
 from nanocoder_tool_patch.parse import parse
@@ -231,7 +234,7 @@ def test_white_space_at_line_ends_may_differ_and_stays_as_the_file_has_it(ctx, r
     (root / "w.txt").write_text("a  \nb\t\nc\n")
     result = apply(ctx, envelope("*** Update File: w.txt", "@@", " a", " b", "-c ", "+d"))
     assert (root / "w.txt").read_text() == "a  \nb\t\nd\n"
-    assert "white space at the ends of lines differs at line 1" in result.output
+    assert "white space or signs differ at line 1" in result.output
 
 
 def test_a_text_that_is_not_there_is_explained(ctx):
@@ -295,7 +298,7 @@ def test_every_file_that_does_not_fit_is_named_and_none_is_changed(ctx):
             envelope("*** Update File: m.py", "@@", "-class First:", "+class First:"),
             "nothing would",
         ),
-        (envelope("*** Update File: m.py", "@@", "+x"), "does not say where"),
+        ("--- a/m.py\n+++ b/m.py\n@@ -99,0 +99 @@\n+x", "line 100, which is not there"),
         (envelope("*** Update File: m.py", "@@ nowhere", "+x"), "the anchor 'nowhere'"),
         (envelope("*** Update File: m.py", "*** Move to: old.txt"), "'old.txt' exists"),
     ],
@@ -548,12 +551,133 @@ def test_a_rename_goes_where_its_own_lines_say():
 def test_a_line_that_stands_for_code_that_is_left_out_is_not_added(ctx, line):
     error = error_of(ctx, envelope("*** Update File: m.py", "@@", "-        return 0", f"+{line}"))
     assert error.error_class == "placeholder"
-    assert f"m.py: {line.strip()!r} stands for code that is left out" in str(error)
+    assert f"in 'm.py', {line.strip()!r} stands for code that is left out" in str(error)
 
 
 @pytest.mark.contract("A14")
 def test_a_file_that_no_longer_parses_is_told(ctx):
     patch = envelope("*** Update File: m.py", "@@", "-        return 0", "+\treturn 0")
     output = apply(ctx, patch).output
-    assert "[m.py is broken by this: Python 3." in output
+    assert "[this change broke m.py: Python 3." in output
     assert "cannot parse line 6: " in output
+
+
+def update(*lines, name="a.txt"):
+    return envelope(f"*** Update File: {name}", *lines)
+
+
+MESSY = {
+    "two sections": envelope(
+        *("*** Update File: a.txt", "@@", "-two", "+2"),
+        *("*** Update File: a.txt", "@@", "-one", "+1"),
+    ),
+    "blanks around markers": "*** Begin Patch \n  *** Update File: a.txt \n@@\n-one\n+1\n-two\n+2\n"
+    " *** End Patch\n",
+    "blank lines between": update("", "@@", "-one", "+1", "", "@@", "-two", "+2", ""),
+    "blank lines in a diff": "--- a/a.txt\n+++ b/a.txt\n\n@@ -1 +1 @@\n-one\n+1\n\n"
+    "@@ -2 +2 @@\n-two\n+2\n",
+    "here document": "<<'EOF'\n" + update("@@", "-one", "+1", "-two", "+2") + "\nEOF\n",
+    "command": "apply_patch <<PATCH\n" + update("@@", "-one", "+1", "-two", "+2") + "\nPATCH",
+    "fence": "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n-two\n+1\n+2\n```",
+    "prose": "Here it is:\n\n```\n" + update("@@", "-one", "+1", "-two", "+2") + "\n```\nDone.",
+    "fence inside": update("```diff", "@@", "-one", "+1", "-two", "+2", "```"),
+    "diff inside": envelope("--- a/a.txt", "+++ b/a.txt", "@@", "-one", "+1", "-two", "+2"),
+    "headers inside": update("--- a/a.txt", "+++ b/a.txt", "@@", "-one", "+1", "-two", "+2"),
+}
+
+
+@pytest.mark.parametrize("kind", MESSY)
+def test_a_patch_is_read_as_it_was_meant(ctx, root, kind):
+    (root / "a.txt").write_text("one\ntwo\n")
+    apply(ctx, MESSY[kind])
+    assert (root / "a.txt").read_text() == "1\n2\n"
+
+
+@pytest.mark.parametrize("marker", ["*** End Patch", "*** Update File: x", "*** Delete File: x"])
+def test_context_that_looks_like_an_instruction_is_context(ctx, root, marker):
+    (root / "a.txt").write_text(f"{marker}\none\ntwo\n")
+    apply(ctx, update("@@", f" {marker}", "-one", "+1", " two"))
+    assert (root / "a.txt").read_text() == f"{marker}\n1\ntwo\n"
+
+
+def test_a_policy_sees_the_path_of_an_instruction_behind_blanks():
+    patch = "*** Begin Patch\n \t *** Update File: key.pem\n@@\n-a\n+b\n*** End Patch"
+    assert {*named_paths({"patch": patch})} == {"key.pem"} == {each.path for each in parse(patch)}
+    odd = patch.replace(" \t ", "\xa0")
+    assert named_paths({"patch": odd}) == []
+    with pytest.raises(ToolError):
+        parse(odd)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "expected"),
+    [
+        ("say \u201chi\u201d\none\n", ' say "hi"', "say \u201chi\u201d\n1\n"),
+        ("1\u20132\xa0x\none\n", " 1-2 x", "1\u20132\xa0x\n1\n"),
+        ("it's - x\none\n", " it\u2019s \u2014 x", "it's - x\n1\n"),
+    ],
+)
+def test_signs_that_look_alike_are_found_and_those_of_the_file_stay(ctx, root, text, old, expected):
+    (root / "a.txt").write_text(text)
+    output = apply(ctx, update("@@", old, "-one", "+1")).output
+    assert (root / "a.txt").read_text() == expected
+    assert "white space or signs differ at line 1" in output
+
+
+@pytest.mark.parametrize("anchor", ["def start(self):", "class Nowhere:", "def start(self): @@"])
+def test_an_anchor_that_is_not_unique_does_no_harm_where_the_text_is(ctx, root, anchor):
+    apply(ctx, update(f"@@ {anchor}", "-        return 0", "+        return 9", name="m.py"))
+    assert (root / "m.py").read_text() == CODE.replace("return 0", "return 9")
+
+
+def test_an_anchor_and_a_text_that_both_occur_twice_are_refused(ctx):
+    patch = update("@@ def start(self):", "-        return 1", "+        return 9", name="m.py")
+    assert error_of(ctx, patch).error_class == "several_matches"
+
+
+def test_lines_without_context_come_at_the_end_and_that_is_said(ctx, root):
+    output = apply(ctx, update("@@", "+three", name="old.txt")).output
+    assert (root / "old.txt").read_text() == "one\ntwo\nthree\n"
+    assert "[old.txt: lines that came without context were added at the end]" in output
+
+
+def test_the_mode_of_a_file_is_set(ctx, root):
+    result = apply(
+        ctx,
+        "diff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n"
+        "@@ -0,0 +1 @@\n+echo\n"
+        "diff --git a/m.py b/m.py\nold mode 100644\nnew mode 100755\n"
+        "diff --git a/e b/e\nnew file mode 100644\nindex 0..e\n",
+    )
+    modes = {name: (root / name).stat().st_mode & 0o777 for name in ("run.sh", "m.py", "e")}
+    assert modes["run.sh"] == modes["m.py"] == 0o755
+    assert modes["e"] & 0o111 == 0
+    assert "A run.sh (+1 -0, mode 755)\nM m.py (+0 -0, mode 755)\nA e (+0 -0)" in result.output
+    assert (root / "m.py").read_text() == CODE
+
+
+def test_a_notebook_is_patched_by_its_cells_or_by_its_json(ctx, root):
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": ["a\n", "b"]}
+    data = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (root / "n.ipynb").write_text(json.dumps(data, indent=1))
+    apply(ctx, update("@@ [cell 1: code]", " a", "-b", '+"c"', name="n.ipynb"))
+    apply(ctx, update('-    "a\\n",', '+    "z\\n",', name="n.ipynb"))
+    [patched] = json.loads((root / "n.ipynb").read_text())["cells"]
+    assert patched["source"] == ["z\n", '"c"']
+
+
+def test_a_patch_that_breaks_a_valid_file_is_applied_when_it_is_sent_again(ctx, root):
+    ctx.session = SessionInfo("s", root, model="m/large")
+    objections = Objections()
+    ctx.resource = {OBJECTIONS: objections}.__getitem__
+    (root / "c.json").write_text('{"a": 1}\n')
+    patch = update('-{"a": 1}', '+{"a": 1', name="c.json")
+    with pytest.raises(ToolError, match="no longer be valid JSON"):
+        apply(ctx, patch)
+    assert (root / "c.json").read_text() == '{"a": 1}\n'
+    assert "[c.json is not valid JSON" in apply(ctx, patch).output
+
+
+def test_the_same_file_is_not_deleted_and_changed(ctx):
+    patch = envelope("*** Update File: m.py", "-class First:", "+class A:", "*** Delete File: m.py")
+    assert "in the patch twice" in str(error_of(ctx, patch))

@@ -154,8 +154,7 @@ class Reading:
 
     def has_read(self, path: str) -> bool:
         """Tell whether this session has read all of *path*, if in parts, or written it."""
-        version = self._known.get(self._resolved(path))
-        return version is not None and version not in self._known.parts
+        return self._known.get(self._resolved(path), "") not in {"", *self._known.parts}
 
     def digest_of(self, path: str) -> str:
         """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""

@@ -50,8 +50,8 @@ def check_change(change: TextChange, ctx: ToolContext | None = None) -> str:
     """
     if line := placeholder_in(change.added, change.before):
         raise ToolError(
-            f"nothing was changed: {line!r} stands for code that is left out; write out every line,"
-            " or change only the part that is new",
+            f"nothing was changed: in {change.path!r}, {line!r} stands for code that is left out;"
+            " write out every line, or change only the part that is new",
             error_class="placeholder",
             data={"line": line},
         )

@@ -38,7 +38,7 @@ class Notebook:
     @cached_property
     def text(self) -> str:
         """The headings and sources, each line ended."""
-        return "".join(_shown(number, cell) for number, cell in enumerate(self.cells, 1))
+        return "".join(_show_cell(number, cell) for number, cell in enumerate(self.cells, 1))
 
     def is_in_heading(self, text: str, start: int, end: int) -> bool:
         """Tell whether *start* to *end* of the edited *text* is a part of one heading."""
@@ -107,7 +107,7 @@ def _parts(text: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _shown(number: int, cell: Mapping[str, Any]) -> str:
+def _show_cell(number: int, cell: Mapping[str, Any]) -> str:
     source = _joined(cell["source"])
     identity = f", id {cell['id']}" if "id" in cell else ""
     outputs = ", ".join(filter(None, map(_summary, cell.get("outputs", ()))))

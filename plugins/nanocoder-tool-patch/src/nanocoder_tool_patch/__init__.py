@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from nanocoder import (
     Effect,
     Param,
+    Resource,
     SessionInfo,
     Tool,
     ToolCall,
@@ -18,6 +19,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_text import OBJECTIONS, Objections, check_change
 
 IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patch>.*)\n(?P=end)\s*"
 """A patch as a here document, as the models of Codex write it."""
@@ -67,14 +69,21 @@ def apply_patch(
     from nanocoder_tool_patch.plan import plan
 
     changes = plan(ctx.workspace, parse(patch))
+    notes = [check_change(change.checked(), ctx) for change in changes if change.letter != "D"]
     perform(ctx.workspace, changes, ctx.cancelled)
-    return answer(changes)
+    return answer(changes, notes)
 
 
 @hookimpl
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer apply_patch."""
     return [apply_patch]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Keep the changes that a session was told of."""
+    return [Resource(OBJECTIONS, Objections)]
 
 
 @hookimpl(rank=40)  # before plugins that read the list as a command
@@ -106,4 +115,5 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     patch = str(call.arguments.get("patch", ""))
     with Workspace(session.cwd, readable=session.readable) as workspace:
         changes = plan(workspace, parse(patch))
-    return preview(changes)
+    notes = [check_change(change.checked()) for change in changes if change.letter != "D"]
+    return "\n".join(filter(None, [preview(changes), *notes]))

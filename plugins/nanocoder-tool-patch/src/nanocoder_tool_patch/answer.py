@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from nanocoder import ToolResult
 from nanocoder_kit_diff import clip_lines
-from nanocoder_kit_diff.syntax import new_fault
 
 from nanocoder_tool_patch.plan import Change
 
@@ -12,8 +11,8 @@ MAX_DIFF_LINES = 2_000
 SHOWN_FILES = 100
 
 
-def answer(changes: Sequence[Change]) -> ToolResult:
-    """Describe the *changes* that were made."""
+def answer(changes: Sequence[Change], faults: Sequence[str] = ()) -> ToolResult:
+    """Describe the *changes* that were made, and the *faults* that they bring."""
     files = [
         {
             "change": change.letter,
@@ -21,6 +20,7 @@ def answer(changes: Sequence[Change]) -> ToolResult:
             "target": change.target,
             "added": diff.added,
             "removed": diff.removed,
+            "mode": f"{change.mode:o}" if change.mode else "",
         }
         for change in changes
         for diff in (change.diff(),)
@@ -31,7 +31,7 @@ def answer(changes: Sequence[Change]) -> ToolResult:
     if count > SHOWN_FILES:
         lines.append(f"[{count - SHOWN_FILES} more files]")
     return ToolResult(
-        "\n".join([f"Patch applied: {title}", *lines, *_notes(changes)]),
+        "\n".join([f"Patch applied: {title}", *lines, *_notes(changes), *filter(None, faults)]),
         title=title,
         data={"files": files},
         metadata={
@@ -62,7 +62,8 @@ def _preview_lines(change: Change) -> list[str]:
 
 def _line(file: dict[str, object]) -> str:
     name = f"{file['path']} -> {file['target']}" if file["target"] else file["path"]
-    return f"{file['change']} {name} (+{file['added']} -{file['removed']})"
+    mode = f", mode {file['mode']}" if file["mode"] else ""
+    return f"{file['change']} {name} (+{file['added']} -{file['removed']}{mode})"
 
 
 def _paths(changes: Sequence[Change]) -> list[str]:
@@ -72,23 +73,20 @@ def _paths(changes: Sequence[Change]) -> list[str]:
 
 
 def _notes(changes: Sequence[Change]) -> list[str]:
-    return [*_note_white_space(changes), *_note_faults(changes)]
-
-
-def _note_faults(changes: Sequence[Change]) -> list[str]:
-    remaining = [change for change in changes if change.letter != "D"]
-    faults = [(change.final_path, _fault(change)) for change in remaining]
-    return [f"[{path} is broken by this: {fault}]" for path, fault in faults if fault]
-
-
-def _fault(change: Change) -> str:
-    return new_fault(change.final_path, change.before, lambda: change.after)
-
-
-def _note_white_space(changes: Sequence[Change]) -> list[str]:
-    return [
-        f"[{change.final_path}: white space at the ends of lines differs at line"
+    places = [
+        f"[{change.final_path}: white space or signs differ at line"
         f" {', '.join(map(str, change.tolerant))}; the file's own lines were kept]"
         for change in changes
         if change.tolerant
     ]
+    guesses = [
+        f"[{change.final_path}: written as {change.encoding}, which is a guess]"
+        for change in changes
+        if change.encoding
+    ]
+    ends = [
+        f"[{change.final_path}: lines that came without context were added at the end]"
+        for change in changes
+        if change.is_appended
+    ]
+    return [*places, *ends, *guesses]

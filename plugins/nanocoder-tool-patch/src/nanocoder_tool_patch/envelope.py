@@ -10,6 +10,8 @@ from nanocoder_tool_patch.unified import start_of
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 ADD, UPDATE, DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
 MOVE = "*** Move to: "
+FENCE = "```"
+BLANKS = " \t"  # policies allow for these before an instruction, and for no others
 END_OF_FILE = "*** End of File"
 
 
@@ -28,7 +30,7 @@ class _Reader:
 
     def read(self) -> list[Section]:
         while self.at < len(self.lines):
-            line, row = self.lines[self.at], self.row
+            line, row = self.lines[self.at].strip(BLANKS), self.row
             self.at += 1
             if line.startswith(ADD):
                 self.sections.append(self._addition(path_of(line[len(ADD) :], row), row))
@@ -36,9 +38,9 @@ class _Reader:
                 self.sections.append(Section("delete", path_of(line[len(DELETE) :], row), row))
             elif line.startswith(UPDATE):
                 self.sections.append(self._update(path_of(line[len(UPDATE) :], row), row))
-            elif line.rstrip() == END:
+            elif line == END:
                 break
-            elif line.strip() and line.rstrip() != BEGIN:
+            elif line and line != BEGIN and not line.startswith(FENCE):
                 instructions = f"{ADD!r}, {UPDATE!r}, {DELETE!r} or {END!r}"
                 raise invalid_patch(f"found {line[:80]!r}, expected {instructions}", row)
         return self.sections
@@ -54,11 +56,15 @@ class _Reader:
 
     def _update(self, path: str, row: int) -> Section:
         target = ""
-        if self.at < len(self.lines) and self.lines[self.at].startswith(MOVE):
-            target = path_of(self.lines[self.at][len(MOVE) :], self.row)
+        self._skip_blank_lines()
+        if self.at < len(self.lines) and self.lines[self.at].strip(BLANKS).startswith(MOVE):
+            target = path_of(self.lines[self.at].strip(BLANKS)[len(MOVE) :], self.row)
             self.at += 1
+        # A unified diff below the name of its file says the name twice.
+        if [line[:4] for line in self.lines[self.at : self.at + 2]] == ["--- ", "+++ "]:
+            self.at += 2
         hunks = []
-        while self.at < len(self.lines) and not self._ends():
+        while self._skip_blank_lines() and not _is_instruction(self.lines, self.at):
             hunks.append(self._hunk())
         if not hunks and not target:
             raise invalid_patch(f"no hunk for {path!r}", row)
@@ -71,7 +77,7 @@ class _Reader:
             line = self.lines[self.at]
             start = start_of(line)
             if not start and line[2:].strip():
-                anchors.append(line[2:].removeprefix(" "))
+                anchors.append(line[2:].removeprefix(" ").removesuffix(" @@"))
             self.at += 1
         begin = self.row - 1
         body = self._body()
@@ -88,15 +94,35 @@ class _Reader:
     def _body(self) -> list[str]:
         """Take the lines up to the next instruction; blank ones before it do not count."""
         start = self.at
-        while self.at < len(self.lines) and not self.lines[self.at].startswith(("*** ", "@@")):
+        while self.at < len(self.lines) and not self.lines[self.at].startswith(("@@", FENCE)):
+            if _is_instruction(self.lines, self.at):
+                break
             self.at += 1
         end = self.at
         while end > start and not self.lines[end - 1]:
             end -= 1
         return list(self.lines[start:end])
 
-    def _ends(self) -> bool:
-        return self.lines[self.at].startswith("*** ")
+    def _skip_blank_lines(self) -> bool:
+        """Go on to the next line of text; tell whether there is one."""
+        while self.at < len(self.lines):
+            if self.lines[self.at].strip() and not self.lines[self.at].startswith(FENCE):
+                break
+            self.at += 1
+        return self.at < len(self.lines)
+
+
+def _is_instruction(lines: Sequence[str], at: int) -> bool:
+    """Tell whether line *at* is an instruction, and no context that looks like one."""
+    line, marker = lines[at], lines[at].strip(BLANKS)
+    if line.startswith("*** ") or not marker.startswith("*** "):
+        return line.startswith("*** ")
+    below = next((after for after in lines[at + 1 :] if after.strip()), "")
+    if marker == END:
+        return not below
+    marks = {ADD: "+", UPDATE: "@@", DELETE: "*** "}
+    mark = next((mark for name, mark in marks.items() if marker.startswith(name)), "")
+    return bool(mark) and below.strip().startswith((mark, END, MOVE))
 
 
 def parse(lines: Sequence[str], first_row: int = 1) -> list[Section]:

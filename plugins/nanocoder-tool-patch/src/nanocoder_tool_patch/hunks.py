@@ -36,6 +36,11 @@ class Hunk:
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
+    def is_placeless(self) -> bool:
+        """Whether it only adds lines and does not say where."""
+        return not (self.old or self.start or self.anchors or self.at_end)
+
+    @property
     def new(self) -> list[str]:
         """The lines that are there afterwards."""
         return [text for mark, text in self.lines if mark != "-"]
@@ -43,13 +48,17 @@ class Hunk:
 
 @frozen
 class Section:
-    """The change of one file; *target* is its new path when it is renamed."""
+    """The change of one file; *target* is its new path when it is renamed.
+
+    *mode* are the permission bits that a new file gets, or a changed one; 0 where nothing is said.
+    """
 
     kind: Kind
     path: str
     row: int
     hunks: tuple[Hunk, ...] = ()
     target: str = ""
+    mode: int = 0
 
 
 def read_hunk(

@@ -1,10 +1,11 @@
-"""Find the place of a hunk in a file: exactly, or up to white space at the ends of lines."""
+"""Find the place of a hunk in a file: exactly, or up to white space and signs that look alike."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
 from nanocoder import ToolError
+from nanocoder_kit_text import fold
 
 from nanocoder_tool_patch.hunks import Hunk
 
@@ -16,7 +17,7 @@ Key = Callable[[str], str]
 
 @frozen
 class Place:
-    """The place of a hunk: line *start*, from 0; *exact* unless white space differs."""
+    """The place of a hunk: line *start*, from 0; *exact* unless white space or signs differ."""
 
     start: int
     exact: bool = True
@@ -28,28 +29,49 @@ def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
     *shift* is the distance of the previous hunk from the line that the patch gives for it.
     Raises: ToolError (text_not_found, several_matches).
     """
-    begin = _after_anchors(lines, hunk, cursor)
     old = hunk.old
     if not old:
-        return _place_insertion(lines, hunk, begin)
+        return _place_insertion(lines, hunk, cursor)
+    begins = _after_anchors(lines, hunk, cursor)
     # The exact text comes first: a tolerant match must never win over an exact one.
-    for key in (_keep, str.rstrip):
-        starts = _matches(lines, old, begin, key)
+    for key in (_keep, _trim_end, _alike):
+        starts = _matches(lines, old, cursor, key)
         if hunk.at_end:
             starts = [start for start in starts if start + len(old) == len(lines)]
-        expected = hunk.start - 1 + shift
-        # Line numbers of models are often wrong: they only decide between several places.
-        if len(starts) > 1 and hunk.start and expected in starts:
-            starts = [expected]
-        if len(starts) > 1 and not hunk.anchors:
-            raise _several_error(starts)
-        if starts:
+        if starts := _choose(starts, begins, hunk, shift):
             return Place(starts[0], exact=key is _keep)
-    raise _missing_error(lines, hunk, begin)
+    raise _missing_error(lines, hunk, max([cursor, *begins[:1]]))
+
+
+def _choose(starts: list[int], begins: list[int], hunk: Hunk, shift: int) -> list[int]:
+    """Return the one of *starts* that is meant, behind an anchor at one of *begins*, or none.
+
+    Raises: ToolError (several_matches).
+    """
+    if len(starts) == 1 and (not hunk.anchors or not begins or starts[0] >= begins[0]):
+        return starts
+    expected = hunk.start - 1 + shift
+    # Line numbers of models are often wrong: they only decide between several places.
+    if hunk.start and expected in starts:
+        return [expected]
+    if begins:
+        behind = {next((start for start in starts if start >= begin), None) for begin in begins}
+        starts = sorted(start for start in behind if start is not None)
+    if len(starts) > 1:
+        raise _several_error(starts)
+    return starts
 
 
 def _keep(line: str) -> str:
     return line
+
+
+def _trim_end(line: str) -> str:
+    return line.rstrip(" \t")
+
+
+def _alike(line: str) -> str:
+    return fold(line).rstrip(" \t")
 
 
 def _matches(lines: Sequence[str], old: Sequence[str], begin: int, key: Key) -> list[int]:
@@ -63,36 +85,46 @@ def _matches(lines: Sequence[str], old: Sequence[str], begin: int, key: Key) -> 
     ]
 
 
-def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> int:
+def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> list[int]:
+    """Return the lines behind the last anchor, wherever it is; [] without anchors.
+
+    An anchor that is nowhere only matters where the text is not unique.
+    """
+    begins: list[int] = []
     for anchor in hunk.anchors:
-        sought = anchor.strip()
-        rest = range(cursor, len(lines))
-        hits = [n for n in rest if lines[n].strip() == sought] or [
-            n for n in rest if lines[n].strip().startswith(sought)
+        sought = _alike(anchor).strip()
+        rest = range(min(begins, default=cursor), len(lines))
+        hits = [n for n in rest if _alike(lines[n]).strip() == sought] or [
+            n for n in rest if _alike(lines[n]).strip().startswith(sought)
         ]
-        if not hits:
-            raise ToolError(
-                f"the anchor {anchor[:SHOWN_CHARS]!r} is not a line after line {cursor}",
-                error_class="text_not_found",
-            )
-        if len(hits) > 1:
-            raise _several_error(hits, f"the anchor {anchor[:SHOWN_CHARS]!r}")
-        cursor = hits[0] + 1
-    return cursor
+        begins = [hit + 1 for hit in hits]
+    return begins
 
 
-def _place_insertion(lines: Sequence[str], hunk: Hunk, begin: int) -> Place:
-    """Place a hunk without old lines where the patch says, and nowhere else."""
+def _place_insertion(lines: Sequence[str], hunk: Hunk, cursor: int) -> Place:
+    """Place a hunk without old lines where the patch says, else at the end."""
     if hunk.at_end or not lines:
         return Place(len(lines))
     if hunk.anchors:
-        return Place(begin)
-    if begin < hunk.start <= len(lines) + 1:
+        begins = _after_anchors(lines, hunk, cursor)
+        if len(begins) != 1:
+            raise _anchor_error(hunk.anchors[-1], begins)
+        return Place(begins[0])
+    if cursor < hunk.start <= len(lines) + 1:
         return Place(hunk.start - 1)
-    raise ToolError(
-        "it only adds lines and does not say where; give lines around them",
-        error_class="text_not_found",
-    )
+    if hunk.start:
+        raise ToolError(
+            f"it adds lines at line {hunk.start}, which is not there; give lines around them",
+            error_class="text_not_found",
+        )
+    return Place(len(lines))
+
+
+def _anchor_error(anchor: str, begins: Sequence[int]) -> ToolError:
+    subject = f"the anchor {anchor[:SHOWN_CHARS]!r}"
+    if begins:
+        return _several_error([begin - 1 for begin in begins], subject)
+    return ToolError(f"{subject} is not a line of the file", error_class="text_not_found")
 
 
 def _several_error(starts: Sequence[int], subject: str = "the old text") -> ToolError:
@@ -108,7 +140,7 @@ def _several_error(starts: Sequence[int], subject: str = "the old text") -> Tool
 
 
 def _missing_error(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
-    earlier = _matches(lines, hunk.old, 0, str.rstrip)
+    earlier = _matches(lines, hunk.old, 0, _alike)
     if earlier and earlier[0] < begin:
         reason = f"the old text is at line {earlier[0] + 1}, before line {begin}"
         advice = "write hunks in the order of the file"
@@ -139,7 +171,7 @@ def _difference(lines: Sequence[str], old: Sequence[str]) -> str:
             return (
                 f"it wants {line[:SHOWN_CHARS]!r} at line {start + offset + 1}, which is not there"
             )
-        if file_line.rstrip() != line.rstrip():
+        if _alike(file_line) != _alike(line):
             return (
                 f"line {start + offset + 1} is {file_line[:SHOWN_CHARS]!r},"
                 f" and the patch says {line[:SHOWN_CHARS]!r}"

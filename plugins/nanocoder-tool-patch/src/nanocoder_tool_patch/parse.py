@@ -1,11 +1,13 @@
 """Parse a patch in either form."""
 
+import re
 from collections.abc import Sequence
 
 from nanocoder_tool_patch import envelope, unified
 from nanocoder_tool_patch.hunks import Section, invalid_patch
 
 FENCE = "```"
+HEREDOC = r"(?:apply_patch\s+)?<<-?\s*(['\"]?)(?P<end>\w+)\1"
 
 
 def parse(patch: str) -> list[Section]:
@@ -14,13 +16,12 @@ def parse(patch: str) -> list[Section]:
     Raises: ToolError (invalid_patch).
     """
     lines = patch.replace("\r\n", "\n").split("\n")
-    first = _first(lines)
-    last = len(lines)
-    if lines[first].startswith(FENCE):
-        fence = next((n for n in range(last - 1, first, -1) if lines[n].startswith(FENCE)), last)
-        first, last = first + 1, fence
+    first, last = _unwrapped(lines)
     body = lines[first:last]
-    if any(line.startswith(_INSTRUCTIONS) for line in body[_first(body) :][:1]):
+    start = _first(body)
+    if body and body[start].strip() == envelope.BEGIN and _is_unified(body[start + 1 :]):
+        sections = unified.parse(_without_end(body[start + 1 :]), first + 2 + start)
+    elif body and body[start].strip().startswith(_INSTRUCTIONS):
         sections = envelope.parse(body, first + 1)
     else:
         sections = unified.parse(body, first + 1)
@@ -32,6 +33,36 @@ def parse(patch: str) -> list[Section]:
 
 
 _INSTRUCTIONS = (envelope.BEGIN, envelope.ADD, envelope.UPDATE, envelope.DELETE)
+
+
+def _unwrapped(lines: Sequence[str]) -> tuple[int, int]:
+    """Return the first line of a patch and the one behind it, without what models put around it.
+
+    That is a here document, prose and a fence, in any order.
+    """
+    first, last = _first(lines), len(lines)
+    if heredoc := re.fullmatch(HEREDOC, lines[first].strip()):
+        ends = (n for n in range(last - 1, first, -1) if lines[n].strip() == heredoc["end"])
+        first, last = first + 1, next(ends, last)
+        first += _first(lines[first:last])
+    fences = [number for number in range(first, last) if lines[number].startswith(FENCE)]
+    if fences and not any(map(_begins, lines[first : fences[0]])):
+        return fences[0] + 1, fences[-1] if len(fences) > 1 else last
+    return first, last
+
+
+def _without_end(lines: Sequence[str]) -> Sequence[str]:
+    ends = (number for number, line in enumerate(lines) if line.rstrip() == envelope.END)
+    return lines[: next(ends, len(lines))]
+
+
+def _begins(line: str) -> bool:
+    """Tell whether a patch may begin with *line*."""
+    return line.strip().startswith(_INSTRUCTIONS) or line.startswith(("--- ", "diff ", "Index: "))
+
+
+def _is_unified(lines: Sequence[str]) -> bool:
+    return any(line.startswith(("--- ", "diff ")) for line in lines[_first(lines) :][:1])
 
 
 def _first(lines: Sequence[str]) -> int:

@@ -19,11 +19,11 @@ def perform(workspace: Workspace, changes: Sequence[Change], cancel: Cancel) -> 
 
 def _create(workspace: Workspace, change: Change) -> None:
     # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
-    workspace.write_bytes(change.path, change.data, expect="")
+    workspace.write_bytes(change.path, change.data, expect="", mode=change.mode or None)
 
 
 def _modify(workspace: Workspace, change: Change) -> None:
-    workspace.write_bytes(change.path, change.data, expect=change.digest)
+    workspace.write_bytes(change.path, change.data, expect=change.digest, mode=change.mode or None)
 
 
 def _rename(workspace: Workspace, change: Change) -> None:

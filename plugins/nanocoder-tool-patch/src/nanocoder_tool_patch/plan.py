@@ -1,11 +1,12 @@
 """Plan a patch without applying it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 from attrs import frozen
 from nanocoder import ProtectionKind, ToolError, Workspace, WorkspaceError
 from nanocoder_kit_diff import Diff, unified
-from nanocoder_kit_text import TextFile, encode, read_text_file
+from nanocoder_kit_text import TextChange, TextFile, encode, notebook_of, read_text_file
 
 from nanocoder_tool_patch.hunks import Hunk, Section
 from nanocoder_tool_patch.locate import locate
@@ -18,7 +19,9 @@ class Change:
     """The change of one file. *letter* is git's: A, M, D or R.
 
     *digest* is the one of the file now ("" without a file), *data* its new content, *tolerant*
-    the lines, from 1, of hunks that fit only without the white space at the ends of lines.
+    the lines, from 1, of hunks that fit only where white space and signs may differ, *added* are
+    the lines that the patch adds, *mode* the permission bits that it sets, or 0. *encoding* is
+    named where it was guessed. *is_appended*: lines were added at the end, as none said where.
     """
 
     letter: str
@@ -29,11 +32,19 @@ class Change:
     digest: str = ""
     target: str = ""
     tolerant: tuple[int, ...] = ()
+    added: str = ""
+    mode: int = 0
+    encoding: str = ""
+    is_appended: bool = False
 
     @property
     def final_path(self) -> str:
         """The path that the file has afterwards."""
         return self.target or self.path
+
+    def checked(self) -> TextChange:
+        """Return what is checked before it is written."""
+        return TextChange(self.final_path, self.before, lambda: self.after, self.added)
 
     def diff(self) -> Diff:
         """Return what changes in the file."""
@@ -45,16 +56,23 @@ def plan(workspace: Workspace, sections: Sequence[Section]) -> list[Change]:
 
     Raises: ToolError with all problems; nothing has changed then.
     """
-    _refuse_twice(workspace, sections)
     changes, problems = [], []
-    for section in sections:
+    for group in _by_file(workspace, sections):
         try:
-            changes.append(_PLANNERS[section.kind](workspace, section))
+            changes.append(_planned(workspace, group))
         except ToolError as error:
-            problems.append((section, error))
+            problems.append((group[0], error))
     if problems:
         raise _error_of_all(problems)
     return changes
+
+
+def _planned(workspace: Workspace, group: Sequence[Section]) -> Change:
+    """Plan the sections of one file; several of them change it one after the other."""
+    section = group[0]
+    if section.kind != "update":
+        return {"add": _add, "delete": _delete}[section.kind](workspace, section)
+    return _update(workspace, group)
 
 
 def _add(workspace: Workspace, section: Section) -> Change:
@@ -66,7 +84,7 @@ def _add(workspace: Workspace, section: Section) -> Change:
         raise _invalid("a new file has no old lines")
     ends = all(hunk.ends_new for hunk in section.hunks)
     after = _join(lines, final_newline=ends)
-    return Change("A", path, after=after, data=encode(after))
+    return Change("A", path, after=after, data=encode(after), added=after, mode=section.mode)
 
 
 def _delete(workspace: Workspace, section: Section) -> Change:
@@ -81,7 +99,7 @@ def _delete(workspace: Workspace, section: Section) -> Change:
             raise
         data = workspace.read_bytes(path)
         return Change("D", path, data=data, digest=sha256(data).hexdigest())
-    if section.hunks and _apply(file, section.hunks)[0]:
+    if section.hunks and _apply(file.text, section.hunks)[0]:
         raise ToolError(
             "the file has more lines than the patch deletes; read it again",
             error_class="text_not_found",
@@ -90,43 +108,55 @@ def _delete(workspace: Workspace, section: Section) -> Change:
     return Change("D", path, before=file.text, data=data, digest=file.digest)
 
 
-def _update(workspace: Workspace, section: Section) -> Change:
-    path = _check_path(workspace, section.path)
-    target = _target(workspace, section, path) if section.target else ""
+def _update(workspace: Workspace, group: Sequence[Section]) -> Change:
+    last = group[-1]
+    path = _check_path(workspace, last.path)
+    target = _target(workspace, last, path) if last.target else ""
     file = read_text_file(workspace, path, note=False)
-    _refuse_placeholder(file, section.hunks)
-    after, tolerant = _apply(file, section.hunks)
-    if after == file.text and not target:
+    before, after, data, tolerant = _updated(file, [section.hunks for section in group])
+    mode = next((section.mode for section in group if section.mode), 0)
+    if after == before and not target and not mode:
         raise _invalid("nothing would change")
+    hunks = [hunk for section in group for hunk in section.hunks]
+    added = "\n".join(text for hunk in hunks for mark, text in hunk.lines if mark == "+")
     return Change(
         "R" if target else "M",
         path,
-        before=file.text,
+        before=before,
         after=after,
-        data=encode(after, file),
+        data=data,
         digest=file.digest,
         target=target,
         tolerant=tolerant,
+        added=added,
+        mode=mode,
+        encoding=file.encoding if file.is_guessed else "",
+        is_appended=before != "" and any(hunk.is_placeless for hunk in hunks),
     )
 
 
-def _refuse_placeholder(file: TextFile, hunks: Sequence[Hunk]) -> None:
-    from nanocoder_kit_diff.placeholder import placeholder_in
+def _updated(
+    file: TextFile, steps: Sequence[Sequence[Hunk]]
+) -> tuple[str, str, bytes, tuple[int, ...]]:
+    """Return the text before and after *steps*, the new bytes, and the lines of tolerant places.
 
-    added = "\n".join(text for hunk in hunks for mark, text in hunk.lines if mark == "+")
-    if line := placeholder_in(added, file.text):
-        raise ToolError(
-            f"{line!r} stands for code that is left out; write out every line that is added",
-            error_class="placeholder",
-            data={"line": line},
-        )
+    A notebook has the text of its cells, unless the patch is one of its JSON.
+    """
+    notebook = notebook_of(file)
+    if notebook is not None:
+        with suppress(ToolError):
+            after, tolerant = _apply_all(notebook.text, steps)
+            return notebook.text, after, notebook.encode(after), tolerant
+    after, tolerant = _apply_all(file.text, steps)
+    return file.text, after, encode(after, file), tolerant
 
 
-_PLANNERS: dict[str, Callable[[Workspace, Section], Change]] = {
-    "add": _add,
-    "delete": _delete,
-    "update": _update,
-}
+def _apply_all(text: str, steps: Sequence[Sequence[Hunk]]) -> tuple[str, tuple[int, ...]]:
+    tolerant: tuple[int, ...] = ()
+    for hunks in steps:
+        text, lines = _apply(text, hunks)
+        tolerant += lines
+    return text, tolerant
 
 
 def _target(workspace: Workspace, section: Section, path: str) -> str:
@@ -139,12 +169,12 @@ def _target(workspace: Workspace, section: Section, path: str) -> str:
     return target
 
 
-def _apply(file: TextFile, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
-    """Return the text after *hunks*, and the lines of hunks whose white space differs."""
-    lines = file.text.split("\n") if file.text else []
-    if file.final_newline:
+def _apply(text: str, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
+    """Return the text after *hunks*, and the lines of hunks whose white space or signs differ."""
+    lines = text.split("\n") if text else []
+    if text.endswith("\n"):
         lines.pop()
-    ends = file.final_newline or not lines
+    ends = text.endswith("\n") or not lines
     result: list[str] = []
     tolerant = []
     cursor = shift = 0
@@ -201,17 +231,27 @@ def _refuse_link(workspace: Workspace, path: str) -> None:
         )
 
 
-def _refuse_twice(workspace: Workspace, sections: Sequence[Section]) -> None:
-    resolved: set[str] = set()
+def _by_file(workspace: Workspace, sections: Sequence[Section]) -> list[list[Section]]:
+    """Return the *sections* of each file together; raises ToolError where they do not fit."""
+    groups: dict[str, list[Section]] = {}
     for section in sections:
-        for path in filter(None, (section.path, section.target)):
-            real = workspace.resolve(path)
-            if real in resolved:
-                raise _invalid(
-                    f"nothing was changed: {path!r} is in the patch twice; put all its changes"
-                    " in one section"
-                )
-            resolved.add(real)
+        groups.setdefault(workspace.resolve(section.path), []).append(section)
+    targets = [workspace.resolve(section.target) for section in sections if section.target]
+    for path, group in groups.items():
+        are_updates = all(section.kind == "update" for section in group)
+        moves = [section for section in group if section.target]
+        is_moved_last = not moves or moves == group[-1:]
+        if (len(group) > 1 and not (are_updates and is_moved_last)) or path in targets:
+            raise _refused_twice(group[-1].path)
+    if len({*targets}) < len(targets):
+        raise _refused_twice(next(section.target for section in sections if section.target))
+    return list(groups.values())
+
+
+def _refused_twice(path: str) -> ToolError:
+    return _invalid(
+        f"nothing was changed: {path!r} is in the patch twice; put all its changes in one section"
+    )
 
 
 def _name_hunk(error: ToolError, hunk: Hunk) -> ToolError:

@@ -25,6 +25,7 @@ SIGNATURE = "-- "
 BOTH = 2
 """The number of lines of a rename: from and to."""
 _GIT = re.compile(r"diff --git a/(.+) b/\1")
+_MODE = re.compile(r"new (?:file )?mode 100(644|755)")
 _FILE_KINDS: dict[str, Kind] = {"deleted file mode ": "delete", "new file mode ": "add"}
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _REFUSED = (
@@ -41,7 +42,7 @@ class _Reader:
     """Goes through the lines.
 
     *rename_paths* are those of "rename from" and "rename to", *git_path* is the path in git's line
-    above a file, and *file_kind* the change of that file when no hunk follows.
+    above a file, *file_kind* the change of that file when no hunk follows, and *mode* its bits.
     """
 
     lines: Sequence[str]
@@ -50,6 +51,7 @@ class _Reader:
     rename_paths: list[str] = field(factory=list)
     git_path: str = ""
     file_kind: Kind | None = None
+    mode: int = 0
     sections: list[Section] = field(factory=list)
 
     @property
@@ -74,6 +76,11 @@ class _Reader:
             elif line.startswith("diff "):
                 self._end_of_file()
                 self.git_path = header[1] if (header := _GIT.fullmatch(line)) else ""
+            elif mode := _MODE.fullmatch(line):
+                is_new = "file" in line
+                # The umask decides for a new file that cannot be run.
+                self.mode = 0 if is_new and mode[1] == "644" else int(mode[1], 8)
+                self.file_kind = "add" if is_new else "update"
             else:
                 kinds = (kind for start, kind in _FILE_KINDS.items() if line.startswith(start))
                 self.file_kind = next(kinds, self.file_kind)
@@ -82,16 +89,21 @@ class _Reader:
         return self.sections
 
     def _end_of_file(self) -> None:
-        """End a file without hunks: it is renamed, or it is empty and added or deleted."""
-        if self.file_kind:
-            self.sections.append(
-                Section(self.file_kind, path_of(self.git_path, self.row), self.row)
-            )
-            self.file_kind = None
+        """End a file without hunks: it is renamed, has another mode, or is empty."""
         if len(self.rename_paths) == BOTH:
             old, new = self.rename_paths
-            self.sections.append(Section("update", old, self.row, target=new))
+            self._add("update", old, self.row, target=new)
+        elif self.file_kind:
+            self._add(self.file_kind, path_of(self.git_path, self.row), self.row)
+        self.file_kind = None
         self.rename_paths.clear()
+
+    def _add(
+        self, kind: Kind, path: str, row: int, hunks: Sequence[Hunk] = (), target: str = ""
+    ) -> None:
+        mode = 0 if kind == "delete" else self.mode
+        self.sections.append(Section(kind, path, row, tuple(hunks), target, mode))
+        self.mode = 0
 
     def _section(self) -> None:
         row = self.row
@@ -99,28 +111,35 @@ class _Reader:
         old, new = _paths(self.lines[self.at], self.lines[self.at + 1], row)
         self.at += 2
         hunks = []
-        while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):
+        while (at := self._next_hunk()) is not None:
+            self.at = at
             hunks.append(self._hunk())
         if not hunks:
             raise invalid_patch(f"no hunk for {old if new == NOTHING else new!r}", row)
         if len(self.rename_paths) == BOTH and NOTHING not in {old, new}:
             old, new = self.rename_paths
             self.rename_paths.clear()
-            self.sections.append(Section("update", old, row, tuple(hunks), new))
+            self._add("update", old, row, hunks, new)
             return
         self.rename_paths.clear()
         if old == NOTHING:
-            self.sections.append(Section("add", new, row, tuple(hunks)))
+            self._add("add", new, row, hunks)
         elif new == NOTHING:
-            self.sections.append(Section("delete", old, row, tuple(hunks)))
+            self._add("delete", old, row, hunks)
         elif old == new:
-            self.sections.append(Section("update", old, row, tuple(hunks)))
+            self._add("update", old, row, hunks)
         else:
             raise invalid_patch(
                 f"{old!r} and {new!r} are two files; to rename one, write 'rename from {old}' and"
                 f" 'rename to {new}' before it",
                 row,
             )
+
+    def _next_hunk(self) -> int | None:
+        """Return the line of the next hunk of the same file, behind blank lines; None without."""
+        rest = range(self.at, len(self.lines))
+        at = next((number for number in rest if self.lines[number].strip()), len(self.lines))
+        return at if at < len(self.lines) and self.lines[at].startswith("@@") else None
 
     def _hunk(self) -> Hunk:
         row = self.row
