@@ -62,3 +62,9 @@ def test_a_patient_wait_has_no_limit_until_the_first_event():
     assert timers.read_s() == float("inf")
     timers.progressed()
     assert timers.read_s() <= 2
+
+
+def test_a_server_nearby_that_took_too_long_for_its_header_is_not_asked_twice():
+    limits = Timeouts(header_s=0.001)
+    near, far = (RequestTimers(limits, "h", asks_once=once) for once in (True, False))
+    assert [timers.expired().retry for timers in (near, far)] == [False, None]

@@ -163,7 +163,12 @@ class Client:
         transport, bounds = self._opened = self._opened or self._open()
         import httpx  # imported by _open, without its command line
 
-        timers = RequestTimers(self._timeouts, self.host, is_patient=is_patient)
+        timers = RequestTimers(
+            self._timeouts,
+            self.host,
+            is_patient=is_patient,
+            asks_once=is_nearby(self._base_url),
+        )
         with bounds.during(cancel, timers):
             try:
                 response = self._send(transport, method, path, body)

@@ -180,7 +180,8 @@ def failure_in_body(body: bytes, *, host: str) -> ProviderError | None:
     """
     value = _json(body)
     text = body.decode("utf-8", "replace").strip()
-    error = _error_of(value) if isinstance(value, Mapping | list) else text
+    is_cut = text.startswith(("{", "["))
+    error = _error_of(value) if isinstance(value, Mapping | list) else "" if is_cut else text
     if not error or (isinstance(value, Mapping) and not value.keys() & {*_WORDS, "errors"}):
         return None
     message, code = _message_and_code(error)

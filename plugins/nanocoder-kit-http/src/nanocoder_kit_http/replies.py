@@ -130,7 +130,11 @@ def _decode(
                     f"the reply is larger than {REPLY_LIMIT_BYTES >> 20} MiB and was abandoned",
                     kind="protocol",
                 )
-            yield tags.feed(reply.feed(events))
+            try:
+                deltas = reply.feed(events)
+            except ProviderError as error:
+                raise _failure_in_body(error, events, reply, host) from error
+            yield tags.feed(deltas)
             if not reply.begun:
                 latest_data = next(
                     (item.data for item in events if not is_end_mark(item.data)), latest_data
@@ -144,6 +148,16 @@ def _decode(
         raise failure or error from error
     yield tags.finish()
     return finished
+
+
+def _failure_in_body(
+    error: ProviderError, events: Sequence[SseEvent], reply: ReplyDecoder, host: str
+) -> ProviderError:
+    """Return *error*; in place of one that a whole body held, what that body says."""
+    is_whole = bool(events) and events[0].is_last and not reply.begun
+    is_refused_call = isinstance(error, ToolUseFailedError)
+    failure = failure_in_body(events[0].data, host=host) if is_whole else None
+    return error if is_refused_call or failure is None else failure
 
 
 class ReplyContext(NamedTuple):

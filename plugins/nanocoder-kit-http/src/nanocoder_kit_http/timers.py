@@ -48,16 +48,20 @@ class TotalTimer:
 class RequestTimers(TotalTimer):
     """The timers of a reply that streams: header, silence, progress, and the total.
 
-    With *is_patient* only the total counts until the first event.
+    With *is_patient* only the total counts until the first event. With *asks_once* a wait for the
+    header that took too long is not tried again.
     """
 
-    def __init__(self, timeouts: Timeouts, host: str, *, is_patient: bool = False) -> None:
+    def __init__(
+        self, timeouts: Timeouts, host: str, *, is_patient: bool = False, asks_once: bool = False
+    ) -> None:
         super().__init__(timeouts.total_s)
         self._timeouts = timeouts
         self._host = host
         self._header_until = 0.0
         self._progress_until = 0.0
         self._is_patient = is_patient
+        self._asks_once = asks_once
 
     def answered(self) -> None:
         """Take the header: from now on there has to be progress, but not for a patient wait."""
@@ -92,7 +96,9 @@ class RequestTimers(TotalTimer):
         if now >= self._total_until:
             return self._stalled(f"took longer than {limits.total_s:g} s in all")
         if not self._progress_until:
-            return ProviderError(
+            # A server nearby still works on the request, and would do so twice.
+            kind_of_error = FinalError if self._asks_once else ProviderError
+            return kind_of_error(
                 f"{self._host} did not begin to answer within {limits.header_s:g} s "
                 "(setting header_timeout_s)",
                 kind="network",
