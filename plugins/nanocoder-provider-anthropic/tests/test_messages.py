@@ -105,7 +105,7 @@ def test_the_request_carries_system_messages_tools_and_a_limit_of_8000(play):
 
 
 def test_text_is_streamed_and_usage_counts_the_cache(play):
-    provider, _ = play(
+    provider, server = play(
         events(START, {"type": "ping"}, *text(0, "Hel", "lo"), *end(output_tokens=3))
     )
     assert reply(provider) == [
@@ -113,7 +113,10 @@ def test_text_is_streamed_and_usage_counts_the_cache(play):
         Finished(
             "Hello",
             usage=Usage(5, 3, 7, cost=0.0),
-            native={"anthropic": [{"type": "text", "text": "Hello"}]},
+            native={
+                "anthropic": [{"type": "text", "text": "Hello"}],
+                "host": f"127.0.0.1:{server.port}",
+            },
         ),
     ]
 
@@ -449,6 +452,14 @@ def test_ids_and_names_of_other_models_are_in_the_alphabet_of_the_api(play, call
     _, (use,), (result,) = (each["content"] for each in server.seen[0].json["messages"])
     assert re.fullmatch("[a-zA-Z0-9_-]+", use["id"])
     assert (result["tool_use_id"], use["name"]) == (use["id"], "functions_bash")
+
+
+def test_thinking_of_another_server_stays_away(play):
+    provider, server = play(OK)
+    thought = {"type": "thinking", "thinking": "hm", "signature": "of another"}
+    native = {"anthropic": [thought, {"type": "text", "text": "a"}], "host": "other.example.com"}
+    reply(provider, Message("user", "q"), Message("assistant", "a", native=native))
+    assert server.seen[0].json["messages"][1]["content"] == [{"type": "text", "text": "a"}]
 
 
 def test_results_and_what_a_person_says_next_are_one_turn(play):

@@ -68,7 +68,11 @@ def test_text_and_thoughts_are_streamed_and_usage_counts_cache_and_thoughts(play
     assert reply(provider, tools=[READ], max_tokens=9, temperature=0.5) == [
         ThinkingDelta("Hm."),
         TextDelta("Hello"),
-        Finished("Hello", usage=Usage(6, 5, 4, cost=0.0), native={"google": [{"text": "Hello"}]}),
+        Finished(
+            "Hello",
+            usage=Usage(6, 5, 4, cost=0.0),
+            native={"google": [{"text": "Hello"}], "host": f"127.0.0.1:{server.port}"},
+        ),
     ]
     sent = server.seen[0]
     assert sent.path == "/v1beta/models/m:streamGenerateContent?alt=sse"
@@ -129,7 +133,7 @@ def test_a_signature_on_an_empty_part_is_kept(play):
     last = finished(
         play, chunk({"text": "ok"}), chunk({"text": "", "thoughtSignature": "cw=="}, finish="STOP")
     )
-    assert last.native == {"google": [{"text": "ok"}, {"text": "", "thoughtSignature": "cw=="}]}
+    assert last.native["google"] == [{"text": "ok"}, {"text": "", "thoughtSignature": "cw=="}]
 
 
 def test_a_call_of_another_model_is_marked_as_one(play):

@@ -105,7 +105,11 @@ def test_text_is_streamed_and_the_cache_is_counted(play):
     provider, server = play(OK)
     assert reply(provider) == [
         TextDelta("Hello"),
-        Finished("Hello", usage=Usage(6, 5, 4, cost=0.0), native={"openai-items": [MESSAGE]}),
+        Finished(
+            "Hello",
+            usage=Usage(6, 5, 4, cost=0.0),
+            native={"openai-items": [MESSAGE], "host": f"127.0.0.1:{server.port}"},
+        ),
     ]
     sent = server.seen[0]
     assert sent.path == "/responses"

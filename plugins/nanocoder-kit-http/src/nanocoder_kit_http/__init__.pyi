@@ -29,6 +29,7 @@ from nanocoder_kit_http.replies import as_int as as_int
 from nanocoder_kit_http.replies import as_mapping as as_mapping
 from nanocoder_kit_http.replies import as_str as as_str
 from nanocoder_kit_http.replies import is_end_mark as is_end_mark
+from nanocoder_kit_http.replies import native_of as native_of
 from nanocoder_kit_http.replies import read_reply as read_reply
 from nanocoder_kit_http.retry import Retry as Retry
 from nanocoder_kit_http.settings import HttpSettings as HttpSettings

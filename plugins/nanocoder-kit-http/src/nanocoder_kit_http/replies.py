@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from attrs import evolve
 from nanocoder import (
     Finished,
+    Message,
     Notice,
     ProviderError,
     Request,
@@ -314,6 +315,15 @@ class CallParts:
 
 def _new_id() -> str:
     return f"call_{os.urandom(_ID_BYTES).hex()}"
+
+
+def native_of(message: Message, key: str, host: str) -> Any:
+    """Return what *host* gets back with *message*, None for what another server sent.
+
+    Signatures and encrypted reasoning hold where they came from alone.
+    """
+    native = message.native if isinstance(message.native, dict) else {}
+    return native.get(key) if native.get("host", host) == host else None
 
 
 def is_end_mark(data: bytes) -> bool:

@@ -1,6 +1,7 @@
 """One model behind the Messages API."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -58,7 +59,7 @@ class AnthropicProvider(HttpProvider):
         self.has_price = entry.price is not None
         self.context = entry.context
         self._history = History(_RULES)
-        self._encoded = EncodedMessages(encode_message)
+        self._encoded = EncodedMessages(partial(encode_message, host=self._client.host))
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def stream(self, request: Request, cancel: Cancel) -> Pieces:

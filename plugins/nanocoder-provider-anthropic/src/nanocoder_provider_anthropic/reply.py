@@ -74,7 +74,7 @@ class MessageReply(Reply):
             self.partial,
             tuple(calls),
             self._total(),
-            native={NATIVE: native} if native else None,
+            native={NATIVE: native, "host": self._context.host} if native else None,
             truncated=end_of(self._stop_reason) is End.CUT,
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import encode_json
+from nanocoder_kit_http import encode_json, native_of
 
 NATIVE: Final = "anthropic"
 """The key of our part in a message's native data: content blocks to send back unchanged."""
@@ -19,12 +19,12 @@ _SCHEMA_KEYS: Final = frozenset(
 _MEDIA: Final = {"application/pdf": "document"}
 
 
-def encode_message(message: Message) -> bytes:
-    """Return *message* as one JSON object that ends with its last content block.
+def encode_message(message: Message, host: str = "") -> bytes:
+    """Return *message* for *host* as one JSON object that ends with its last content block.
 
     b"" for a message without content: the API refuses those, and empty texts.
     """
-    blocks = _blocks(message)
+    blocks = _blocks(message, host)
     role = "assistant" if message.role == "assistant" else "user"
     return encode_json({"role": role, "content": blocks}) if blocks else b""
 
@@ -78,13 +78,12 @@ def takes_schema(schema: Any) -> bool:
     return all(map(takes_schema, [*inner, *([schema["items"]] if "items" in schema else [])]))
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _blocks(message: Message, host: str) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [_result(result) for result in message.results]
     if message.role == "user":
         return [*_text(message.text), *map(_attachment, message.attachments)]
-    native = message.native.get(NATIVE) if isinstance(message.native, dict) else None
-    if native:
+    if native := native_of(message, NATIVE, host):
         return _with_names(native, message.calls)
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}

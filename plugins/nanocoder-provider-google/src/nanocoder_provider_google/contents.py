@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import encode_json
+from nanocoder_kit_http import encode_json, native_of
 
 NATIVE: Final = "google"
 """The key of our part in a message's native data: the parts to send back unchanged."""
@@ -16,9 +16,10 @@ _SHOWN: Final = ("image/", "application/pdf", "audio/", "video/")
 
 
 class ContentEncoder:
-    """Encodes messages in their order; a result is named after the call that it answers."""
+    """Encodes messages for *host*, in their order; a result is named after the call it answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
+        self._host = host
         self._calls: dict[str, dict[str, str]] = {}
 
     def encode(self, message: Message) -> bytes:
@@ -34,7 +35,7 @@ class ContentEncoder:
             answers = [self._response(result) for result in message.results]
             files = [attachment for result in message.results for attachment in result.attachments]
             return [*answers, *map(_attachment, files)]
-        native = message.native.get(NATIVE) if isinstance(message.native, dict) else None
+        native = native_of(message, NATIVE, self._host)
         parts = _with_names(native, message.calls) if native else _foreign_parts(message)
         functions = [part["functionCall"] for part in parts if "functionCall" in part]
         for call, function in zip(message.calls, functions, strict=False):

@@ -50,7 +50,7 @@ class GoogleProvider(HttpProvider):
         self.has_price = entry.price is not None
         self.context = entry.context
         self._history = History(HistoryRules())
-        self._encoded = EncodedMessages(ContentEncoder().encode)
+        self._encoded = EncodedMessages(ContentEncoder(self._client.host).encode)
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def stream(self, request: Request, cancel: Cancel) -> Pieces:

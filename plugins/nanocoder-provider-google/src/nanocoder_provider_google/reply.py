@@ -52,10 +52,13 @@ class ContentReply(Reply):
             self._text(refusal),
             () if refusal else tuple(self._calls),
             self._context.priced(_usage(self._usage)),
-            native={NATIVE: self._parts} if self._parts and not refusal else None,
+            native=self._native() if self._parts and not refusal else None,
             truncated=end_of(self._finish) is End.CUT,
             refusal=refusal,
         )
+
+    def _native(self) -> dict[str, Any]:
+        return {NATIVE: self._parts, "host": self._context.host}
 
     def _refusal(self) -> str:
         if self._blocked:

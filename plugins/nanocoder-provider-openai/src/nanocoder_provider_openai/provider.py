@@ -176,7 +176,7 @@ def open_wire(vendor: Vendor, settings: Settings, host: str) -> Wire:
         return ChatWire(vendor, settings, host)
     from nanocoder_provider_openai.responses import ResponsesWire  # most servers speak the other
 
-    return ResponsesWire(vendor, settings)
+    return ResponsesWire(vendor, settings, host)
 
 
 def _missing_key(vendor: Vendor, key_from: str) -> str:

@@ -1,10 +1,18 @@
 """Responses: the body of a request, and messages as its items."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
+from nanocoder_kit_http import (
+    EncodedMessages,
+    History,
+    HistoryRules,
+    ReplyContext,
+    encode_json,
+    native_of,
+)
 from nanocoder_kit_models import Model
 
 from nanocoder_provider_openai.responses_reply import NATIVE_ITEMS, ResponsesReply
@@ -21,10 +29,10 @@ class ResponsesWire:
 
     path = "/responses"
 
-    def __init__(self, _: Vendor, settings: Settings) -> None:
+    def __init__(self, _: Vendor, settings: Settings, host: str) -> None:
         self._settings = settings
         self._history = History(HistoryRules())
-        self._encoded = EncodedMessages(encode_items)
+        self._encoded = EncodedMessages(partial(encode_items, host=host))
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def body(self, request: Request, model: Model) -> bytes:
@@ -72,9 +80,9 @@ class ResponsesWire:
         return self._tools[1]
 
 
-def encode_items(message: Message) -> bytes:
-    """Return *message* as items, joined by commas; b"" for a message without content."""
-    return b",".join(map(encode_json, _items(message)))
+def encode_items(message: Message, host: str) -> bytes:
+    """Return *message* for *host* as items, joined by commas; b"" for a message without content."""
+    return b",".join(map(encode_json, _items(message, host)))
 
 
 def _tool(tool: ToolDefinition, *, strict: bool) -> dict[str, Any]:
@@ -88,13 +96,12 @@ def _tool(tool: ToolDefinition, *, strict: bool) -> dict[str, Any]:
     }
 
 
-def _items(message: Message) -> list[dict[str, Any]]:
+def _items(message: Message, host: str) -> list[dict[str, Any]]:
     if message.role == "tool":
         return _results(message.results)
     if message.role == "user":
         return [_user(message.text, message.attachments)]
-    native = message.native.get(NATIVE_ITEMS) if isinstance(message.native, dict) else None
-    if native:
+    if native := native_of(message, NATIVE_ITEMS, host):
         return _with_names(native, message.calls)
     texts = [{"role": "assistant", "content": message.text}] if message.text else []
     calls = [

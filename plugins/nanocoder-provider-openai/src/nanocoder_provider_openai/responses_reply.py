@@ -71,7 +71,7 @@ class ResponsesReply(Reply):
             self._text(refusal, has_calls=bool(calls)),
             tuple(calls),
             self._context.priced(self._usage),
-            native={NATIVE_ITEMS: echoed} if echoed else None,
+            native={NATIVE_ITEMS: echoed, "host": self._context.host} if echoed else None,
             truncated=end_of(self._cut_by) is End.CUT,
             refusal=refusal,
         )
