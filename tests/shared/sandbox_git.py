@@ -69,6 +69,10 @@ HOOKED = {
         'core.hooksPath "scripts/my hooks"',
         "scripts/my hooks/post-commit",
     ),
+    "a folder that an included file names": (
+        "include.path ../local.gitconfig",
+        "scripts/hooks/post-commit",
+    ),
     "a hook that is a link": ("link", "scripts/hooks/check"),
     "a folder of hooks that is a link": ("folder", "scripts/hooks/post-commit"),
     "a link in that folder": ("core.hooksPath .githooks", "scripts/hooks/check"),
@@ -89,6 +93,9 @@ def hook(repository, settings, path):
         hooks.symlink_to("../scripts/hooks")
     else:
         repository.git("config", *shlex.split(settings))
+    if "include" in settings:
+        included = repository.workspace / "local.gitconfig"
+        included.write_text("[core]\n\thooksPath = \\\n scripts/hooks # ours\n")
     if ".githooks" in settings:
         (repository.workspace / ".githooks").mkdir()
         (repository.workspace / ".githooks/post-commit").symlink_to(f"../{path}")
@@ -108,6 +115,28 @@ def test_a_hook_of_the_person_stays_as_it_is(repository, name, way):
     assert "of the person" in repository.git("log", "--format=%s")
     assert not (repository.out / "mark").exists()
     assert (repository.workspace / path).read_text() == "#!/bin/sh\ntrue\n"
+
+
+@pytest.mark.parametrize("key", ["include.path", "includeIf.gitdir:/.path"])
+def test_files_that_settings_include_stay_as_they_are(repository, key):
+    path = repository.workspace / "conf/git.ini"
+    path.parent.mkdir()
+    path.write_text("[include]\n\tpath = more.ini\n")
+    (repository.workspace / "conf/more.ini").write_text("[user]\n\tname = a\n")
+    repository.git("config", key, str(path))
+    evil = "printf '[core]\\nfsmonitor = %s\\n' $PWD/evil"
+    repository.run(f"{evil} >> conf/git.ini; {evil} > n; mv n conf/more.ini; mv conf c")
+    repository.close()
+    assert path.read_text() == "[include]\n\tpath = more.ini\n"
+    assert (repository.workspace / "conf/more.ini").read_text() == "[user]\n\tname = a\n"
+
+
+def test_a_file_that_settings_include_and_that_is_made_inside_is_moved_away(repository):
+    repository.git("config", "include.path", "../later.ini")
+    box = repository.open()
+    repository.start(box.wrap(["/bin/sh", "-c", "echo '[core]' > later.ini"], ()))
+    assert "later.ini was made in the sandbox" in box.changes()[0]
+    assert not (repository.workspace / "later.ini").exists()
 
 
 def test_a_folder_of_hooks_that_is_made_inside_is_moved_away(repository):

@@ -10,7 +10,7 @@ from nanocoder_kit_git import find_repository
 from nanocoder_kit_sandbox import Survey, unchanged
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.survey import MISSING
-from nanocoder_kit_sandbox.targets import hook_folders, targets_of
+from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
 
@@ -28,7 +28,7 @@ def repository(tmp_path, monkeypatch):
 
 
 def hooks_of(root):
-    return hook_folders(str(root), find_repository(root))
+    return named_by_settings(str(root), find_repository(root))
 
 
 def test_a_folder_of_hooks_is_that_of_the_settings_now(repository):

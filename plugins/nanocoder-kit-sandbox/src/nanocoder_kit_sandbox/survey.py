@@ -10,7 +10,7 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import hook_folders, is_program, targets_of
+from nanocoder_kit_sandbox.targets import named_by_settings, is_program, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
 MISSING: Final = (
@@ -78,7 +78,7 @@ class Survey:
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
         self._repository = find_repository(self._root)
-        protected += [*hook_folders(self._root, self._repository), *sorted(closed)]
+        protected += [*named_by_settings(self._root, self._repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")

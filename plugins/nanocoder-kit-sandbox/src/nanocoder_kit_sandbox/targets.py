@@ -13,27 +13,34 @@ from nanocoder_kit_sandbox.unchanged import listed
 
 HOOKS: Final = "hooks"
 _SETTING: Final = re.compile(
-    r"(?:^|])[ \t]*hookspath[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
+    r"(?:^|])[ \t]*(hooks|)path[ \t]*=[ \t]*([^\n]+)", re.IGNORECASE | re.MULTILINE
 )
 _OF_PERSON: Final = ("~/.gitconfig", "~/.config/git/config", "/etc/gitconfig")
+_OF_VARIABLES: Final = {"GIT_CONFIG_GLOBAL": "", "XDG_CONFIG_HOME": "/git/config"}
+MAX_FILES: Final = 100
 
 
-def hook_folders(root: str, repository: Repository | None) -> list[str]:
-    """Return the folders in the workspace *root*, relative to it, that `core.hooksPath` names.
+def named_by_settings(root: str, repository: Repository | None) -> list[str]:
+    """Return what settings of git name in the workspace *root*, relative to it.
 
-    *repository* is that of *root*. Files that settings include are not read.
+    These are the folders of `core.hooksPath`, and the files of `include.path`, with what these
+    name. Other settings called `path` are programs that git starts. *repository* is that of *root*.
     """
     if repository is None:
         return []
+    variables = (f"{os.environ.get(name, '')}{end}" for name, end in _OF_VARIABLES.items())
     files = [f"{repository.common}/config", f"{repository.own}/config.worktree"]
-    files += map(os.path.expanduser, _OF_PERSON)
-    paths = [os.path.join(root, path) for file in files for path in _named_in(file)]
-    return [path for path in _within(root, paths) if os.path.isdir(os.path.join(root, path))]
-
-
-def _named_in(file: str) -> Iterator[str]:
-    text = read_start(file).decode("utf-8", "surrogateescape")
-    return map(_plain_path, _SETTING.findall(text))
+    files += map(os.path.expanduser, (*_OF_PERSON, *variables))
+    named = list[str]()
+    for file in files:  # it grows meanwhile
+        text = read_start(file).decode("utf-8", "surrogateescape").replace("\\\n", "")
+        for kind, value in _SETTING.findall(text):
+            folder = root if kind else os.path.dirname(os.path.realpath(file))
+            path = os.path.join(folder, _plain_path(value))
+            named.append(path)
+            if not kind and path not in files and len(files) < MAX_FILES:
+                files.append(path)
+    return list(_within(root, named))
 
 
 def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:
