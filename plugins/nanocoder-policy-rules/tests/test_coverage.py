@@ -88,6 +88,8 @@ STARTING = [
 DIFFERENT = [
     ("bash(pytest *)", "pytest; rm x"),
     ("bash(pytest *)", "pytests"),
+    ("bash(pytest *)", "nice 10 pytest"),
+    ("bash(pytest *)", "timeout -x 60 pytest"),
     ("bash(pytest *)", "pytest | tee log"),
     ("bash(pytest *)", "pytest $x"),
     ("bash(pytest *)", "pytest $(touch x)"),
@@ -115,7 +117,12 @@ COVERED = [
     ("bash(pytest *)", "pytest -q tests/test_a.py::test_b -k 'a or b' -o cache_dir=.cache"),
     ("bash(pytest)", "pytest"),
     ("bash(pytest *)", "timeout 60 pytest -q"),
+    ("bash(pytest *)", "timeout -k 5 -s KILL 60 pytest -q"),
+    ("bash(pytest *)", "nice -n 10 nohup timeout --signal=INT 60s pytest"),
     ("bash(pytest *)", "CI=1 pytest"),
+    ("bash(pytest *)", "CI=1 FORCE_COLOR=0 timeout 60 pytest > /dev/null"),
+    ("bash(git commit *)", "git commit -F - <<'EOF'\none\n\n* two $(x)\nEOF"),
+    ("bash(git commit *)", "git commit -m one -m 'two\nthree' && ls"),
     ("bash(pytest *)", "pytest > /dev/null 2>&1"),
     ("bash(pytest *)", "pytest > log; tail -5 log"),
     ("bash(pytest *)", "cd src && pytest -q | tail -5"),
@@ -176,6 +183,22 @@ def test_a_rule_covers_what_it_says(rule, command, tmp_path, judge):
     command = command.replace("{root}", str(tmp_path))
     verdict = judge("bash", {"command": command}, allow=[rule])
     assert (str(verdict.decision), verdict.rule) == ("allow", rule), verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("cp a ../x", "does not cover '../x', which is outside the workspace"),
+        ("cp -t/elsewhere a", "does not cover '-t/elsewhere', which is outside the workspace"),
+        ("cp a b && timeout 5 cp a d/x", "does not cover 'd/x', which is outside the workspace"),
+        ("cp a .env", "does not cover '.env'"),
+        ("cp *.txt in", "does not cover '*.txt'"),
+    ],
+)
+def test_a_rule_that_does_not_cover_an_argument_says_so(command, reason, judge):
+    verdict = judge("bash", {"command": command}, "ask", allow=["bash(cp *)"])
+    assert str(verdict.decision) != "allow"
+    assert f"the rule 'bash(cp *)' {reason}" in verdict.reason or ".env" in command
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,53 @@ def test_a_denied_command_is_found_wherever_it_stands(wrapper, mode, judge):
             assert (str(asking.decision), asking.rule) == ("ask", denied), text
 
 
+RUN_BY_OTHERS = [
+    "env -S '{}'",
+    "env -S 'A=1 {}'",
+    "flock lock -c '{}'",
+    "su -c '{}'",
+    "watch {}",
+    "watch '{}'",
+    "trap '{}' EXIT",
+    "bash <<< '{}'",
+    "bash <<E\n{}\nE",
+    "sudo sh -s <<'E'\necho\n{}\nE",
+    "ssh host '{}'",
+    "chrt 1 {}",
+    "setarch -R {}",
+    "prlimit --nofile=10 {}",
+    "nsenter -a {}",
+    "setpriv --no-new-privs {}",
+    "fish -c 'true; {}'",
+    'pwsh -c "{}"',
+    "a-tool-of-tomorrow --run '{}'",
+    "git -c alias.x='!{}' x",
+    "git rebase --exec '{}' main",
+    "find . -exec a-tool {} ';'",
+    "make CC='{}'",
+    "script -qc '{}' /dev/null",
+    "python3 -c 'import os; os.system(\"{}\")'",
+    "python3 <<E\nimport os\nos.system('{}')\nE",
+    "awk 'BEGIN {{ system(\"{}\") }}'",
+    "perl -e 'exec `{}`'",
+    "export PROMPT_COMMAND='{}'",
+    "env -S \"g'i't p\\ush\"",
+]
+
+
+@pytest.mark.parametrize("sandbox", ["", "bwrap"])
+@pytest.mark.parametrize("command", RUN_BY_OTHERS)
+def test_a_program_that_runs_its_arguments_is_held_to_a_rule_whatever_it_is(
+    command, sandbox, judge
+):
+    for denied, inner in (("bash(git push *)", "git push origin"), ("bash(git *)", "git push")):
+        text = command.replace("{{", "{").replace("}}", "}").replace("{}", inner)
+        verdict = judge("bash", {"command": text}, "auto", deny=[denied], sandbox=sandbox)
+        expected = {"deny"} if denied == "bash(git push *)" else {"ask", "deny"}
+        assert str(verdict.decision) in expected, (text, verdict.reason)
+        assert verdict.rule == denied
+
+
 @pytest.mark.parametrize(
     ("rule", "command"),
     [

@@ -207,7 +207,7 @@ def test_a_path_that_a_rule_keeps_from_one_reader_is_kept_from_all(judge, tmp_pa
             "tool": "bash",
             "pattern": "git push *",
             "match": ["git push", "cd a && git push -f"],
-            "not_match": ["git pull", "git commit -m 'git push'"],
+            "not_match": ["git pull", "git commit -m 'describe git push'"],
         },
         {
             "tool": "write_file",

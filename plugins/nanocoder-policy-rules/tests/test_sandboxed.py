@@ -109,7 +109,7 @@ def test_a_command_that_a_program_runs_as_if_it_were_typed_stays_inside(mode, ju
         # The sandbox holds these.
         ("cp x .git/hooks/pre-commit", "auto", {}, "allow write"),
         ("cat private/x", "ask", {"deny": ["read_file(private/**)"]}, "allow read"),
-        # What others see at once asks and runs outside; all files of the workspace ask where they can go.
+        # What others see at once runs outside; all files of the workspace ask where they can go.
         ("git push", "ask", {}, "ask outside"),
         ("git push", "auto", {}, "ask outside"),
         ("git push", "auto", {"allow": ["bash(git push *)"]}, "allow write"),

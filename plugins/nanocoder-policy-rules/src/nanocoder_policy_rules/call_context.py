@@ -15,7 +15,11 @@ from nanocoder_policy_rules.shell_text import Script, parse
 from nanocoder_policy_rules.shell_words import expand
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from nanocoder import ResolvedPath
+
+    from nanocoder_policy_rules.rule_matching import Starts
 
 ANY_TOOL: Final = "*"
 HERE: Final = "."
@@ -78,12 +82,16 @@ class CallContext:
         return [word.text for word in operands] if expanded is None else expanded
 
     @cached_property
-    def programs(self) -> frozenset[str] | None:
-        """Return the programs that the command starts, in lower case; None where one is unknown."""
-        started = [each for command in self.script.commands for each in command.started if each]
-        if self.script.problem or not all(words[0].is_literal for words in started):
-            return None
-        return frozenset(words[0].text.rpartition("/")[2].casefold() for words in started)
+    def starts(self) -> "Starts":
+        """Return where commands may begin in the command, by the names of their programs."""
+        from nanocoder_policy_rules.rule_matching import starts_of
+
+        return starts_of(self.script)
+
+    @property
+    def programs(self) -> "Collection[str] | None":
+        """Return the programs that the command may start; None where one is unknown."""
+        return None if self.script.problem or "" in self.starts else self.starts.keys()
 
     @cached_property
     def sandbox(self) -> str:

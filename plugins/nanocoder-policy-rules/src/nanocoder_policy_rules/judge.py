@@ -18,7 +18,12 @@ from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rulebook import book
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_text import clip_line
-from nanocoder_policy_rules.unasked import covering_rule, only_reads, why_not_reading
+from nanocoder_policy_rules.unasked import (
+    covering_rule,
+    only_reads,
+    why_not_covered,
+    why_not_reading,
+)
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath, Tool
@@ -28,6 +33,7 @@ _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
 _DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
 _UNDECLARED: Final = "does not declare its effects"
+_UNSURE: Final = "a part of it is computed when it runs, or is an argument that may be run"
 _REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
@@ -162,7 +168,7 @@ def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verd
         if rule_matching.forbids(rule, context) is not match:
             continue
         if match is Match.MAYBE:
-            why = context.script.problem or "a part of the command is computed when it runs"
+            why = context.script.problem or _UNSURE
             reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
             decision = Decision.ASK
         else:
@@ -307,6 +313,9 @@ def _ask(context: CallContext, reason: str = "") -> Verdict:
     if not reason:
         cause = _unknown_part(context) or f"{context.tool.name} {_rating(context.tool)}"
         reason = f"{cause}, so mode {context.mode} needs your approval"
+    if context.command and (rules := book(context.settings, "allow").of_tool(context)):
+        uncovered = why_not_covered(rules, context)
+        reason = f"{reason}; {uncovered}" if uncovered else reason
     return Verdict(Decision.ASK, reason, source=f"mode {context.mode}", grants=offered)
 
 

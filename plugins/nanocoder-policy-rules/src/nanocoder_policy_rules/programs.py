@@ -28,8 +28,16 @@ WRAPPERS: Final = _listed(
     " setsid, stdbuf, strace, sudo, su, taskset, time, timeout, unshare, watch, xargs"
 )
 """Programs that start the program which their arguments name."""
-TRANSPARENT: Final = {"time": 0, "timeout": 1, "nice": 0, "nohup": 0, "stdbuf": 0, "command": 0}
-"""Those of them that change nothing of it, and how many arguments stand before it."""
+TRANSPARENT: Final = {
+    "command": ("p", "", 0),
+    "nice": ("n:", "adjustment=", 0),
+    "nohup": ("", "", 0),
+    "stdbuf": ("i:o:e:", "input= output= error=", 0),
+    "time": ("p", "", 0),
+    "timeout": ("k:s:v", "foreground kill-after= preserve-status signal= verbose", 1),
+}
+"""Those of them that change nothing of it: their options, short and long as `getopt` takes them,
+and how many arguments stand before it."""
 UNRULED: Final = _listed(
     "eval, source, ., trap, alias, enable, hash, shopt, set, nanocoder, declare, typeset, let, [["
 )

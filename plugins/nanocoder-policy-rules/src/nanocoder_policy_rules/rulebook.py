@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from nanocoder_policy_rules.rule_matching import program_of
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule, glob
 from nanocoder_policy_rules.wildcards import any_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
 Numbered = tuple[int, Rule]
-_WILD: Final = frozenset("*?[")
 
 
 @lru_cache(maxsize=64)
@@ -89,18 +89,12 @@ class RuleBook:
         by_program: dict[str, list[Numbered]] = defaultdict(list)
         for at, rule in enumerate(self.rules):
             if rule.pattern and rule.names(SHELL):
-                by_program[_program_of(rule)].append((at, rule))
+                by_program[program_of(rule)].append((at, rule))
         return by_program
 
 
 def _is_by_path(rule: Rule) -> bool:
     return bool(rule.pattern) and not rule.arguments and not rule.is_absolute
-
-
-def _program_of(rule: Rule) -> str:
-    """Return the program that a command must start for a rule to match, "" for any."""
-    program = rule.words[0].rpartition("/")[2].casefold() if rule.words else ""
-    return program if _WILD.isdisjoint(program) else ""
 
 
 class Offered:

@@ -9,6 +9,7 @@ import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
+from getopt import GetoptError, getopt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
@@ -39,7 +40,7 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
-_BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
+BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
 
 
 class Redirect(NamedTuple):
@@ -59,13 +60,17 @@ class Redirect(NamedTuple):
 
 @frozen(slots=False)
 class Command:
-    """One simple command; *join* is the operator before it, *text* its source."""
+    """One simple command; *join* is the operator before it, *text* its source.
+
+    *documents* are the texts that it reads: of heredocs and behind `<<<`.
+    """
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...] = ()
     redirects: tuple[Redirect, ...] = ()
     join: str = ""
     text: str = ""
+    documents: tuple[str, ...] = ()
 
     @cached_property
     def program(self) -> str:
@@ -151,7 +156,7 @@ def _started(command: Command) -> Iterator[Sequence[Word]]:
         yield from (words[at:] for at in range(2, len(words)) if words[at - 1].text in _RUNS)
     elif command.program in programs.WRAPPERS:
         for at in range(1, min(len(words), MAX_WORDS)):
-            is_before_name = _BEFORE_NAME.fullmatch(words[at].text) is not None
+            is_before_name = BEFORE_NAME.fullmatch(words[at].text) is not None
             # A computed word behind the name of a program is an operand of it.
             if not words[at].text.startswith("-") and (words[at].is_literal or not has_name):
                 yield words[at:]
@@ -161,11 +166,13 @@ def _started(command: Command) -> Iterator[Sequence[Word]]:
 def unwrapped(command: Command) -> Command:
     """Return what a command runs behind wrappers that change nothing of it, as `timeout 60`."""
     words = command.words
-    while words and (takes := programs.TRANSPARENT.get(words[0].text)) is not None:
-        rest = words[1:]
-        while rest and rest[0].text.startswith("-"):
-            rest = rest[1:]
-        words = rest[takes:]
+    while words and (wrapper := programs.TRANSPARENT.get(words[0].text)) is not None:
+        short, long, takes = wrapper
+        try:
+            rest = getopt([word.text for word in words[1:]], short, long.split())[1]
+        except GetoptError:
+            break
+        words = words[len(words) - len(rest) + takes :]
     return evolve(command, words=words)
 
 
@@ -252,7 +259,17 @@ def _command(node: "Node", parent: "Node", join: str) -> Command:
         redirects += [each for each in parent.children if each.type in _REDIRECTS]
     words += [word for each in redirects for word in _words_behind(each)]
     targets = tuple(map(_redirect, redirects))
-    return Command(tuple(words), tuple(assignments), targets, join, text_of(node))
+    documents = tuple(text for each in redirects for text in _documents(each))
+    return Command(tuple(words), tuple(assignments), targets, join, text_of(node), documents)
+
+
+def _documents(redirect: "Node") -> Iterator[str]:
+    """Yield the text that a command reads by a redirection; what is computed stands as written."""
+    for child in redirect.children if redirect.type != "file_redirect" else ():
+        if child.type == "heredoc_body":
+            yield text_of(child)
+        elif redirect.type == "herestring_redirect" and child.is_named:
+            yield word_of(child).text
 
 
 def _words_behind(redirect: "Node") -> Iterator[Word]:
@@ -315,6 +332,7 @@ def _quoted_scripts(command: Command) -> Iterator[str]:
         if name == "eval":
             yield " ".join(word.text for word in words[1:])
         elif name in programs.SHELLS:
+            yield from command.documents
             options = (at for at, word in enumerate(words) if _takes_script(word.text))
             behind = words[next(options, len(words)) + 1 :]
             yield from [word.text for word in behind if word.text[:1] not in {"-", "+"}][:1]

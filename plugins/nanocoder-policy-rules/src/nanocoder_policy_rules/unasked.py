@@ -195,22 +195,45 @@ def covers(words: Sequence[str], command: Command, context: "CallContext") -> bo
     return _covers(Rule(RuleTable("allow"), "", " ".join(words)), command, context)
 
 
+def why_not_covered(rules: Sequence[Rule], context: "CallContext") -> str:
+    """Return which of *rules* is about a command but does not cover an argument, or ""."""
+    for command in map(unwrapped, context.script.commands):
+        for rule in rules:
+            rest = _behind(rule, command)
+            word = next((each for each in rest or () if not _is_covered(each, rule, context)), None)
+            if word is not None:
+                parts = _parts_of(word.text)
+                is_outside = any(
+                    "/" in each and not context.operand(each).is_inside for each in parts
+                )
+                where = ", which is outside the workspace" if is_outside else ""
+                return f"the rule {rule.text!r} does not cover {word.text!r}{where}"
+    return ""
+
+
 def _covers(rule: Rule, command: Command, context: "CallContext") -> bool:
+    rest = _behind(rule, command)
+    return rest is not None and all(_is_covered(word, rule, context) for word in rest)
+
+
+def _behind(rule: Rule, command: Command) -> list[Word] | None:
+    """Return the words that the `*` of a rule stands for; None for another command."""
     expected, words = rule.words, command.words
     if not expected or len(expected) > len(words) or words[0].text in UNRULED:
-        return False
+        return None
     pairs = zip(expected, words, strict=False)
     if any(word.is_computed or not fnmatchcase(word.text, want) for want, word in pairs):
-        return False
-    starting = STARTING.get(" ".join(expected[:2]), STARTING.get(command.program, ()))
+        return None
     rest = [word for word in words[len(expected) :] if word.text not in expected]
     if command.program == "tar" and len(words) > 1 and _OLD_LETTERS.fullmatch(words[1].text):
         rest = [Word(f"-{words[1].text}", (f"-{words[1].text}",)), *rest]
-    return all(_is_covered(word, starting, context) for word in rest)
+    return rest
 
 
-def _is_covered(word: Word, starting: Sequence[str], context: "CallContext") -> bool:
+def _is_covered(word: Word, rule: Rule, context: "CallContext") -> bool:
     """Tell whether the `*` of a rule stands for a word: it starts nothing, and stays inside."""
+    program = rule.words[0].rpartition("/")[2]
+    starting = STARTING.get(" ".join(rule.words[:2]), STARTING.get(program, ()))
     if word.is_computed or word.has_glob or word.text[:1] in _FORCING:
         return False
     text = word.text
@@ -219,10 +242,14 @@ def _is_covered(word: Word, starting: Sequence[str], context: "CallContext") -> 
         is_plain = _PLAIN_OPTION.fullmatch(text) if not _LETTERS.fullmatch(text) else True
         if not is_plain or any(_is_option(name, option) for option in starting):
             return False
+    return all(_stays_inside(part, context) for part in _parts_of(text))
+
+
+def _parts_of(text: str) -> set[str]:
+    """Return what may be a path in a word: a value is joined to its option, or behind a sign."""
     text = _ADDRESS.sub("", text)
-    # A value may be joined to its option, and behind other letters.
     joined = [text[at:] for at in range(2, MAX_JOINED)] if text[:1] == "-" != text[1:2] else []
-    return all(_stays_inside(part, context) for part in {text, *_PARTS.split(text), *joined})
+    return {text, *_PARTS.split(text), *joined}
 
 
 def _is_option(name: str, option: str) -> bool:
