@@ -10,7 +10,7 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_git import Repository, find_repository, is_like_bare
 
-from nanocoder_kit_sandbox.targets import named_by_settings, is_program, targets_of
+from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
 MISSING: Final = (

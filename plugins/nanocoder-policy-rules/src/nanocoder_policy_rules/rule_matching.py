@@ -148,14 +148,14 @@ def name_of(program: str) -> str:
 class Start(NamedTuple):
     """Where a command begins: its words from *at* on; *is_run* unless they are in an argument."""
 
-    whole: Sequence[Word]
+    line: Sequence[Word]
     at: int
     is_run: bool
 
     @property
     def words(self) -> Sequence[Word]:
         """Its words, as many as are looked at."""
-        return self.whole[self.at : self.at + MAX_WORDS] if self.at else self.whole
+        return self.line[self.at : self.at + MAX_WORDS] if self.at else self.line
 
 
 Starts = Mapping[str, list[Start]]
