@@ -1,15 +1,19 @@
 """Instructions from files: AGENTS.md of the user and of the project, and the user's notes."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve, field, validators
-from nanocoder import Request, SessionInfo, hookimpl, value
+from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl, value
 
 from nanocoder_context_files.files import Names, instructions
 
 SMALL_CHARS = 1_500
 """A small model gets at most so much of each file."""
+NESTED = "nested"
+NESTED_SHARE = 4
+"""The part that is shown of a file below the workspace is this many times smaller."""
 
 
 @value
@@ -22,7 +26,9 @@ class Settings:
     """
 
     # A project could name another file, such as the configuration beside the user's own.
-    names: tuple[str, ...] = field(default=("AGENTS.md", "CLAUDE.md"), metadata={"user_only": True})
+    names: tuple[str, ...] = field(
+        default=("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"), metadata={"user_only": True}
+    )
     max_chars: int = field(default=20_000, validator=validators.ge(0))
     notes: bool = True
     owners: tuple[str, ...] = field(default=(), metadata={"user_only": True})
@@ -53,6 +59,41 @@ def nanocoder_before_request(
         return None
     head = system[: before.start()] if now else system[: before.start()].rstrip("\n")
     return evolve(request, system=f"{head}{now}{system[before.end() :]}")
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Remember which folders of a session were looked at."""
+    return [Resource(NESTED, lambda _session, _settings: _nested())]
+
+
+def _nested() -> Any:
+    from nanocoder_context_files.nested import Nested  # not before the first call
+
+    return Nested()
+
+
+@hookimpl
+def nanocoder_after_execute(
+    result: ToolResult,
+    call: ToolCall,
+    session: SessionInfo,
+    settings: Any,
+    resource: Callable[[str], Any],
+) -> ToolResult | None:
+    """Add the files of the folders below the workspace that the call was the first to touch.
+
+    A small model gets nothing: it would take the note for the request.
+    """
+    if result.is_error or call.parent_id or session.profile == "small":
+        return None
+    settings = settings or Settings()
+    names = Names(settings.names, notes=False)
+    most, owners = settings.max_chars // NESTED_SHARE, settings.owners
+    note = resource(NESTED).notes_for(call.arguments, session, names, most, owners)
+    if not note:
+        return None
+    return evolve(result, output=f"{result.output}\n\n{note}".lstrip(), data=result.data)
 
 
 HEAD = "Instructions from files, the nearest last; where they disagree, the last counts."

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from attrs import frozen
 from nanocoder import SessionInfo, ToolError, clip, escape_path, for_terminal, unescape_path
 
+from nanocoder_context_files.imports import MOST_IMPORTS, imported_names
 from nanocoder_context_files.owners import Owners
 
 NOTES = "notes.md"
@@ -50,11 +51,12 @@ class RefusedError(Exception):
 
 @frozen
 class InstructionFile:
-    """One file, and its *text* as the model gets it."""
+    """One file, its *text* as the model gets it, and the *folder* for which it counts."""
 
     path: Path
     text: str
     is_own: bool
+    folder: Path
 
 
 @frozen
@@ -70,7 +72,7 @@ class Reader:
         """Yield the files of a folder of the user's."""
         names = (*self.names.instructions, *((NOTES,) if self.names.notes else ()))
         for name in _present(folder, names):
-            yield from self._read(folder, name, is_own=True)
+            yield from self._with_imports(self._read(folder, name, is_own=True))
 
     def first_of_project(self, folder: Path, reason: str) -> Iterator[InstructionFile]:
         """Yield the first file that counts in a folder; with a *reason* none does."""
@@ -78,9 +80,25 @@ class Reader:
             if reason:
                 self._refuse(folder / name, reason)
                 return
-            for file in self._read(folder, name, is_own=False):
-                yield file
+            if files := list(self._with_imports(self._read(folder, name, is_own=False))):
+                yield from files
                 return
+
+    def _with_imports(self, files: Iterable[InstructionFile]) -> Iterator[InstructionFile]:
+        """Yield *files* and those that they name, each once."""
+        waiting = list(files)
+        names = {os.path.relpath(file.path, file.folder) for file in waiting}
+        while waiting and len(names) <= MOST_IMPORTS:
+            file = waiting.pop(0)
+            yield file
+            below = os.path.relpath(file.path.parent, file.folder)
+            for name in imported_names(file.text):
+                path = os.path.normpath(os.path.join(below, name))
+                if path in names or path.startswith("../"):
+                    continue
+                names.add(path)
+                if os.path.isfile(file.folder / path):
+                    waiting += self._read(file.folder, path, is_own=file.is_own)
 
     def _read(self, folder: Path, name: str, *, is_own: bool) -> Iterator[InstructionFile]:
         path = folder / name
@@ -93,7 +111,7 @@ class Reader:
         if visible != text:
             self.notices.append(UNSEEN.format(path=for_terminal(str(path))))
         if text:
-            yield InstructionFile(path, visible, is_own)
+            yield InstructionFile(path, visible, is_own, folder)
 
     def _refuse(self, path: Path, reason: str) -> None:
         self.notices.append(REFUSED.format(path=for_terminal(str(path)), reason=reason))
