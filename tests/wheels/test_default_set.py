@@ -80,12 +80,13 @@ def test_nothing_slow_is_imported_before_the_first_request(seen):
 
 
 def changing_requests():
-    """Return the plugins that see each request before it is sent: they are in use by then."""
+    """Return the plugins that see each request, or add to the prompt: they are in use by then."""
+    hooks = ("def nanocoder_before_request(", "def nanocoder_prompt(")
     return {
         package.module
         for package in repository.plugins()
         for path in package.source.rglob("*.py")
-        if "def nanocoder_before_request(" in path.read_text(encoding="utf-8")
+        if any(hook in path.read_text(encoding="utf-8") for hook in hooks)
     }
 
 

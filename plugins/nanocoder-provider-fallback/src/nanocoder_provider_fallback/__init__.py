@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from attrs import field, frozen
-from nanocoder import hookimpl
+from attrs import field
+from nanocoder import hookimpl, value
 
 
-@frozen
+@value
 class Settings:
     """The settings of `[plugins.provider-fallback]`.
 

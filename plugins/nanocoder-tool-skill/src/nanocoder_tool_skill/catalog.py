@@ -1,16 +1,16 @@
 """Find skills: in folders of the person, and in folders of the workspace, which are data."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 from nanocoder import ToolError, Workspace, for_terminal
 from nanocoder_kit_text import read_text_file
 
 from nanocoder_tool_skill.document import Document, parse_document
+from nanocoder_tool_skill.folders import Settings, own_folders
 
 NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 MAX_NAME_CHARS = 64
@@ -19,19 +19,6 @@ MAX_BYTES = 200_000
 FILES = ("SKILL.md", "skill.md")
 MAX_FILES = 50
 DENIED = "read_denied"
-
-
-@frozen
-class Settings:
-    """The settings of `[plugins.tool-skill]`.
-
-    *folders* are searched besides nanocoder's own `skills` folder, absolute or with ~; *project*
-    are folders of the workspace. *in_prompt* tells the model the names at the start.
-    """
-
-    folders: tuple[str, ...] = field(default=(), metadata={"user_only": True})
-    project: tuple[str, ...] = (".nanocoder/skills", ".claude/skills", ".agents/skills")
-    in_prompt: bool = True
 
 
 @frozen
@@ -102,15 +89,6 @@ class Skill:
         return real
 
 
-def own_folder() -> Path | None:
-    """Return nanocoder's folder for skills in the person's configuration; None without a home."""
-    configured = os.environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(configured):
-        return Path(configured, "nanocoder", "skills")
-    home = os.path.expanduser("~")
-    return Path(home, ".config", "nanocoder", "skills") if os.path.isabs(home) else None
-
-
 def find_skills(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
     """Return all skills by name; the person's own win over the project's, folders in order."""
     skills: dict[str, Skill] = {}
@@ -121,16 +99,10 @@ def find_skills(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
 
 
 def _find_own(folders: Sequence[str]) -> Iterator[Skill]:
-    own_root = own_folder()
-    paths = [
-        path for path in (own_root, *(Path(folder).expanduser() for folder in folders)) if path
-    ]
-    for folder in paths:
-        # A relative path would lead into the workspace, which is not the person's.
-        if folder.is_absolute() and folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                if _is_name(path.name) and any((path / name).is_file() for name in FILES):
-                    yield Skill(path.name, path, ".")
+    for folder in own_folders(folders):
+        for path in sorted(folder.iterdir()):
+            if _is_name(path.name) and any((path / name).is_file() for name in FILES):
+                yield Skill(path.name, path, ".")
 
 
 def _find_in_project(folders: Sequence[str], workspace: Workspace) -> Iterator[Skill]:

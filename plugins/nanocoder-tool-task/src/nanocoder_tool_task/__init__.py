@@ -74,22 +74,22 @@ def _only_reads(arguments: Mapping[str, Any]) -> bool:
 )
 def task(
     ctx: ToolContext,
-    description: Annotated[str, "Short title; 3 to 5 words."],
-    prompt: Annotated[str, Param("Full instructions; and what to answer.", min_length=1)],
+    description: Annotated[str, "3 to 5 words."],
+    prompt: Annotated[str, Param("Full instructions.", min_length=1)],
     name: Annotated[str, "general, build; read-only: explore, plan, review, security."] = "general",
     also: Annotated[
         tuple[Assignment, ...],
         Param(f"Up to {MAX_AGENTS - 1} more at once."),
     ] = (),
-    isolation: Annotated[Literal["none", "worktree"], "worktree: a copy; gives a patch."] = "none",
+    isolation: Annotated[Literal["none", "worktree"], "worktree: a copy; a patch."] = "none",
     *,
     merge: Annotated[bool, "Merge the patch."] = False,
-    background: Annotated[bool, "Do not wait; task_result reads the answer."] = False,
+    background: Annotated[bool, "Do not wait."] = False,
 ) -> ToolResult:
     """Give work to a sub-agent with a context of its own; returns its answer.
 
-    Good for a search through many files, or parts that do not depend on each other. It sees nothing
-    of this conversation.
+    Good for a search through many files, or for independent parts. It sees nothing of this
+    conversation.
     """
     from nanocoder_tool_task.operations import run_tasks, start_tasks
 
@@ -109,13 +109,13 @@ def task(
 )
 def task_result(
     ctx: ToolContext,
-    id: Annotated[str, "Which; empty lists all."] = "",  # noqa: A002 - the model's word
+    id: Annotated[str, "Empty lists all."] = "",  # noqa: A002 - the model's word
     wait_s: Annotated[float, Param("Seconds.", ge=0, le=MAX_WAIT_S)] = 60.0,
     *,
     cancel: Annotated[bool, "Stop it."] = False,
     merge: Annotated[bool, "Merge its patch."] = False,
 ) -> ToolResult:
-    """Read a background sub-agent's answer or merge its patch."""
+    """Read a sub-agent's answer or merge its patch."""
     from nanocoder_tool_task.operations import list_agents, read_result
 
     if not id:

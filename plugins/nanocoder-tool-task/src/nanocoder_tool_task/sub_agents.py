@@ -22,7 +22,7 @@ MAX_RECORDS = 64
 class Assignment:
     """One task."""
 
-    description: Annotated[str, "Short title."]
+    description: Annotated[str, "Title."]
     prompt: Annotated[str, "All it needs."]
 
 

@@ -1,0 +1,38 @@
+"""Where skills are: the settings, and a look that tells a start whether there can be any."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import field
+from nanocoder import value
+
+
+@value
+class Settings:
+    """The settings of `[plugins.tool-skill]`.
+
+    *folders* are searched besides nanocoder's own `skills` folder, absolute or with ~; *project*
+    are folders of the workspace. *in_prompt* tells the model the names at the start.
+    """
+
+    folders: tuple[str, ...] = field(default=(), metadata={"user_only": True})
+    project: tuple[str, ...] = (".nanocoder/skills", ".claude/skills", ".agents/skills")
+    in_prompt: bool = True
+
+
+def has_folders(settings: Settings, cwd: Path) -> bool:
+    """Tell whether one of the folders is there: most sessions have none, and read nothing more."""
+    project = (os.path.join(cwd, folder) for folder in settings.project)
+    return any(map(os.path.isdir, project)) or any(own_folders(settings.folders))
+
+
+def own_folders(folders: Sequence[str]) -> Iterator[Path]:
+    """Yield the folders of the person that are there: nanocoder's own, then the configured ones."""
+    configured = os.environ.get("XDG_CONFIG_HOME", "")
+    base = configured if os.path.isabs(configured) else os.path.expanduser("~/.config")
+    for folder in (os.path.join(base, "nanocoder", "skills"), *folders):
+        path = os.path.expanduser(folder)
+        # A relative path would lead into the workspace, which is not the person's.
+        if os.path.isabs(path) and os.path.isdir(path):
+            yield Path(path)
