@@ -57,7 +57,7 @@ def test_two_spellings_of_a_name_are_one_file(nanocoder, folder):
     second = call(nanocoder, folder, "write_file", path="a.txt", content="2\n")
     assert second["status"] == "ok"
     assert "File updated" in second["output"]  # and not "created": it is the file that was there
-    assert "-1\n+2" in second["output"]
+    assert "-1\n+2" in second["metadata"]["diff"]
     assert [path.name.casefold() for path in folder.iterdir()] == ["a.txt"]
     read = call(nanocoder, folder, "read_file", path="A.TXT")
     assert "2" in read["output"]

@@ -401,6 +401,12 @@ def test_a_line_that_is_deleted_leaves_no_empty_one(ctx, file, text, old, expect
     assert file.read_text() == expected
 
 
+def test_a_blank_line_too_many_at_the_end_does_not_take_the_final_newline(ctx, file):
+    file.write_text("a\nb\n")
+    edit(ctx, "a\nb\n\n", "a\nc\n")
+    assert file.read_text() == "a\nc\n"
+
+
 NOTEBOOK = {
     "cells": [
         {

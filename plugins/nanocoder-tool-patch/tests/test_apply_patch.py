@@ -578,6 +578,10 @@ MESSY = {
     "@@ -2 +2 @@\n-two\n+2\n",
     "here document": "<<'EOF'\n" + update("@@", "-one", "+1", "-two", "+2") + "\nEOF\n",
     "command": "apply_patch <<PATCH\n" + update("@@", "-one", "+1", "-two", "+2") + "\nPATCH",
+    "pipe": "cat <<'EOF' | apply_patch\n" + update("@@", "-one", "+1", "-two", "+2") + "\nEOF\n",
+    "shell": "bash -lc \"apply_patch <<'EOF'\n"
+    + update("@@", "-one", "+1", "-two", "+2")
+    + '\nEOF"\n',
     "fence": "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n-two\n+1\n+2\n```",
     "prose": "Here it is:\n\n```\n" + update("@@", "-one", "+1", "-two", "+2") + "\n```\nDone.",
     "fence inside": update("```diff", "@@", "-one", "+1", "-two", "+2", "```"),

@@ -42,7 +42,8 @@ class Lines:
         """Replace the lines *first* to *last* (from 0, both included) by *new*."""
         start, end = self._starts[first], self._starts[last + 1]
         if end > len(self.text):  # the last line has no newline, and does not get one
-            return Span(start, len(self.text), new.removesuffix("\n") if ends_line else new)
+            drops_end = ends_line and self.all[last] != ""
+            return Span(start, len(self.text), new.removesuffix("\n") if drops_end else new)
         return Span(start, end if ends_line else end - 1, new)
 
     def lines_with(self, text: str) -> Iterator[int]:

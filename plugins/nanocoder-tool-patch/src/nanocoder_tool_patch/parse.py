@@ -7,7 +7,7 @@ from nanocoder_tool_patch import envelope, unified
 from nanocoder_tool_patch.hunks import Section, invalid_patch
 
 FENCE = "```"
-HEREDOC = r"(?:apply_patch\s+)?<<-?\s*(['\"]?)(?P<end>\w+)\1"
+HEREDOC = r"<<-?\s*(['\"]?)(?P<end>\w+)\1"
 
 
 def parse(patch: str) -> list[Section]:
@@ -41,8 +41,9 @@ def _unwrapped(lines: Sequence[str]) -> tuple[int, int]:
     That is a here document, prose and a fence, in any order.
     """
     first, last = _first(lines), len(lines)
-    if heredoc := re.fullmatch(HEREDOC, lines[first].strip()):
-        ends = (n for n in range(last - 1, first, -1) if lines[n].strip() == heredoc["end"])
+    if heredoc := re.search(HEREDOC, lines[first]):
+        end = heredoc["end"]
+        ends = (n for n in range(last - 1, first, -1) if lines[n].strip(" \t'\"") == end)
         first, last = first + 1, next(ends, last)
         first += _first(lines[first:last])
     fences = [number for number in range(first, last) if lines[number].startswith(FENCE)]

@@ -194,7 +194,7 @@ def _notes(window: Window, *, can_go_on: bool) -> list[str]:
     notes = []
     if window.clipped:
         are = "line is" if len(window.clipped) == 1 else "lines are"
-        notes.append(f"[{len(window.clipped)} {are} longer than shown]")
+        notes.append(f"[{len(window.clipped)} {are} longer than shown; grep finds what is there]")
     total = "" if window.total is None else f" of {window.total}"
     if window.more:
         rest = f"continue with offset {window.last + 1}" if can_go_on else "grep finds the others"
