@@ -56,6 +56,7 @@ def test_a_pipe_gets_a_reply_when_it_is_complete_and_as_it_turned_out(shown):
     finished = ("request.finished", {"truncated": False})
     printed = shown(text("a plan"), text("Four"), message, finished, ("message", {"role": "user"}))
     assert printed.out == "Four\n"
+    assert shown(message, finished).out == "", "what was not shown as text is not printed"
 
 
 def test_what_a_person_should_know_begins_a_line_of_its_own(shown):

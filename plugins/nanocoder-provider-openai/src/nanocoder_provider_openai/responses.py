@@ -29,7 +29,7 @@ class ResponsesWire:
 
     path = "/responses"
 
-    def __init__(self, _: Vendor, settings: Settings, host: str) -> None:
+    def __init__(self, _: Vendor, settings: Settings, host: str = "") -> None:
         self._settings = settings
         self._history = History(HistoryRules())
         self._encoded = EncodedMessages(partial(encode_items, host=host))

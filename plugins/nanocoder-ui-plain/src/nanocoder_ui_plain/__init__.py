@@ -96,7 +96,7 @@ class PlainText:
                 self._print()
         elif event.kind == "request.retrying":
             self._waiting = []
-        elif event.data["role"] == "assistant" and not _is_terminal():
+        elif self._waiting and event.data["role"] == "assistant":
             self._waiting = [event.data.get("text", "")]
 
     def _print(self) -> None:
