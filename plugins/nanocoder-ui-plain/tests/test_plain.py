@@ -46,9 +46,13 @@ def test_the_answer_alone_is_on_standard_output_and_ends_its_line(shown):
     call = ("call.started", {"tool": "grep", "arguments": {"pattern": "x"}})
     refused = ("call.returned", {"status": "denied", "output": "denied: not here"})
     finished = ("request.finished", {"truncated": False})
-    printed = shown(text("I look. "), finished, call, refused, text("Done."), finished)
-    assert printed.out == "I look. \nDone.\n"
-    assert printed.err == "- grep pattern=x\ndenied: not here\n"
+    remark = ("message", {"role": "assistant", "text": "I look. ", "calls": [{}]})
+    answer = ("message", {"role": "assistant", "text": "Done."})
+    printed = shown(
+        *(text("I look. "), remark, finished, call, refused, text("Done."), answer, finished)
+    )
+    assert printed.out == "Done.\n"
+    assert printed.err == "I look. \n- grep pattern=x\ndenied: not here\n"
 
 
 def test_a_pipe_gets_a_reply_when_it_is_complete_and_as_it_turned_out(shown):

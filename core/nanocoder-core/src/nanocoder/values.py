@@ -92,6 +92,7 @@ class StopReason(enum.StrEnum):
     LOOP = "loop"
     REFUSED = "refused"
     APPROVAL_NEEDED = "approval_needed"
+    DENIED = "denied"
     INTERRUPTED = "interrupted"
     PROVIDER_ERROR = "provider_error"
     FAILED = "failed"

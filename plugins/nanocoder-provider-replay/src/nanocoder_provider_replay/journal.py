@@ -19,7 +19,7 @@ COMPARED: Final = (
 )
 """Kinds of records that happen again; the others say which process opened the session and when,
 what the configuration warns of, and which files were changed."""
-REPEATED_ENDS: Final = frozenset(("done", "approval_needed", "loop"))
+REPEATED_ENDS: Final = frozenset(("done", "approval_needed", "denied", "loop"))
 """Why a run ends by itself; a person, a signal, a limit or a provider that fails is not played."""
 VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
     "message": (("usage",), ("attachments",), ("results",)),

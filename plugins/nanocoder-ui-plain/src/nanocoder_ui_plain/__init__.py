@@ -17,6 +17,11 @@ SENTENCES: Final[Mapping[str, str]] = {
     "transcript.compacted": "message",
 }
 """Events that say in one sentence what a person should know, and where."""
+BLOCKED: Final[Mapping[str, str]] = {
+    "approval_needed": "needed approval, and no person could give it",
+    "denied": "was denied by a rule",
+}
+"""What stood in the way of a run, by its stop_reason."""
 
 
 @hookimpl
@@ -30,7 +35,7 @@ def _open(info: SessionInfo, _settings: Any) -> "PlainText":
 
 
 class PlainText:
-    """The answer on stdout, what the tools do on stderr. No colours.
+    """The answer on stdout, what comes before it and what the tools do on stderr. No colours.
 
     A terminal gets a reply as it comes; a pipe gets it when it is complete, because a reply may
     break off, and its beginning may turn out to be thinking.
@@ -66,6 +71,7 @@ class PlainText:
         elif event.kind == "run.finished":
             self.close()
             self._show_changes(event.data)
+            _show_block(event.data)
 
     def _show_changes(self, report: Mapping[str, Any]) -> None:
         """Write which files changed, or that none did: a model may well claim otherwise.
@@ -98,6 +104,9 @@ class PlainText:
             self._waiting = []
         elif self._waiting and event.data["role"] == "assistant":
             self._waiting = [event.data.get("text", "")]
+            if event.data.get("calls"):  # a remark on the way to the answer
+                remark, self._waiting = self._waiting[0], []
+                _write(for_terminal(remark).rstrip("\n"))
 
     def _print(self) -> None:
         text, self._waiting = "".join(self._waiting), []
@@ -145,9 +154,22 @@ def _columns() -> int:
     return 0
 
 
+def _show_block(report: Mapping[str, Any]) -> None:
+    """Write which tools were refused where that is why the run ends as it does."""
+    reason = report.get("stop_reason", "")
+    if reason in BLOCKED:
+        refused = [row["tool"] for row in report["denials"] if row["status"] == reason]
+        _say(f"{', '.join(dict.fromkeys(refused))} {BLOCKED[reason]}")
+
+
 def _chatter(line: str) -> None:
-    with suppress(OSError, ValueError):  # a closed stderr is no problem
-        sys.stderr.write(one_line(line, COLUMNS) + "\n")
+    _write(one_line(line, COLUMNS))
+
+
+def _write(text: str) -> None:
+    if text:
+        with suppress(OSError, ValueError):  # a closed stderr is no problem
+            sys.stderr.write(f"{text}\n")
 
 
 def _say(message: str) -> None:

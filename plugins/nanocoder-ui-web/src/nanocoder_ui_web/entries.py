@@ -39,6 +39,7 @@ SENTENCES: Final = {
 """Events that say in one sentence what a person should know, and where."""
 ENDS: Final = {
     "approval_needed": "Stopped: a call needed your approval and got no answer.",
+    "denied": "Stopped: a rule denied a call.",
     "budget": "Stopped: the budget is used up.",
     "interrupted": "Stopped.",
     "loop": "Stopped: the model repeated itself.",

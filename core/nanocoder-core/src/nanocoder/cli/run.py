@@ -120,15 +120,13 @@ def _screen(host: Host, form: str) -> tuple[str, Any] | None:
 
 
 class AnswerOnly:
-    """The answer on stdout as it comes, where no plugin has a screen for text."""
+    """The answer on stdout, where no plugin has a screen for text."""
 
     def show(self, event: Event) -> None:
-        """Print a piece of the answer, the end of one, or what a person should know."""
-        if event.kind == "text":
-            sys.stdout.write(for_terminal(event.data["text"]))
-            sys.stdout.flush()
-        elif event.data.get("role") == "assistant" and event.data.get("text"):
-            print_line()
+        """Print the answer, or what a person should know."""
+        if event.data.get("role") == "assistant" and event.data.get("text"):
+            text = for_terminal(event.data["text"])
+            print(text, file=sys.stderr if event.data.get("calls") else sys.stdout, flush=True)
         elif event.kind in ("notice", "request.retrying"):
             complain(event.data.get("message") or event.data["text"])
 

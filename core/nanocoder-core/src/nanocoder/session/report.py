@@ -23,6 +23,7 @@ EXIT_CODES = {
     StopReason.PROVIDER_ERROR: 4,
     StopReason.TURN_LIMIT: 5,
     StopReason.BUDGET: 5,
+    StopReason.DENIED: 6,
     StopReason.INTERRUPTED: 130,
 }
 """By the reason; every other one is 1."""
@@ -51,6 +52,7 @@ class Report:
     error: dict[str, str] | None = None
     signal: int = 0
     dry_run: list[dict[str, str]] | None = None
+    _blocked: dict[str, StopReason] = Factory(dict)
 
     @property
     def exit_code(self) -> int:
@@ -69,6 +71,11 @@ class Report:
             self.tool_calls.append({"id": call.id, **row})
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
+                # A mode and a person deny, too: only a rule's denial is a surprise to a script.
+                if status == "approval_needed" or (result.data or {}).get("rule"):
+                    self._blocked[call.name] = StopReason(status)
+            elif status == "ok":
+                self._blocked.pop(call.name, None)
             if (tool := tools.get(call.name)) is None:
                 continue
             self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
@@ -83,10 +90,10 @@ class Report:
                 self.files_changed.append(path)
 
     def end(self, reason: StopReason) -> None:
-        """Set why the run ended; a run that lacked a person's consent says so."""
-        needed = any(denial["status"] == "approval_needed" for denial in self.denials)
-        is_blocked = needed and reason is StopReason.DONE
-        self.stop_reason = StopReason.APPROVAL_NEEDED if is_blocked else reason
+        """Set why the run ended; one that a refusal blocked to the end says so."""
+        reasons = self._blocked.values() if reason is StopReason.DONE else ()
+        # A missing approval comes first: it can be given later.
+        self.stop_reason = min(reasons, default=reason, key=EXIT_CODES.__getitem__)
 
     def fail(self, error: Exception) -> None:
         """End with an error."""
@@ -115,7 +122,7 @@ class Report:
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {
-            **{name: getattr(self, name) for name in Report.__annotations__},
+            **{name: getattr(self, name) for name in Report.__annotations__ if name[0] != "_"},
             "stop_reason": str(self.stop_reason),
             "usage": usage_data(self.usage),
             "cost": self.usage.cost,
