@@ -124,11 +124,11 @@ class AnswerOnly:
 
     def show(self, event: Event) -> None:
         """Print the answer, or what a person should know."""
-        if event.data.get("role") == "assistant" and event.data.get("text"):
-            text = for_terminal(event.data["text"])
-            print(text, file=sys.stderr if event.data.get("calls") else sys.stdout, flush=True)
+        text = event.data.get("message") or event.data.get("text", "")
+        if event.kind == "run.finished" and text:
+            print_line(for_terminal(text))
         elif event.kind in ("notice", "request.retrying"):
-            complain(event.data.get("message") or event.data["text"])
+            complain(text)
 
     def close(self) -> None:
         """Do nothing: all is printed."""

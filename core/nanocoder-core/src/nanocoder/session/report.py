@@ -21,8 +21,7 @@ EXIT_CODES = {
     StopReason.DONE: 0,
     StopReason.APPROVAL_NEEDED: 3,
     StopReason.PROVIDER_ERROR: 4,
-    StopReason.TURN_LIMIT: 5,
-    StopReason.BUDGET: 5,
+    **dict.fromkeys((StopReason.TURN_LIMIT, StopReason.BUDGET), 5),
     StopReason.DENIED: 6,
     StopReason.INTERRUPTED: 130,
 }
@@ -69,19 +68,17 @@ class Report:
             status = status_of(result)
             row = {"tool": call.name, "status": status, "error_class": result.error_class}
             self.tool_calls.append({"id": call.id, **row})
+            self._blocked.pop(call.name, None)  # the latest call of a tool counts
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
                 # A mode and a person deny, too: only a rule's denial is a surprise to a script.
                 if status == "approval_needed" or (result.data or {}).get("rule"):
                     self._blocked[call.name] = StopReason(status)
-            elif status == "ok":
-                self._blocked.pop(call.name, None)
-            if (tool := tools.get(call.name)) is None:
-                continue
-            self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
-            if Effect.WRITE in tool.effects and not result.is_error:
-                metadata = result.metadata
-                self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
+            if tool := tools.get(call.name):
+                self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
+                if Effect.WRITE in tool.effects and not result.is_error:
+                    metadata = result.metadata
+                    self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
 
     def note_files(self, paths: Iterable[object]) -> None:
         """Take note of files that changed, each once; other values are passed over."""
@@ -100,8 +97,7 @@ class Report:
         kind = error.kind if isinstance(error, ProviderError) else ""
         self.end(StopReason.PROVIDER_ERROR if kind else StopReason.FAILED)
         message = str(error) or type(error).__name__
-        if kind == "context_overflow":
-            message += CONTEXT_FULL
+        message += CONTEXT_FULL if kind == "context_overflow" else ""
         error_class = getattr(error, "error_class", NanocoderError.error_class)
         self.error = {"class": error_class, "message": message, **({"kind": kind} if kind else {})}
 
