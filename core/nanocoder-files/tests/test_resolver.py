@@ -5,6 +5,7 @@ import itertools
 import os
 import shutil
 import sys
+import unicodedata
 
 import pytest
 from nanocoder_files import resolution
@@ -75,6 +76,15 @@ def test_every_name_on_the_way_is_told(ws, path, directory, names, exists):
     places = tuple(f"{ws}/{name}" if name != "." else str(ws) for name in names)
     assert resolved.places == places
     assert resolved.place == places[-1]
+
+
+def test_a_name_is_resolved_to_the_form_of_its_letters_that_is_there(ws):
+    composed, split = (unicodedata.normalize(form, "é") for form in ("NFC", "NFD"))
+    (ws / split).mkdir()
+    (ws / split / "file").write_text("x")
+    resolved = Resolver(str(ws)).resolve(f"{composed}/file")
+    assert (resolved.path, resolved.exists) == (f"{split}/file", True)
+    assert Resolver(str(ws)).resolve(f"{composed}/new").path == f"{split}/new"
 
 
 def test_a_loop_is_named_as_it_is_spelled(ws):

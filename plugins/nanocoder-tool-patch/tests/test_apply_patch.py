@@ -16,8 +16,8 @@ from nanocoder import (
     ToolContext,
     ToolError,
     Workspace,
+    named_paths,
 )
-from nanocoder_files import named_paths
 from nanocoder_kit_diff import unified
 from nanocoder_kit_text import OBJECTIONS, Objections
 from nanocoder_testing.playing import called, opened
