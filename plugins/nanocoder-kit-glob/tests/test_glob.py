@@ -16,7 +16,9 @@ from nanocoder_kit_glob import BadPattern, compile_glob, endings, expand_braces,
         ("*.go", ["a.go", ".go"], ["b/a.go", "a.gox", "a.go\n"]),
         ("**/*.go", ["a.go", "b/a.go", "b/c/a.go"], ["a.py", "b/a.go/c"]),
         ("src/**/*.ts", ["src/a.ts", "src/b/c/a.ts"], ["a.ts", "lib/src/a.ts"]),
-        ("src/**", ["src/a", "src/b/a"], ["src", "lib/a"]),
+        ("src/**", ["src", "src/a", "src/b/a"], ["lib/a", "srca"]),
+        ("src/**.py", ["src/a.py", "src/b/a.py"], ["a.py"]),
+        ("a**z", ["az", "a/b/z", "axz"], ["a", "bz"]),
         ("**", ["a", "a/b"], []),
         ("a/**/**/b", ["a/b", "a/c/b"], ["b"]),
         ("**/a/**/b/*", ["a/b/c", "x/a/y/b/c"], ["a/b", "a/c"]),
@@ -24,7 +26,19 @@ from nanocoder_kit_glob import BadPattern, compile_glob, endings, expand_braces,
         ("[a-c].py", ["b.py"], ["d.py"]),
         ("[!a-c].py", ["d.py"], ["b.py", "/.py"]),
         ("[]a].py", ["].py", "a.py"], ["b.py"]),
-        ("[z-a]", [], ["a", "z"]),
+        ("[z-a]", ["z", "[z-a]"], ["a"]),
+        ("[[:digit:]_]", ["1", "_"], ["a", ":"]),
+        ("x[![:alpha:]]", ["x1", "x."], ["xa", "xZ", "x/"]),
+        ("[[:punct:]]", ["!", ":", "[", "]", "~", "^"], ["a", " ", "/"]),
+        ("[[:space:]]", [" ", "\t"], ["a"]),
+        (r"[\]a]", ["]", "a"], ["\\", "b"]),
+        (r"[a\-c]", ["a", "-", "c"], ["b"]),
+        ("app/[id]/**/*.tsx", ["app/[id]/p.tsx", "app/[id]/x/p.tsx"], ["app/other/p.tsx"]),
+        ("[id]/key[0-9]", ["[id]/key1", "i/key2", "[id]/key[0-9]"], ["x/key1"]),
+        ("app/[[...slug]]/p", ["app/[[...slug]]/p"], ["app/slug/p"]),
+        (r"\[id].tsx", ["[id].tsx"], ["i.tsx"]),
+        ("array[].ts", ["array[].ts"], ["array.ts"]),
+        ("{[ab],c[d]}x", ["ax", "[ab]x", "cdx", "c[d]x"], ["cx"]),
         ("[a", ["[a"], ["a"]),
         ("{a,b}.{py,go}", ["a.py", "b.go"], ["c.py", "a.b"]),
         ("{src,test}/**/*.py", ["src/a.py", "test/x/a.py"], ["lib/a.py"]),
@@ -39,7 +53,7 @@ from nanocoder_kit_glob import BadPattern, compile_glob, endings, expand_braces,
     ],
 )
 def test_patterns_match_what_a_shell_would(pattern, yes, no):
-    matches = compile_glob(pattern)
+    matches = compile_glob(pattern).fullmatch
     assert [path for path in yes + no if matches(path)] == yes
     assert all(path.endswith(endings(pattern)) for path in yes)
 
@@ -62,7 +76,7 @@ def test_a_pattern_matches_what_its_definition_says(pattern, path):
     # A last "**" stands for one part or more.
     pattern = [*pattern, "*"] if pattern[-1] == "**" else pattern
     pattern = [part if part == "**" else re.sub(r"\*+", "*", part) for part in pattern]
-    matches = compile_glob("/".join(pattern))("/".join(path))
+    matches = compile_glob("/".join(pattern)).fullmatch("/".join(path)) is not None
     assert matches == by_definition(pattern, path)
     assert path[-1].endswith(endings("/".join(pattern))) or not matches
 
@@ -77,8 +91,19 @@ def test_a_pattern_matches_what_its_definition_says(pattern, path):
 )
 def test_no_pattern_takes_long(pattern, path):
     started = time.process_time()
-    compile_glob(pattern)(path)
+    compile_glob(pattern).fullmatch(path)
     assert time.process_time() - started < 0.5
+
+
+def test_a_class_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(BadPattern, match=r"no class \[:nope:\]; there are alnum, alpha"):
+        compile_glob("key[[:nope:]].txt")
+
+
+def test_many_names_with_brackets_mean_themselves_all_together():
+    matches = compile_glob("/".join(["[a]"] * 9)).fullmatch
+    assert matches("/".join(["a"] * 9))
+    assert matches("/".join(["[a]"] * 9))
 
 
 def test_a_bomb_of_braces_is_refused():

@@ -1,6 +1,9 @@
 """Globs of paths in rules and among secrets: one grammar, in all of them."""
 
+import re
+
 import pytest
+from nanocoder_policy_rules.checked_settings import Settings
 
 # A pattern, paths that it names, and others like them.
 GLOBS = [
@@ -14,6 +17,9 @@ GLOBS = [
     ("secrets/**", ["secrets/a", "Secrets/b"], ["sub/secrets/a", "secretsx/a"]),
     ("**/log?", ["log1", "a/b/log2"], ["log", "a/log12"]),
     ("a\\*b", ["a*b"], ["axb"]),
+    ("key[[:digit:]].txt", ["key1.txt", "sub/KEY9.txt"], ["keyx.txt"]),
+    ("[[:upper:]]x[[:punct:]]", ["Ax-", "ax~"], ["1x-", "axx"]),
+    ("[id]/key[0-9]", ["[id]/key1", "i/key2"], ["x/key1"]),
 ]
 
 
@@ -36,6 +42,34 @@ def test_a_rule_that_allows_names_the_same(pattern, named, others, judge):
             arguments = {"path": path, "content": ""}
             verdict = judge("write_file", arguments, allow=[f"write_file({pattern})"])
             assert (str(verdict.decision), path) == (expected, path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("key[[:nope:]]", "there is no class [:nope:]; there are alnum"),
+        ("config/{prod,stage.json", "'{' is not closed"),
+        ("key[0-9.txt", "'[' is not closed"),
+        ("a/../b", "no path in the workspace has"),
+        ("a//b", "no path in the workspace has"),
+        ("a\\", "a backslash at its end"),
+        ("{a,b}" * 7, "more than 64 patterns"),
+    ],
+)
+def test_a_glob_that_is_not_understood_is_no_rule(pattern, problem):
+    for key in ("deny", "ask", "allow"):
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            Settings(**{key: (f"read_file({pattern})",)})
+    if "/" not in pattern:
+        for key in ("secrets", "not_secrets"):
+            with pytest.raises(ValueError, match=re.escape(problem)):
+                Settings(**{key: (pattern,)})
+    Settings(deny=("web_fetch(https://example.com/a[{)", "bash(git log [a)"))
+
+
+def test_the_name_of_a_secret_has_no_slash():
+    with pytest.raises(ValueError, match="names have no '/'"):
+        Settings(secrets=("config/prod.json",))
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,27 @@ def write(root, path, text=""):
     return target
 
 
+def test_braces_mean_what_they_mean_in_rules(read):
+    write(read.root, ".nanocoderignore", "*.{key,crt}\n!/pub.{key,crt}\n{a,b}/secret[[:digit:]]\n")
+    for path in ("x.key", "sub/x.crt", "a/secret1", "b/secret2"):
+        assert read(path)
+    for path in ("pub.key", "x.pem", "c/secret1", "a/secrets"):
+        assert not read(path)
+    assert read("x.token", Settings(ignore=("*.{token,pem}",)))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [("[[:nope:]]", "no class"), ("a[b", "not closed"), ("a\\", "backslash"), ("{a,b}" * 7, "64")],
+)
+def test_a_pattern_that_matches_nothing_is_named_with_its_line(read, line, problem):
+    write(read.root, ".nanocoderignore", f"# first\n{line}\n")
+    with pytest.raises(ValueError, match=rf"\.nanocoderignore:2: .*{problem}"):
+        read("a")
+    with pytest.raises(ValueError, match=rf"ignore\[1\] can match nothing: .*{problem}"):
+        Settings(ignore=("x", line))
+
+
 @pytest.mark.contract("H7")
 def test_patterns_mean_what_git_would_mean(read):
     lines = "*.csv\n!keep.csv\n/top.txt\ndata/\ndocs/**/draft.md\n# no comment\n\\#odd\n"

@@ -69,7 +69,7 @@ def looked_up(workspace, pattern, path):
     base, rest = split_base(pattern)
     try:
         top = workspace.resolve(f"{path}/{base}" if base else path)
-        matches = compile_glob(rest)
+        matches = compile_glob(rest).fullmatch
         start = 0 if top == "." else len(top) + 1
         entries = list(walk(workspace, top, skip=("vendor", "c.py")))
     except WorkspaceError:

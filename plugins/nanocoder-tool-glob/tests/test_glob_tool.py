@@ -43,6 +43,14 @@ def test_files_are_found_by_pattern_below_a_directory(ctx):
     assert found(ctx, "x/*.ts", path="src") == ["src/x/c.ts"]
 
 
+def test_folders_with_brackets_in_their_names_are_found_as_they_are_written(ctx):
+    make(ctx, "app/[id]/page.tsx", "app/other/page.tsx", "app/[[...all]]/x/page.tsx")
+    assert found(ctx, "app/[id]/**/*.tsx") == ["app/[id]/page.tsx"]
+    assert found(ctx, "app/[id]/page.tsx") == ["app/[id]/page.tsx"]
+    assert found(ctx, "app/[[...all]]/**") == ["app/[[...all]]/x/page.tsx"]
+    assert found(ctx, "**.tsx", path="app/[id]") == ["app/[id]/page.tsx"]
+
+
 @pytest.mark.contract("MA-43")
 @pytest.mark.contract("NA-51")
 def test_the_newest_comes_first_and_equal_ones_by_name(ctx):

@@ -128,6 +128,8 @@ def test_a_pattern_is_a_regular_expression_or_letters(ctx, tree):
         ("**/*.ts", ["src/c.ts"]),
         ("!*.py", ["notes.md", "src/c.ts"]),
         ("[ab].py", ["a.py", "src/b.py"]),
+        ("[[:alpha:]].{py,ts}", ["a.py", "src/b.py", "src/c.ts"]),
+        ("src/**.ts", ["src/c.ts"]),
     ],
 )
 def test_a_glob_chooses_files(ctx, tree, glob, files):

@@ -1,9 +1,15 @@
-"""File name patterns with `*`, `?`, `[a-z]`, `**` and `{a,b}`; no pattern takes long to match."""
+"""Globs: the one grammar of paths in tools, rules and ignore files; none takes long to match.
+
+`*` and `?` match within a name, `**` across directories, `[a-z]`, `[!a-z]` and `[[:digit:]]` one
+character, `{a,b}` either, and a backslash takes the meaning away.
+"""
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import pairwise, product
 
+from nanocoder_kit_glob import brackets as _brackets
+from nanocoder_kit_glob.expressions import FOLDERS, STAR
 from nanocoder_kit_glob.expressions import glob_expression as _glob_expression
 
 MAX_PATTERN = 1_024
@@ -13,6 +19,10 @@ SKIPPED = frozenset(
 )
 """Names of directories with generated or downloaded files."""
 
+MAX_LITERAL_NAMES = 3
+"""So many names with brackets are taken literally each by itself, more only all together."""
+_BELOW = "/**"
+_ESCAPE = re.compile(r"\\.")
 _MAGIC = re.compile(r"[*?\[{\\]")
 
 __all__ = [
@@ -20,27 +30,46 @@ __all__ = [
     "MAX_PATTERN",
     "SKIPPED",
     "BadPattern",
+    "alternatives",
     "compile_glob",
     "endings",
     "expand_braces",
     "glob_tokens",
+    "literal_ends",
+    "path_tokens",
+    "problem_of_glob",
+    "spell_out_classes",
     "split_base",
 ]
 
 
 class BadPattern(ValueError):
-    """A pattern that is too long, or expands to too many."""
+    """A pattern that is too long, expands to too many, or is not understood."""
 
 
-def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a path matches as a whole.
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Return an expression for whole paths, of which a "/" separates the parts.
 
-    Parts of paths are separated by "/"; `**` as a part matches any number of them, and at the end
-    one or more. Nothing else matches a "/". Raises: BadPattern.
+    `**` crosses directories; with `/**` at its end a glob is for a directory and everything below
+    it. A name with brackets also stands for itself. Raises: BadPattern.
     """
-    source = "|".join(_expression(single) for single in expand_braces(pattern))
-    match = re.compile(f"(?:{source})\\Z", re.DOTALL).match
-    return lambda path: match(path) is not None
+    names = pattern.removeprefix("./")
+    while names.endswith(_BELOW):
+        names = names.removesuffix(_BELOW)
+    bodies = [_glob_expression(path_tokens(each)) for each in alternatives(names)]
+    below = "" if names == pattern.removeprefix("./") else "(?:/.*)?"
+    return re.compile(f"(?:{'|'.join(bodies)}){below}", re.DOTALL)
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the patterns without groups that a glob stands for, one of which has to match.
+
+    Some frameworks call files `[id].tsx`, so each name that has brackets also stands for itself.
+    Raises: BadPattern.
+    """
+    expanded = expand_braces(pattern)
+    literal = [each for pattern in expanded for each in _with_literal_names(pattern)]
+    return list(dict.fromkeys(literal))
 
 
 def endings(pattern: str) -> tuple[str, ...]:
@@ -48,7 +77,13 @@ def endings(pattern: str) -> tuple[str, ...]:
 
     `str.endswith` with them quickly rules out most names. Raises: BadPattern.
     """
-    return tuple(dict.fromkeys(map(_ending, expand_braces(pattern))))
+    return tuple(dict.fromkeys(literal_ends(each)[1] for each in expand_braces(pattern)))
+
+
+def literal_ends(pattern: str) -> tuple[str, str]:
+    """Return how each name that a pattern without groups matches begins, and how it ends."""
+    name = pattern.rpartition("/")[2]
+    return re.split(r"[*?\[\\]", name)[0], _ending(pattern)
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -125,19 +160,80 @@ def _find(pattern: str, letter: str, start: int) -> int:
     return -1
 
 
-def _expression(pattern: str) -> str:
-    """Translate a pattern without groups."""
-    *folders, last = pattern.removeprefix("./").split("/")
-    tokens: list[str] = []
+def spell_out_classes(pattern: str) -> str:
+    """Return a glob with ranges for its classes, such as `[0-9]` for `[[:digit:]]`.
+
+    Raises: BadPattern for a class that does not exist.
+    """
+    try:
+        return _brackets.spell_out_classes(pattern)
+    except _brackets.UnknownClass as error:
+        raise BadPattern(f"{pattern!r}: {error}") from None
+
+
+def problem_of_glob(pattern: str) -> str:
+    """Return why a glob can match no path as it was meant, or ""; no rule may fail silently."""
+    names = pattern.rstrip("/").split("/")
+    # An absolute one is made normal before it is compared.
+    if pattern[:1] not in {"/", "~"} and len(names) > 1 and {"..", ""}.intersection(names):
+        return "no path in the workspace has an empty name or '..' in it"
+    if _ESCAPE.sub("", pattern).endswith("\\"):
+        return "a backslash at its end has nothing to take the meaning of"
+    plain = _ESCAPE.sub("", re.sub(r"\[!?\^?\]?[^/\]]*\]", "", pattern))
+    for sign in "{[":
+        start = plain.find(sign)
+        if start >= 0 and (sign == "[" or not _edges(plain, start)):
+            return f"{sign!r} is not closed; write \\{sign} for the sign itself"
+    try:
+        compile_glob(pattern)
+    except BadPattern as error:
+        return str(error)
+    return ""
+
+
+def _with_literal_names(pattern: str) -> list[str]:
+    parts = pattern.split("/")
+    odd = [at for at, part in enumerate(parts) if "[" in _ESCAPE.sub("", part)]
+    if not odd:
+        return [pattern]
+    choices = product((False, True), repeat=len(odd)) if len(odd) <= MAX_LITERAL_NAMES else ()
+    result = [pattern, _escape_brackets(pattern)]
+    for choice in choices:
+        chosen = list(parts)
+        for at, is_literal in zip(odd, choice, strict=True):
+            chosen[at] = _escape_brackets(parts[at]) if is_literal else parts[at]
+        result.append("/".join(chosen))
+    return result
+
+
+def _escape_brackets(text: str) -> str:
+    return re.sub(r"\\.|\[", lambda match: r"\[" if match[0] == "[" else match[0], text)
+
+
+def path_tokens(pattern: str) -> Iterator[str]:
+    """Yield the tokens of a pattern without braces, as `expressions.glob_expression` takes them."""
+    *folders, last = pattern.split("/")
     for part in folders:
-        tokens += ["**/"] if part == "**" else [*glob_tokens(part), "/"]
-    if last == "**":
-        return _glob_expression(tokens) + ".+"
-    return _glob_expression([*tokens, *glob_tokens(last)])
+        if part == "**":
+            yield FOLDERS
+        else:
+            yield from _part_tokens(part)
+            yield "/"
+    yield from _part_tokens(last)
+
+
+def _part_tokens(part: str) -> Iterator[str]:
+    for at, piece in enumerate(part.split("**")):
+        if at:
+            yield from (FOLDERS, STAR)
+        yield from glob_tokens(piece)
 
 
 def glob_tokens(part: str) -> Iterator[str]:
-    """Yield the tokens of one name of a pattern, as `expressions.glob_expression` takes them."""
+    """Yield the tokens of one name of a pattern, as `expressions.glob_expression` takes them.
+
+    Raises: BadPattern for a class that does not exist.
+    """
     at = 0
     while at < len(part):
         token, at = ("*", at + 1) if part[at] == "*" else _token(part, at)
@@ -151,25 +247,10 @@ def _token(part: str, at: int) -> tuple[str, int]:
     if letter == "\\" and at + 1 < len(part):
         return re.escape(part[at + 1]), at + 2
     if letter == "[":
-        negated = part[at + 1 : at + 2] in {"!", "^"}
-        start = at + 1 + negated
-        end = part.find("]", start + 1)
-        if end > 0:
-            return _class(part[start:end], negated=negated), end + 1
+        try:
+            return _brackets.read_bracket(part, at + 1)
+        except _brackets.UnknownClass as error:
+            raise BadPattern(f"{part!r}: {error}") from None
+        except _brackets.MalformedBracket:  # not closed: the bracket is itself
+            pass
     return re.escape(letter), at + 1
-
-
-def _class(members: str, *, negated: bool) -> str:
-    ranges = []
-    at = 0
-    while at < len(members):
-        low, high = members[at], members[at]
-        if members[at + 1 : at + 2] == "-" and at + 2 < len(members):
-            high = members[at + 2]
-            at += 2
-        at += 1
-        if low <= high:
-            ranges.append(f"{re.escape(low)}-{re.escape(high)}")
-    if not ranges:
-        return "[^/]" if negated else "(?!)"
-    return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanocoder_kit_glob import BadPattern, expand_braces
 from nanocoder_kit_glob.patterns import Malformed, translate
 
 MAX_RULES = 10_000
@@ -44,11 +45,12 @@ class Rules:
     """One ignore file; the last line that fits decides.
 
     Repositories are not trusted, and each line with wildcards takes its time for each name: those
-    behind the first 500 do not count, and *is_cut* tells of it.
+    behind the first 500 do not count, and *is_cut* tells of it. *malformed* has the numbers of the
+    lines that match nothing, and why. With *braces* `{a,b}` is either, as in other globs.
     """
 
-    def __init__(self, data: bytes) -> None:
-        rules, self.is_cut = _read(data)
+    def __init__(self, data: bytes, *, braces: bool = False) -> None:
+        rules, self.is_cut, self.malformed = _read(data, braces=braces)
         self._plain: dict[bytes, list[Rule]] = {}
         for rule in rules:
             if rule.pattern is None:
@@ -99,21 +101,38 @@ class Rules:
         return verdict
 
 
-def _read(data: bytes) -> tuple[list[Rule], bool]:
-    """Return the rules that count, and whether there are more."""
+def _read(data: bytes, *, braces: bool) -> tuple[list[Rule], bool, list[tuple[int, str]]]:
+    """Return the rules that count, whether there are more, and what is wrong with which line."""
     rules: list[Rule] = []
-    lines = _lines(data)
+    malformed: list[tuple[int, str]] = []
     wild = wild_bytes = 0
-    for line in lines[:MAX_RULES]:
-        rule = _rule(line, len(rules))
-        if rule is None:
+    lines = _lines(data)
+    for number, line in lines[:MAX_RULES]:
+        try:
+            added = _rules(line, len(rules), braces=braces)
+        except Malformed as error:
+            malformed.append((number, str(error)))
             continue
-        if rule.pattern is not None:
-            wild, wild_bytes = wild + 1, wild_bytes + len(rule.text)
-            if wild > MAX_WILD_RULES or wild_bytes > MAX_WILD_BYTES:
-                return rules, True
-        rules.append(rule)
-    return rules, len(lines) > MAX_RULES
+        for rule in added:
+            if rule.pattern is not None:
+                wild, wild_bytes = wild + 1, wild_bytes + len(rule.text)
+                if wild > MAX_WILD_RULES or wild_bytes > MAX_WILD_BYTES:
+                    return rules, True, malformed
+            rules.append(rule)
+    return rules, len(lines) > MAX_RULES, malformed
+
+
+def _rules(line: bytes, order: int, *, braces: bool) -> list[Rule]:
+    """Return the rules of one line, none for an empty one; raises Malformed."""
+    singles = [line]
+    if braces and b"{" in line:
+        try:
+            texts = expand_braces(line.decode(errors="surrogateescape"))
+        except BadPattern as error:
+            raise Malformed(str(error)) from None
+        singles = [text.encode(errors="surrogateescape") for text in texts]
+    rules = (_rule(single, order + at) for at, single in enumerate(singles))
+    return [rule for rule in rules if rule is not None]
 
 
 def _key(text: bytes, *, matches_path: bool) -> bytes:
@@ -130,9 +149,14 @@ def _union(sources: list[bytes]) -> Callable[[bytes], re.Match[bytes] | None] | 
     return re.compile(b"|".join(sources), re.DOTALL).fullmatch if sources else None
 
 
-def _lines(data: bytes) -> list[bytes]:
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return [line.removesuffix(b"\r") for line in lines if line and not line.startswith(b"#")]
+def _lines(data: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines that are no comments, with their numbers."""
+    lines = enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+    return [
+        (number, line.removesuffix(b"\r"))
+        for number, line in lines
+        if line and not line.startswith(b"#")
+    ]
 
 
 def _rule(line: bytes, order: int) -> Rule | None:
@@ -147,10 +171,7 @@ def _rule(line: bytes, order: int) -> Rule | None:
         return None
     pattern = None
     if re.search(rb"[*?\[\\]", text):
-        try:
-            pattern = translate(text, matches_path=matches_path)
-        except Malformed:
-            return None
+        pattern = translate(text, matches_path=matches_path)
     return Rule(order, text, pattern, negated, dirs_only, matches_path)
 
 
@@ -169,6 +190,6 @@ def _without_trailing_spaces(line: bytes) -> bytes:
 
 
 @lru_cache(maxsize=MAX_CACHED_FILES)
-def read_rules(data: bytes) -> Rules:
+def read_rules(data: bytes, *, braces: bool = False) -> Rules:
     """Return the rules in *data*; most searches find the files of the one before."""
-    return Rules(data)
+    return Rules(data, braces=braces)

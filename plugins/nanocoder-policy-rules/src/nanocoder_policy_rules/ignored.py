@@ -136,7 +136,9 @@ def _content(path: Path) -> bytes:
 
 
 def _rules(data: bytes, title: str) -> Rules:
-    rules = read_rules(data)
+    rules = read_rules(data, braces=True)
+    for number, problem in rules.malformed:
+        raise ValueError(f"{title}:{number}: the pattern can match nothing: {problem}")
     if rules.is_cut:
         raise ValueError(f"{title} has more patterns than can be matched quickly; use fewer")
     return rules

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import fold_name, named_paths
-from nanocoder_kit_glob import expand_braces, glob_tokens
+from nanocoder_kit_glob import alternatives, glob_tokens, spell_out_classes
 from nanocoder_kit_glob.expressions import STAR, glob_expression
 
 if TYPE_CHECKING:
@@ -69,6 +69,14 @@ def fold_path(path: str) -> str:
     return "/".join([fold_name(name) for name in path.split("/")])
 
 
+def fold_pattern(pattern: str) -> str:
+    """Return a glob for paths that are folded; raises BadPattern for a class that does not exist.
+
+    A folded name ends before a colon, so no class needs one.
+    """
+    return fold_path(spell_out_classes(pattern).replace(":-@", ";-@"))
+
+
 def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...]) -> str:
     """Return the first name in *paths* that is in *secrets* and not in *but*, or ""."""
     text = "/".join(paths)
@@ -125,6 +133,6 @@ def _name_like(pattern: str) -> str:
             (f"(?!\n){token}" if token != STAR else token for token in glob_tokens(each)),
             in_name="[^\n]",
         )
-        for each in expand_braces(fold_name(pattern))
+        for each in alternatives(fold_pattern(pattern))
     ]
     return "|".join(bodies)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, fold_name, named_paths, unescape_path
-from nanocoder_kit_glob import expand_braces
+from nanocoder_kit_glob import expand_braces, literal_ends
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.rules import Rule
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nanocoder_policy_rules.ignored import Ignored
     from nanocoder_policy_rules.settings import UncheckedSettings as Settings
 
-_WILD: Final = re.compile(r"[*?]|\[[^\]]*\]|\\.")
 _ODD: Final = re.compile(r":|[. ](?:\n|\Z)")
 MAX_OUTSIDE: Final = 1_000
 """So many paths outside of a workspace are hidden at most."""
@@ -134,12 +133,13 @@ class Candidates:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         starts, ends = set[str](), set[str]()
-        for single in (each for pattern in patterns for each in expand_braces(fold_name(pattern))):
-            head, *rest = _WILD.split(single)
-            if head:
-                starts.add(head)
-            elif rest:
-                ends.add(rest[-1])
+        folded = map(paths.fold_pattern, patterns)
+        for single in (each for pattern in folded for each in expand_braces(pattern)):
+            start, end = literal_ends(single)
+            if start:
+                starts.add(start)
+            else:
+                ends.add(end)
         self._starts, self._ends = tuple(starts), tuple(ends)
         self._first = frozenset(start[0] for start in starts)
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
 from nanocoder import Mode, Risk, SessionInfo, named_paths
+from nanocoder_kit_glob import compile_glob, problem_of_glob
 
 from nanocoder_policy_rules import addresses, paths, programs
 from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
-from nanocoder_policy_rules.wildcards import compile_glob
 
 if TYPE_CHECKING:
     from nanocoder import Tool
@@ -218,8 +218,11 @@ def _up_from(folder: Path) -> list[str]:
 
 
 def _check(rule: Rule) -> None:
-    """Raise ValueError for a rule about commands that can match none, or allows any."""
-    if rule.tool != SHELL or not rule.pattern:
+    """Raise ValueError for a rule that can match nothing, or allows any command."""
+    if not rule.pattern:
+        return
+    if rule.tool != SHELL:
+        _check_glob(rule)
         return
     if sign := next((sign for sign in _CHAINS if sign in rule.pattern), ""):
         problem = f"each command of a chain is matched by itself; write a rule without {sign!r}"
@@ -234,6 +237,12 @@ def _check(rule: Rule) -> None:
             _check_allowing(rule)
         return
     raise ValueError(f"the rule {rule.text!r} can match no command: {problem}")
+
+
+def _check_glob(rule: Rule) -> None:
+    """Raise ValueError for a glob that is not understood; an address is none."""
+    if "://" not in rule.pattern and (problem := problem_of_glob(rule.pattern)):
+        raise ValueError(f"the rule {rule.text!r} can match nothing: {problem}")
 
 
 def _check_allowing(rule: Rule) -> None:
@@ -279,7 +288,7 @@ def normalise(pattern: str) -> str:
     """Return a glob of paths in its normal form; without a slash it is for names at any depth."""
     pattern = pattern.strip()
     is_anchored = pattern.startswith("./")
-    pattern = paths.fold_path(pattern.removeprefix("./").rstrip("/"))
+    pattern = paths.fold_pattern(pattern.removeprefix("./").rstrip("/"))
     return pattern if is_anchored or "/" in pattern else f"**/{pattern}"
 
 

@@ -44,6 +44,28 @@ def _all_tables(
             raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
 
+def _all_names(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
+    if texts is attribute.default:
+        return
+    from nanocoder_kit_glob import problem_of_glob
+
+    for text in texts:
+        problem = problem_of_glob(text)
+        if "/" in text:
+            problem = "names have no '/'; a rule such as deny = [\"*(a/b.json)\"] is about paths"
+        if problem:
+            raise ValueError(f"{text!r} can match no name: {problem}")
+
+
+def _all_lines(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
+    if texts:
+        from nanocoder_kit_glob.ignore_file import read_rules
+
+        malformed = read_rules("\n".join(texts).encode(), braces=True).malformed
+        for number, problem in malformed:
+            raise ValueError(f"{attribute.name}[{number - 1}] can match nothing: {problem}")
+
+
 class PlacedText(str):
     """A rule in short form that knows where it is written."""
 
@@ -88,12 +110,14 @@ class UncheckedSettings:
     rules: tuple[RuleTable, ...] = field(default=(), validator=_all_tables, metadata=_TABLES)
     only_managed_allow: bool = field(default=False, metadata={"tighten": "true"})
     replace_secrets: bool = field(default=False, metadata=_ONLY_USER)
-    secrets: tuple[str, ...] = field(default=SECRETS, metadata={"tighten": "union"})
-    not_secrets: tuple[str, ...] = NOT_SECRETS
+    secrets: tuple[str, ...] = field(
+        default=SECRETS, validator=_all_names, metadata={"tighten": "union"}
+    )
+    not_secrets: tuple[str, ...] = field(default=NOT_SECRETS, validator=_all_names)
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
-    ignore: tuple[str, ...] = field(default=(), metadata={"tighten": "union"})
-    not_ignored: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)
+    ignore: tuple[str, ...] = field(default=(), validator=_all_lines, metadata={"tighten": "union"})
+    not_ignored: tuple[str, ...] = field(default=(), validator=_all_lines, metadata=_ONLY_USER)
     redact_results: bool = field(default=True, metadata=_ONLY_USER)
     refuse_placeholders: bool = field(default=True, metadata=_ONLY_USER)
     redactor: Redactor = field(factory=Redactor, init=False)

@@ -44,7 +44,7 @@ def expand(workspace: Workspace, request: Refactor) -> Refactor:
 def _matches(workspace: Workspace, pattern: str, old: str) -> Iterator[str]:
     base, rest = split_base(pattern.removeprefix("./"))
     try:
-        matches = compile_glob(rest)
+        matches = compile_glob(rest).fullmatch
     except BadPattern as error:
         raise ToolError(str(error), error_class="invalid_arguments") from None
     if base and not workspace.is_dir(base):

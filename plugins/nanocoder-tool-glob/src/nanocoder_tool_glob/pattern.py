@@ -23,7 +23,12 @@ class FilePattern:
 def compile_pattern(pattern: str) -> FilePattern:
     """Read a pattern; raises BadPattern."""
     alternatives = expand_braces(pattern)
-    deep = any("**" in alternative.split("/") for alternative in alternatives)
+    deep = any("**" in alternative for alternative in alternatives)
+    match = compile_glob(pattern).fullmatch
+
+    def matches(path: str) -> bool:
+        return match(path) is not None
+
     return FilePattern(
         ends=endings(pattern),
         ends_decide=all(
@@ -33,5 +38,5 @@ def compile_pattern(pattern: str) -> FilePattern:
         depth=0
         if deep
         else max(alternative.removeprefix("./").count("/") + 1 for alternative in alternatives),
-        matches=compile_glob(pattern),
+        matches=matches,
     )

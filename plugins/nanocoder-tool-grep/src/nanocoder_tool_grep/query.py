@@ -88,8 +88,8 @@ def path_filter(query: Query) -> Callable[[str], bool]:
     by_glob = _glob_filter(query)
     if not query.type:
         return by_glob
-    of_type = compile_glob("{" + ",".join((*globs_of(query.type), "")) + "}")
-    return lambda path: of_type(path.rpartition("/")[2]) and by_glob(path)
+    of_type = compile_glob("{" + ",".join((*globs_of(query.type), "")) + "}").fullmatch
+    return lambda path: of_type(path.rpartition("/")[2]) is not None and by_glob(path)
 
 
 def name_ends(query: Query) -> tuple[str, ...]:
@@ -107,10 +107,10 @@ def _glob_filter(query: Query) -> Callable[[str], bool]:
     is_allowed = not query.glob.startswith("!")
     glob = query.glob.removeprefix("!")
     try:
-        matches = compile_glob(glob)
+        match = compile_glob(glob).fullmatch
     except BadPattern as error:
         raise invalid(str(error)) from None
     if "/" not in glob:
-        return lambda path: matches(path.rpartition("/")[2]) == is_allowed
+        return lambda path: bool(match(path.rpartition("/")[2])) == is_allowed
     start = 0 if query.path == "." else len(query.path) + 1
-    return lambda path: (matches(path) or matches(path[start:])) == is_allowed
+    return lambda path: bool(match(path) or match(path[start:])) == is_allowed
