@@ -114,7 +114,8 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
         sources = {task.name: _laid_out(task, folder) for task in tasks}
     for task in tasks:
         source = sources[task.name]
-        row = {"prompt": task.prompt, "check": task.command, "cwd": str(source.resolve())}
+        row: dict[str, Any] = {"prompt": task.prompt, "check": task.command}
+        row |= {"cwd": str(source.resolve())}
         row |= {"functions": list(task.functions)} if task.functions else {}
         lines += [{"id": f"{task.name}#{n}", "seed": n, **row} for n in range(1, runs + 1)]
     write_own(folder, TASKS, (json.dumps(line).encode() + b"\n" for line in lines))
