@@ -21,6 +21,7 @@ from attrs import asdict, frozen
 from nanocoder import Event, Session, open_session
 
 PARTS = 4
+TASK = "Then say in one word which function comes first in {}."
 FILLER = "def step_{0}(value):\n    return value + {0}\n\n\n"
 
 
@@ -90,8 +91,8 @@ def _work(session: Session, folder: Path, number: int) -> None:
     share = len(FACTS) // PARTS
     for place, fact in enumerate(FACTS[number * share : (number + 1) * share]):
         name = f"step_{number}_{place}.py"
-        (folder / name).write_text("".join(FILLER.format(n) for n in range(30)), encoding="utf-8")
-        list(session.run(f"Remember this: {fact.said} Then read the file {name}."))
+        (folder / name).write_text("".join(FILLER.format(n) for n in range(12)), encoding="utf-8")
+        list(session.run(f"Remember this: {fact.said} {TASK.format(name)}"))
 
 
 def _asked(session: Session, fact: Fact) -> Answer:

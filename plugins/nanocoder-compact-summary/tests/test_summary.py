@@ -135,8 +135,31 @@ def test_an_earlier_summary_is_summed_up_whole_and_replaced(tmp_path):
 def test_a_summary_without_end_does_not_fill_the_room(tmp_path):
     messages = [Message("user", "build it"), *steps(10)]
     writer = notes(messages, 4_000, tmp_path)
-    _, note, *_ = summarize(writer, lambda *_: "told " * 9_000, focus="", recent=0.2)
+    _, note, *_ = summarize(
+        writer, lambda *_: " ".join(map(str, range(9_000))), focus="", recent=0.2
+    )
     assert len(note.text) < 4_000 * 3
+
+
+def test_a_summary_that_repeats_itself_is_none(tmp_path):
+    messages = [Message("user", "build it"), *steps(10)]
+    said = "The user is asked to read the file again. " * 40
+    writer = notes(messages, 4_000, tmp_path)
+    assert summarize(writer, lambda *_: said, focus="", recent=0.2) is None
+
+
+def test_a_small_model_is_not_asked_and_keeps_what_was_typed(tmp_path):
+    model = Scripted(["a", "b", "c"], context=9_000, profile="small")
+    settings = plugin.Settings(recent=0.0)
+    options = {"plugins": {"compact-summary": plugin}, "settings": {"compact-summary": settings}}
+    with opened(tmp_path, model=model, **options) as (session, _):
+        conversation(session, 3)
+        (compacted,) = compactions(session.compact("the port"))
+        first, note, *_ = session.messages
+    assert compacted["plugin"] == "compact-summary"
+    assert len(model.requests) == 3
+    assert first.text.startswith("request 1")
+    assert "wants this to be kept in mind: the port" in note.text
 
 
 def test_a_script_is_no_longer_than_the_window_holds():

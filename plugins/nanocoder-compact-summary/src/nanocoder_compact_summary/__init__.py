@@ -55,4 +55,6 @@ def nanocoder_compact(
 
     messages, recent = window.request.messages, (settings or Settings()).recent
     notes = NoteWriter(messages, limit, tools, session)
-    return summarize(notes, ask_model, focus=focus, recent=recent)
+    # Measured: the embedded model needs minutes for a summary, which holds nothing beyond the note.
+    model = None if session.profile == "small" else ask_model
+    return summarize(notes, model, focus=focus, recent=recent)

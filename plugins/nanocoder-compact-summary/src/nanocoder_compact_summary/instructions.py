@@ -15,3 +15,4 @@ Open: tasks that are not done, what runs in the background, and the next step.
 Copy names, paths, numbers and messages exactly. Take over every line of an earlier summary that
 still holds. Leave out what the files themselves say, and nothing else. Write at most {} words."""
 WISH = "\n\nThe user especially wants this to be kept: {}"
+WISHED = "The user especially wants this to be kept in mind: {}"

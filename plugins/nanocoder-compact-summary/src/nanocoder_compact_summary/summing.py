@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from nanocoder import Message, OutputLimit, clip, message_tokens
+from nanocoder import Message, OutputLimit, clip, message_tokens, repeats_itself
 from nanocoder_kit_context import (
     SUMMARY,
     Earlier,
@@ -14,7 +14,7 @@ from nanocoder_kit_context import (
     typed_requests,
 )
 
-from nanocoder_compact_summary.instructions import INSTRUCTIONS, SYSTEM, WISH
+from nanocoder_compact_summary.instructions import INSTRUCTIONS, SYSTEM, WISH, WISHED
 
 LEAST_MESSAGES: Final = 4
 """A shorter part is not worth a request."""
@@ -25,6 +25,8 @@ MOST_KEPT: Final = 0.7
 SCRIPT_PART: Final = 0.6
 """The part of the room that is summed up at once; the rest is for instructions and summary."""
 SUMMARY_PART: Final = 0.15
+LEAST_REPEATED: Final = 600
+"""So many characters of the same over and over are no summary."""
 CHARS_PER_TOKEN: Final = 3
 TOKENS_PER_WORD: Final = 2
 LEAST_WORDS: Final = 150
@@ -39,11 +41,12 @@ Ask = Callable[[str, Sequence[Message]], str]
 
 
 def summarize(
-    notes: NoteWriter, ask_model: Ask, *, focus: str, recent: float
+    notes: NoteWriter, ask_model: Ask | None, *, focus: str, recent: float
 ) -> list[Message] | None:
     """Return what the user typed, a note with a summary, and the latest messages.
 
-    None where there is too little to sum up, or the model says nothing.
+    Without *ask_model* the note has no summary, but all that the transcript itself says. None where
+    there is too little to sum up, or the model says nothing that helps.
     """
     messages, limit_tokens = notes.messages, notes.limit_tokens
     # A person may ask for it long before the window is full.
@@ -54,9 +57,11 @@ def summarize(
         return None
     if sum(map(message_tokens, messages[first:])) > limit_tokens * MOST_KEPT:
         return None
-    summary = _ask(messages[:first], earlier, limit_tokens, ask_model, focus)
-    if not summary:
-        return None
+    summary = focus and WISHED.format(focus)
+    if ask_model is not None:
+        summary = _ask(messages[:first], earlier, limit_tokens, ask_model, focus)
+        if not summary or repeats_itself(summary, LEAST_REPEATED):
+            return None
     requests = typed_requests(messages[:first], room * REQUESTS_PART)
     replaced = first - len(requests) - (earlier.index >= 0)
     return [*requests, notes.write(first, replaced=replaced, summary=summary), *messages[first:]]
