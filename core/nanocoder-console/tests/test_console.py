@@ -75,6 +75,7 @@ def test_what_is_printed_cannot_steer_a_terminal():
 def test_a_pipe_is_read_beside_the_words_and_an_empty_prompt_is_refused():
     code = "from nanocoder_console import prompt_of; print(prompt_of('look'))"
     assert "<stdin>\\nthe pipe\\n</stdin>" in run(code, input="the pipe\n").stdout
+    assert "<stdin>\\nthe pipe\\n</stdin>" in run(code, input="\ufeffthe pipe\n").stdout
     with pytest.raises(UsageError, match="the prompt is empty"):
         prompt_of(" ", wait=False)
 

@@ -152,6 +152,22 @@ def test_a_tool_that_is_one_file_becomes_a_package(nanocoder) -> None:
     assert tests.returncode == 0, tests.stdout + tests.stderr
 
 
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("def count(path):\n    return 1\n", "has no hook"),
+        ("from nanocoder import tool\n\n@tool\ndef count(ctx):\n    'Count.'\n", "nanocoder_tools"),
+    ],
+)
+def test_a_file_of_which_nothing_would_be_used_is_refused(
+    tmp_path: Path, code: str, problem: str
+) -> None:
+    (tmp_path / "plain.py").write_text(code)
+    with pytest.raises(UsageError, match=problem):
+        make_package("tool", "plain", tmp_path, str(tmp_path / "plain.py"))
+    assert [each.name for each in tmp_path.iterdir()] == ["plain.py"]
+
+
 def test_a_file_of_code_that_cannot_be_read_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'gone\.py' cannot be read: No such file"):
         make_package("tool", "count", tmp_path, "gone.py")

@@ -94,6 +94,10 @@ class Talk:
         self._child.kill(number)
         return self
 
+    def gathers_lines(self):
+        """Tell whether the terminal hands over whole lines only."""
+        return bool(termios.tcgetattr(self._child.child_fd)[3] & termios.ICANON)
+
     def echoes(self):
         """Tell whether the terminal shows what is typed."""
         return self._child.getecho()
@@ -141,8 +145,8 @@ def state(tmp_path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path, workspace, cache):
-    """Start nanocoder in a terminal on a script of turns; *words* is the command line."""
+def environment(tmp_path, cache):
+    """The variables of a program in a terminal of its own."""
     ours = ("NANOCODER_", "XDG_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     for name in ("VISUAL", "EDITOR", "NO_COLOR"):
@@ -151,6 +155,12 @@ def start(tmp_path, workspace, cache):
     environment |= {f"XDG_{name}_HOME": str(path) for name, path in places.items()}
     environment |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     environment["NANOCODER_SANDBOX"] = "none"  # so that commands are asked about
+    return environment
+
+
+@pytest.fixture
+def start(tmp_path, workspace, environment):
+    """Start nanocoder in a terminal on a script of turns; *words* is the command line."""
     started = []
 
     def begin(words, *turns, env=None, **size):

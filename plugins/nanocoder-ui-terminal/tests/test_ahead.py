@@ -183,8 +183,15 @@ def test_a_long_paste_is_a_short_sign_until_it_is_sent(queue):
     assert queue.take().text == text
 
 
+def test_lines_that_come_at_once_are_one_prompt(queue):
+    queue.feed(b"one\rtwo\rthree\r")
+    assert queue.take() == Typed("one\ntwo\nthree")
+
+
 def test_of_many_prompts_the_first_are_shown_and_all_come_back(queue):
-    queue.feed(b"".join(b"prompt %d\r" % number for number in range(5)) + b"half")
+    for number in range(5):
+        queue.feed(b"prompt %d\r" % number)
+    queue.feed(b"half")
     lines = queue.lines(Terminal(io.StringIO()))
     assert lines[2:] == ["queued: prompt 2", "… 2 more queued", "\u203a half"]
     assert queue.take() == Typed("prompt 0\nprompt 1\nprompt 2\nprompt 3\nprompt 4\nhalf")

@@ -115,8 +115,8 @@ def test_yes_in_any_case_approves(run, workspace, answer):
 @pytest.mark.contract("NT-43")
 @pytest.mark.parametrize(
     "answer",
-    ["n", "NO", "", " ", "maybe", "\x1b", "y\x1b", "\x1b[1;1Ry", "1"],
-    ids=["n", "NO", "empty", "blank", "other", "escape", "key", "reply", "digit"],
+    ["n", "NO", " ", "maybe", "\x1b", "y\x1b", "\x1b[1;1Ry", "1"],
+    ids=["n", "NO", "blank", "other", "escape", "key", "reply", "digit"],
 )
 def test_everything_else_refuses(run, workspace, answer):
     talk = run(write(), DONE).see(ASKED).type(answer).see("All done.")
@@ -133,14 +133,43 @@ def test_what_sounds_like_a_yes_is_asked_once_more_and_is_no_reason(run, workspa
     assert not (workspace / "new.py").exists()
 
 
+@pytest.mark.parametrize("keys", [("y",), ("\r", "y"), ("\x1b[A", "y"), ("o", "\x7f", "y")])
+def test_one_key_approves_without_enter(run, workspace, keys):
+    talk = run(write(), DONE).see(ASKED)
+    for key in keys:
+        talk.press(key).look_for(0.3)
+    talk.see("All done.")
+    assert (workspace / "new.py").read_text() == "x = 1\n"
+
+
+def test_one_key_refuses_and_enter_after_it_answers_no_later_question(run, workspace):
+    talk = run(write("one.py"), write("two.py"), DONE).see(ASKED).press("n").see(ASKED, times=2)
+    talk.press("\r").look_for(0.5).press("y").see("All done.")
+    assert not (workspace / "one.py").exists()
+    assert (workspace / "two.py").exists()
+
+
+def test_a_refusal_can_have_a_reason(run, workspace):
+    talk = run(write(), DONE).see(ASKED).press("r").see("Why not?").type("use tabs")
+    talk.see("All done.")
+    assert "denied by the user: use tabs" in talk.text
+    assert not (workspace / "new.py").exists()
+
+
+def test_after_a_stop_the_question_takes_keys_again(run, workspace):
+    talk = run(write(), DONE).see(ASKED).shell_takes_over().look_for(0.5).press("y")
+    talk.see("All done.")
+    assert (workspace / "new.py").exists()
+
+
 def test_an_answer_that_was_not_clear_can_still_be_a_yes(run, workspace):
     run(write(), DONE).see(ASKED).type("ok").see(ASKED, times=2).type("y").see("All done.")
     assert (workspace / "new.py").exists()
 
 
 def test_a_question_mark_explains_the_keys_and_is_no_refusal(run, workspace):
-    talk = run(write(), DONE).see("(Enter: no, ?: help)").type("?").see("refuse, and end the run")
-    assert "Enter alone, Esc and Ctrl-C refuse" in talk.text
+    talk = run(write(), DONE).see("(r: no, with a reason; ?: help)").press("?")
+    talk.see("refuse, and end the run; Ctrl-C does, too")
     assert "decide about each hunk" not in talk.text
     assert "page through" not in talk.text
     talk.see(ASKED, times=2).type("y").see("All done.")
@@ -207,17 +236,16 @@ def test_one_key_turns_a_page_of_a_preview_on_or_back(run):
 
 
 @pytest.mark.contract("NT-43")
-@pytest.mark.parametrize("key", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
-def test_leaving_the_question_refuses_and_the_loop_goes_on(run, workspace, key):
-    talk = run(write(), DONE).see(ASKED).press(key).see("All done.")
+def test_the_end_of_the_input_refuses_and_the_loop_goes_on(run, workspace):
+    talk = run(write(), DONE).see(ASKED).press("\x04").see("All done.")
     assert talk.end() == 0
     assert not (workspace / "new.py").exists()
 
 
 @pytest.mark.contract("MA-110")
-@pytest.mark.parametrize("word", ["q", "Exit"])
-def test_quitting_refuses_and_ends_the_run(run, workspace, word):
-    talk = run(write(), DONE).see(ASKED).type(word)
+@pytest.mark.parametrize("keys", ["q", "Exit\r", "\x03"])
+def test_quitting_refuses_and_ends_the_run(run, workspace, keys):
+    talk = run(write(), DONE).see(ASKED).press(keys)
     assert talk.end() == 130
     assert "All done." not in talk.text
     assert not (workspace / "new.py").exists()

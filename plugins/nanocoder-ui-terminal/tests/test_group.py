@@ -48,11 +48,16 @@ def test_none_refuses_all_with_the_reason(run, workspace):
     assert exist(workspace) == [False] * 3
 
 
-@pytest.mark.parametrize("answer", ["", "\x03", "\x04"], ids=["empty", "Ctrl-C", "Ctrl-D"])
+@pytest.mark.parametrize("answer", ["n", "\x1b", "\x04"], ids=["n", "Esc", "Ctrl-D"])
 def test_leaving_the_question_refuses_all(run, workspace, answer):
-    talk = run(THREE, DONE).see(ALL)
-    talk = talk.press(answer) if answer else talk.type("")
-    talk.see("All done.")
+    run(THREE, DONE).see(ALL).press(answer).see("All done.")
+    assert exist(workspace) == [False] * 3
+
+
+def test_ctrl_c_refuses_all_and_ends_the_run(run, workspace):
+    talk = run(THREE, DONE).see(ALL).press("\x03")
+    assert talk.end() == 130
+    assert "All done." not in talk.text
     assert exist(workspace) == [False] * 3
 
 

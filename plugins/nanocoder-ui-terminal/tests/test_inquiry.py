@@ -50,11 +50,17 @@ def test_where_only_choices_count_another_answer_is_asked_again(run):
     assert talk.end() == 0
 
 
-@pytest.mark.parametrize("key", ["\x03", "\x04", "\x1b"], ids=["Ctrl-C", "Ctrl-D", "Esc"])
+@pytest.mark.parametrize("key", ["\x04", "\x1b"], ids=["Ctrl-D", "Esc"])
 def test_leaving_the_question_is_no_answer_and_the_run_goes_on(run, key):
     talk = run(question(), DONE).see("Answer?").press(key).see("All done.")
     assert "no answer" in talk.text
     assert talk.end() == 0
+
+
+def test_ctrl_c_at_the_question_ends_the_run(run):
+    talk = run(question(), DONE).see("Answer?").press("\x03")
+    assert talk.end() == 130
+    assert "All done." not in talk.text
 
 
 def test_silence_is_no_answer(run):

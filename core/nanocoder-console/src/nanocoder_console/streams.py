@@ -145,7 +145,7 @@ def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str |
     (False), or what is there (None). Raises UsageError for an empty prompt, or too much input.
     """
     if word == "-":
-        text, typed = sys.stdin.buffer.read().decode("utf-8", "replace"), None
+        text, typed = sys.stdin.buffer.read().decode("utf-8-sig", "replace"), None
     else:
         piped = "" if wait is False else _piped_text(wait=bool(wait))
         text, typed = _joined_prompt(word or "", piped), word if piped else None
@@ -186,4 +186,4 @@ def _piped_text(*, wait: bool) -> str:
             content += piece
     if len(content) > MAX_BYTES:
         raise UsageError(TOO_LONG)
-    return content.decode("utf-8", "replace")
+    return content.decode("utf-8-sig", "replace")

@@ -20,6 +20,17 @@ SUFFIX = ".template"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME_CHARS = 40
 RULE = "lower-case letters and digits, words joined by dashes, a letter first"
+HOOK = "nanocoder_"
+"""How the name of each hook begins."""
+NO_HOOK = (
+    "{0} has no hook, so nothing of it would be used: a plugin has functions with @hookimpl, such"
+    " as nanocoder_tools for tools; `nanocoder plugins new tool example` makes one to look at."
+    " Nothing was written"
+)
+NO_TOOLS_OFFERED = (
+    "{0} has a tool, but no hook that offers it: add a function nanocoder_tools with @hookimpl"
+    " that returns a list of its tools. Nothing was written"
+)
 CONTRACT = "tests/test_contract.py"
 README = """# {distribution}
 
@@ -109,13 +120,16 @@ def _around(code: str, words: dict[str, str], files: Mapping[str, str]) -> dict[
     """Return the files of a package whose module is the file *code*."""
     try:
         text = Path(code).read_text(encoding="utf-8")
-        tools = _tools_of(ast.parse(text))
+        module = ast.parse(text)
     except OSError as error:
         raise UsageError(f"{code!r} cannot be read: {error.strerror}") from error
     except SyntaxError as error:
         raise UsageError(f"{code}:{error.lineno}: {error.msg}") from error
     except ValueError as error:  # as for text that is not UTF-8
         raise UsageError(f"{code!r} is no Python: {error}") from error
+    tools = list(_tools_of(module))
+    if not _has_hook(module):
+        raise UsageError(NO_TOOLS_OFFERED.format(code) if tools else NO_HOOK.format(code))
     source, distribution = f"src/{words['module']}", words["distribution"]
     first = README.format(distribution=distribution, description=words["description"])
     return {
@@ -135,6 +149,19 @@ def _tools_of(module: ast.Module) -> Iterator[str]:
             if {"tool", "nanocoder.tool"}.intersection(names):
                 first_line = (ast.get_docstring(node) or "").partition("\n")[0]
                 yield f"- `{node.name}`: {first_line}\n"
+
+
+def _has_hook(module: ast.Module) -> bool:
+    """Tell whether *module* has something with the name of a hook: its own, or imported."""
+    names = set[str]()
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return any(name.startswith(HOOK) for name in names)
 
 
 def _write(files: Mapping[str, str], folder: Path) -> None:

@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from nanocoder import one_line
@@ -29,21 +30,24 @@ os._exit(0)
 """
 
 
-def broken_ones(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each of *plugins* that cannot be imported, and why."""
+def broken_ones(plugins: Iterable[str], *folders: Path) -> Iterator[tuple[str, str]]:
+    """Yield each of *plugins* that cannot be imported, and why.
+
+    Packages in *folders* come before those that are installed.
+    """
     for name in plugins:
-        if problem := _problem(name):
+        if problem := _problem(name, _environment(folders)):
             yield name, problem
 
 
-def _problem(name: str) -> str:
+def _problem(name: str, environment: Mapping[str, str]) -> str:
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", TRIES, name],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env=environment,
             start_new_session=True,
             timeout=DEADLINE_S,
             check=False,
@@ -55,13 +59,14 @@ def _problem(name: str) -> str:
     return f"the import ended the process ({_end_of(child.returncode)})"
 
 
-def _environment() -> dict[str, str]:
+def _environment(folders: Iterable[Path]) -> dict[str, str]:
     """Return our variables that an import may need; keys stay out."""
+    search_path = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
     ours = {
         "HOME": os.environ.get("HOME"),
         "LANG": os.environ.get("LANG"),
         "TMPDIR": os.environ.get("TMPDIR"),
-        "PYTHONPATH": os.environ.get("PYTHONPATH"),
+        "PYTHONPATH": os.pathsep.join(search_path) or None,
         "PYTHONUSERBASE": os.environ.get("PYTHONUSERBASE"),
         "PATH": os.defpath,
     }

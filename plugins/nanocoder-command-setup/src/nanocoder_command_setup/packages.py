@@ -26,6 +26,9 @@ GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
 SET: Final = "set-"
 FIRST_USE: Final = "installed; the next command reads {} for the first time, and names {} as new"
+NOT_INSTALLED: Final = (
+    "{name} cannot be imported: {problem}. It was not installed, and what was there before stays"
+)
 BROKEN: Final = (
     "{name} is installed but cannot be imported, so nothing of it works: {problem}."
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
@@ -60,6 +63,11 @@ def install(arguments: Namespace, host: Host) -> int:
         code = unpacked.code or is_agreed(proposals, arguments, host)
         if code and not unpacked.code:
             return code
+        names = [name for proposal in proposals for name in proposal.package.plugins]
+        if not code and (broken := _broken_before(names, unpacked.folder, sources)):
+            for name, problem in broken.items():
+                host.say(NOT_INSTALLED.format(name=name, problem=problem))
+            return 1
         before = Before(unpacked.folder)
         options = ["--offline"] if unpacked.is_offline else []
         ended = unpacked if code else _pip("install" if sources else "take", *options, *packages)
@@ -68,7 +76,21 @@ def install(arguments: Namespace, host: Host) -> int:
         _refuse_others(before, is_complete=not sources)
     for line in start_files():
         host.say(line)
-    return _report([name for proposal in proposals for name in proposal.package.plugins], host)
+    return _report(names, host)
+
+
+def _broken_before(plugins: list[str], folder: Path, sources: list[str]) -> dict[str, str]:
+    """Return those of *plugins* that cannot be imported from *folder* or *sources*, and why.
+
+    They are tried before they take the place of what is installed. What folders of sources require
+    comes with the installation only, so a module may be missing there.
+    """
+    with tempfile.TemporaryDirectory(prefix="nanocoder-install-") as built:
+        if sources and _pip("build", "--no-deps", "--target", built, *sources).code:
+            return {}  # the installation says why
+        broken = dict(broken_ones(plugins, Path(built), folder))
+    missing = ModuleNotFoundError.__name__
+    return {name: why for name, why in broken.items() if not (sources and why.startswith(missing))}
 
 
 def _report(plugins: list[str], host: Host) -> int:
@@ -254,16 +276,18 @@ def _pip(action: str, *packages: str) -> Ended:
     """Run pip, or uv where there is none, on this environment.
 
     To "unpack" is to install wheels in a folder, to "take" to install them here; both build
-    nothing.
+    nothing. To "build" is to install folders of sources in a folder.
     """
     tool = "pip" if importlib.util.find_spec("pip") else "uv"
-    verb = "install" if action in {"unpack", "take"} else action
+    verb = "install" if action in {"unpack", "take", "build"} else action
     if tool == "pip":
         wheels = ["--only-binary", ":all:"]
-        options = {"uninstall": ["-y"], "unpack": [*wheels, "--no-compile", "-q"], "take": wheels}
+        quiet = ["--no-compile", "-q"]
+        options = {"uninstall": ["-y"], "unpack": [*wheels, *quiet], "take": wheels, "build": quiet}
         command = [sys.executable, "-P", "-m", "pip", verb, *options.get(action, []), *packages]
     elif uv := shutil.which("uv"):
-        options = {"unpack": ["--no-build", "--quiet"], "take": ["--no-build"]}
+        quiet = ["--quiet"]
+        options = {"unpack": ["--no-build", *quiet], "take": ["--no-build"], "build": quiet}
         head = [uv, "pip", verb, "--python", sys.executable]
         links = first_links() if action != "uninstall" else []
         command = [*head, *options.get(action, []), *links, *packages]

@@ -51,17 +51,34 @@ class SlashCommand:
 
 
 def act(conversation: "Conversation", line: str) -> Next | None:
-    """Run the command in *line*; return how to go on if not with the same session."""
-    name, _, argument = line[1:].partition(" ")
-    name = name.casefold()
+    """Run the command in *line*; return how to go on if not with the same session.
+
+    The beginning of a name stands for it where no other command begins like that.
+    """
+    typed, space, argument = line[1:].partition(" ")
+    name = _whole_name(conversation, typed.casefold())
     command = COMMANDS.get(ALIASES.get(name, name))
     try:
         if command is not None:
             return command.act(conversation, argument.strip())
-        _act_on_added(conversation, name, line)
+        _act_on_added(conversation, name, f"/{name}{space}{argument}")
     except PersonError as error:
         conversation.display.warn(use_chat_commands(str(error)))
     return None
+
+
+def _names(conversation: "Conversation") -> list[str]:
+    """Return the names of all commands: ours, those of files and of plugins."""
+    return [*COMMANDS, *conversation.file_commands, *plugin_commands(conversation.session)]
+
+
+def _whole_name(conversation: "Conversation", name: str) -> str:
+    """Return the one command that *name* is the beginning of, else *name* itself."""
+    if not name or name in COMMANDS or name in ALIASES:
+        return name
+    names = _names(conversation)
+    begun = [each for each in names if each.startswith(name)]
+    return begun[0] if name not in names and len(begun) == 1 else name
 
 
 def _act_on_added(conversation: "Conversation", name: str, line: str) -> None:
@@ -73,7 +90,7 @@ def _act_on_added(conversation: "Conversation", name: str, line: str) -> None:
     elif problem := conversation.problem_of(name):
         conversation.display.warn(problem)
     elif not run_plugin_command(conversation, line):
-        names = map("/{}".format, [*COMMANDS, *files, *plugin_commands(conversation.session)])
+        names = map("/{}".format, _names(conversation))
         hint = did_you_mean(f"/{name}", names, "; /help lists them")
         conversation.display.warn(f"unknown command /{one_line(name, 40)}{hint}")
 

@@ -95,6 +95,9 @@ def _open_screen(info: SessionInfo, settings: Any) -> Any:
 
 
 def _run_chat(arguments: Namespace, host: Host) -> int:
-    from nanocoder_ui_terminal.chat import run  # a command that is not typed costs nothing
+    from nanocoder_ui_terminal.first_keys import keep_first_keys  # a chat alone needs it
 
-    return run(arguments, host)
+    with host.signals, keep_first_keys() as entered:
+        from nanocoder_ui_terminal.chat import run  # slow, so the keyboard comes first
+
+        return run(arguments, host, entered)

@@ -21,6 +21,7 @@ from nanocoder_ui_terminal.line_input import (
     LeftError,
     StoppedError,
     line_mode,
+    read_answer,
     read_key,
     read_line,
 )
@@ -40,6 +41,7 @@ ALWAYS: Final = ("a", "always")
 HUNKS: Final = ("h", "hunks")
 SHOW: Final = ("s", "show")
 QUIT: Final = ("q", "quit", "exit")
+WHY: Final = ("r", "reason")
 HELP: Final = ("?", "help")
 BACK: Final = ("b", "back", *QUIT)
 UNCLEAR: Final = (
@@ -66,15 +68,16 @@ PAGE_KEYS: Final = {
     **dict.fromkeys(("q", "Q"), 0),
 }
 """How many pages a key goes on; 0 leads back to the question. Arrows and Page Up, Down, too."""
-DEFAULT: Final = "(Enter: no, ?: help)"
+DEFAULT: Final = "(r: no, with a reason; ?: help)"
 KEYS: Final = {
     "y": "approve",
-    "n": "refuse; the model reads what follows it. Enter alone, Esc and Ctrl-C refuse, too",
+    "n": "refuse; Esc does, too",
+    "r": "refuse, and tell the model why",
     "e": "edit the arguments before the call runs",
     "h": "decide about each hunk of the change",
     "a": "approve, and more calls, too: the line above that begins with a says which",
     "s": "page through the whole preview",
-    "q": "refuse, and end the run",
+    "q": "refuse, and end the run; Ctrl-C does, too",
 }
 MIN_PAGE: Final = 5
 MAX_QUESTIONS: Final = 100
@@ -114,9 +117,9 @@ class _OpenRequest:
         may_grant = word in ALWAYS and bool(self.request.grants)
         if may_grant or (word in YES + ALWAYS and not rest):
             return self._grant(rest) if may_grant else self.agree(always=word in ALWAYS)
-        if word in QUIT and not rest:
-            self.quits = True
-            return self.refuse()
+        if word in QUIT + WHY and not rest:
+            self.quits = word in QUIT
+            return self.refuse() if self.quits else self._refuse_with_reason()
         if not self.was_unclear and word in YES + ALWAYS + UNCLEAR and typed.isprintable():
             self.was_unclear = True
             text = for_terminal(typed.strip())
@@ -161,6 +164,10 @@ class _OpenRequest:
     def refuse(self, why: str = "") -> ApprovalAnswer:
         """Return a no."""
         return self._make_answer(approved=False, reason=why)
+
+    def _refuse_with_reason(self) -> ApprovalAnswer | None:
+        why = self._read_inner("Why not?", "(Enter alone: back to the question)")
+        return self.refuse(why) if why and why not in BACK else None
 
     def _show_all(self) -> None:
         """Show the whole preview, one page at a time."""
@@ -316,7 +323,7 @@ def _answers(questions: Sequence[_OpenRequest], settings: Limits) -> list[Approv
         if decision.kind == "all":
             return [question.agree() for question in questions]
         if decision.kind != "one":
-            first.quits = decision.kind == "quit"
+            first.quits = first.quits or decision.kind == "quit"
             return [question.refuse(decision.reason) for question in questions]
     return [_answer_of(question, questions, settings) for question in questions]
 
@@ -338,8 +345,9 @@ def _ask_alone(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
     text, question.clipped = describe_request(request, terminal, limit, question.sandbox)
     terminal.write(text)
     for _ in range(MAX_QUESTIONS):
-        typed = read_line(
-            terminal, "Approve?", question.prompt, question.cancelled, question.deadline
+        typed = read_answer(
+            *(terminal, "Approve?", question.prompt, (*KEYS, "?")),
+            *(question.cancelled, question.deadline),
         )
         answer = question.interpret(typed)
         if answer is not None:
@@ -356,7 +364,11 @@ def _until_answered(question: _OpenRequest, work: Callable[[], T]) -> T | None:
     except TimeoutError:
         question.why_not = f"no answer came within {question.request.timeout_s:g} s"
         terminal.write(f"\n{terminal.paint(question.why_not, 'yellow')}\n")
-    except (StoppedError, EOFError):
+    except StoppedError as left:
+        is_left = isinstance(left, LeftError) or question.cancelled.is_set()
+        question.quits = question.quits or not is_left
+        terminal.write("\n")
+    except EOFError:
         terminal.write("\n")
     return None
 

@@ -19,7 +19,6 @@ from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.completion import ChatCompleter
 from nanocoder_ui_terminal.display import TerminalDisplay
-from nanocoder_ui_terminal.echo import keep_enter_apart
 from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.prompt_input import PromptInput
 from nanocoder_ui_terminal.terminal import Terminal
@@ -32,21 +31,20 @@ CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """Shift-Tab goes through these; the mode that asks for nothing has to be typed."""
 
 
-def run(arguments: Namespace, host: Host) -> int:
-    """Talk until the person leaves, in the session `resume`, beginning with `prompt`."""
+def run(arguments: Namespace, host: Host, entered: bytes = b"") -> int:
+    """Talk until the person leaves, in the session `resume`, beginning with `prompt`.
+
+    *entered* is what was typed and entered before there was a prompt.
+    """
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
     with suppress(UsageError):  # of a store of another kind, or of none
         remove_old(session_store(host), host.config.core.keep_sessions_days)
-    with host.signals, keep_enter_apart() as entered:
-        return _talk(host, arguments.resume, arguments.prompt, entered)
+    return _talk(host, arguments.resume, arguments.prompt, entered)
 
 
 def _talk(host: Host, resume: str, first: str, entered: bytes) -> int:
-    """Hold one conversation after the other; return the exit code.
-
-    *entered* are lines that were typed before the first prompt.
-    """
+    """Hold one conversation after the other; return the exit code."""
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
     current = ""
@@ -96,6 +94,7 @@ class Chat:
             self._terminal.sign("prompt"),
             conversation.leaving,
             conversation.show_output,
+            moves=self._terminal.moves,
         )
 
     def run(self, first: str = "", before: Conversation | None = None) -> Next:

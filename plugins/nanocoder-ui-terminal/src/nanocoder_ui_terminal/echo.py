@@ -4,14 +4,11 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any
 
-from nanocoder_ui_terminal.pastes import PASTE_OFF, PASTE_ON
+from nanocoder_ui_terminal.first_keys import PASTE_OFF, PASTE_ON, READ_BYTES
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
-
-READ_BYTES: Final = 65_536
 
 
 class Echo:
@@ -118,34 +115,3 @@ class Echo:
             quiet[3] &= ~(termios.ICANON | termios.IEXTEN)
             quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
         return quiet
-
-
-@contextmanager
-def keep_enter_apart() -> Iterator[bytes]:
-    """Keep Enter and Ctrl-J apart, also before the first prompt tells them apart.
-
-    Yields the lines that were entered before that, each with the Enter that ended it.
-    """
-    import termios
-
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    entered = _entered_lines(descriptor) if before[3] & termios.ICANON else b""
-    try:
-        termios.tcsetattr(descriptor, termios.TCSANOW, [before[0] & ~termios.ICRNL, *before[1:]])
-        yield entered
-    finally:
-        with suppress(termios.error, OSError):  # the terminal may have gone
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-def _entered_lines(descriptor: int) -> bytes:
-    """Return the whole lines that wait in the terminal, where Enter has become a line feed."""
-    lines = b""
-    with suppress(OSError):
-        while select.select([descriptor], [], [], 0)[0]:
-            line = os.read(descriptor, READ_BYTES)
-            if not line:
-                break
-            lines += line
-    return lines.replace(b"\n", b"\r")

@@ -6,7 +6,7 @@ from typing import Final
 from attrs import evolve, frozen
 from nanocoder import ApprovalRequest, Cancel, for_terminal
 
-from nanocoder_ui_terminal.line_input import read_line
+from nanocoder_ui_terminal.line_input import read_answer
 from nanocoder_ui_terminal.preview import add_bar, message_rows
 from nanocoder_ui_terminal.terminal import Terminal
 
@@ -20,13 +20,14 @@ LEAST_LINES: Final = 3
 LINES_AROUND: Final = 7
 """The number of lines around one preview in the list."""
 MAX_ASKED: Final = 100
+TEN: Final = 10
 HELP: Final = ("?", "help")
 KEYS: Final = {
     "y": "approve all",
-    "n": "refuse all; the model reads what follows it. Enter alone, Esc and Ctrl-C refuse, too",
+    "n": "refuse all; Esc does, too",
     "o": "decide about each call by itself, where rules can be granted, too",
     "1": "show call 1 in full, and so on",
-    "q": "refuse all, and end the run",
+    "q": "refuse all, and end the run; Ctrl-C does, too",
 }
 UNCLEAR_NOTE: Final = "{!r} is none of these answers: type y to approve all, n to refuse all"
 
@@ -56,9 +57,14 @@ def decide(
     lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
     for number, request in enumerate(requests, 1):
         terminal.write(_describe_call(number, request, describe, lines, terminal))
-    choices = f"[y/n/o(ne by one)/1-{count} shows one/q(uit)] (Enter: none, ?: help)"
+    choices = f"[y/n/o(ne by one)/1-{count} shows one/q(uit)] (?: help)"
+    # With ten calls, a digit may be the first of two.
+    digits = map(str, range(1, count + 1)) if count < TEN else ()
+    keys = ("y", "n", "o", "q", "?", *digits)
     for _ in range(MAX_ASKED):
-        typed = read_line(terminal, f"Approve all {count}?", choices, cancelled, until).strip()
+        typed = read_answer(
+            terminal, f"Approve all {count}?", choices, keys, cancelled, until
+        ).strip()
         if typed.isdecimal() and 0 < int(typed[:4]) <= count:
             terminal.write(
                 _describe_call(int(typed), requests[int(typed) - 1], describe, 1_000_000, terminal)
@@ -67,8 +73,8 @@ def decide(
         if decision := _meaning(typed):
             return decision
         if typed.casefold() in HELP:
-            keys = [f"  {key}  {meaning}" for key, meaning in KEYS.items()]
-            terminal.write(add_bar(message_rows(keys, terminal.width - 2), requests[0], terminal))
+            rows = [f"  {key}  {meaning}" for key, meaning in KEYS.items()]
+            terminal.write(add_bar(message_rows(rows, terminal.width - 2), requests[0], terminal))
             continue
         note = UNCLEAR_NOTE.format(for_terminal(typed))
         terminal.write(f"{terminal.paint(note, 'yellow')}\n")

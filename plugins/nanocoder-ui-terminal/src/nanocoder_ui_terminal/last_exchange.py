@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from nanocoder import Message
 
-from nanocoder_ui_terminal.markdown_lines import MarkdownRenderer
 from nanocoder_ui_terminal.terminal import Terminal
 from nanocoder_ui_terminal.text_lines import clean, prompt_lines
 
@@ -25,6 +24,9 @@ def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
     if prompts:
         lines += prompt_lines(prompts[-1], terminal)
     if answer:
+        # rich takes a tenth of a second, and a new session has no answer yet.
+        from nanocoder_ui_terminal.markdown_lines import MarkdownRenderer
+
         renderer = MarkdownRenderer(colour=terminal.colour)
         lines += ["", *renderer.lines(clean(answer), terminal.width)]
     elif prompts:

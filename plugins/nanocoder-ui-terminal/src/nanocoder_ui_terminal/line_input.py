@@ -10,17 +10,19 @@ import re
 import select
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Final
 
 from attrs import define
 from nanocoder import Cancel, for_terminal
-from rich.cells import cell_len
 
-from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.terminal import Terminal, columns_of
+from nanocoder_ui_terminal.text_lines import message_lines
 
 MAX_ANSWER_CHARS: Final = 4_096
+ROOM_COLUMNS: Final = 3  # for a key behind the question
 LOOK_S: Final = 0.1
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
@@ -90,7 +92,7 @@ class _Line:
     def _erase(self, count: int) -> None:
         erased = for_terminal(self.text[len(self.text) - count :])
         self.text = self.text[: len(self.text) - count]
-        self.terminal.write("\b \b" * cell_len(erased))
+        self.terminal.write("\b \b" * columns_of(erased))
 
 
 def read_line(
@@ -101,10 +103,9 @@ def read_line(
     *deadline* is on the monotonic clock, in seconds. Raises: EOFError, TimeoutError, StoppedError
     for Ctrl-C or when *cancelled* is set, LeftError for Esc.
     """
-    terminal.write(f"{terminal.paint(words, 'bold')} {rest} ")
-    _discard_typed()
+    _show_question(terminal, words, rest)
     line = _Line(terminal)
-    for key in _keys(sys.stdin.fileno(), cancelled, deadline):
+    for key in chain.from_iterable(_presses(sys.stdin.fileno(), cancelled, deadline)):
         if key in ENTER:
             break
         line.press(key)
@@ -112,14 +113,49 @@ def read_line(
     return line.text
 
 
+def read_answer(
+    terminal: Terminal,
+    words: str,
+    rest: str,
+    keys: Collection[str],
+    cancelled: Cancel,
+    deadline: float | None = None,
+) -> str:
+    """Return the first key if it is one of *keys*, else the line that it begins.
+
+    What comes at once was not pressed key by key: it is a line, too. Enter alone means nothing
+    unless it is one of *keys*: it may belong to the answer before. Raises as `read_line`.
+    """
+    _show_question(terminal, words, rest)
+    line = _Line(terminal)
+    for pressed in _presses(sys.stdin.fileno(), cancelled, deadline):
+        if len(pressed) == 1 and pressed[0] in keys and not line.text:
+            terminal.write(f"{pressed[0].strip()}\n")
+            return pressed[0]
+        for key in pressed:
+            if key not in ENTER:
+                line.press(key)
+            elif line.text:
+                terminal.write("\n")
+                return line.text
+    raise EOFError
+
+
+def _show_question(terminal: Terminal, words: str, rest: str) -> None:
+    first, *more = message_lines(f"{words} {rest}", terminal.width - ROOM_COLUMNS)
+    if first.startswith(words):
+        first = f"{terminal.paint(words, 'bold')}{first.removeprefix(words)}"
+    _discard_typed()
+    terminal.write("\n".join([first, *more]) + " ")
+
+
 def read_key(
     terminal: Terminal, words: str, rest: str, cancelled: Cancel, deadline: float | None = None
 ) -> str:
     """Return the key that was pressed after *words* and *rest* appeared; raises as `read_line`."""
-    terminal.write(f"{terminal.paint(words, 'bold')} {rest} ")
-    _discard_typed()
+    _show_question(terminal, words, rest)
     try:
-        key = next(_keys(sys.stdin.fileno(), cancelled, deadline))
+        key = next(_presses(sys.stdin.fileno(), cancelled, deadline))[0]
     finally:
         terminal.write("\n")
     if key in ENDS:
@@ -127,8 +163,8 @@ def read_key(
     return key
 
 
-def _keys(descriptor: int, cancelled: Cancel, deadline: float | None) -> Iterator[str]:
-    """Yield each key that is pressed: a character, or the sequence that begins with an escape."""
+def _presses(descriptor: int, cancelled: Cancel, deadline: float | None) -> Iterator[Sequence[str]]:
+    """Yield the keys that came at once: characters, or sequences that begin with an escape."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     typed = ""
     while True:
@@ -140,7 +176,8 @@ def _keys(descriptor: int, cancelled: Cancel, deadline: float | None) -> Iterato
         partial = PARTIAL.search(typed)
         if partial and select.select([descriptor], [], [], ESCAPE_S)[0]:
             continue
-        yield from KEY.findall(typed)
+        if keys := KEY.findall(typed):
+            yield keys
         typed = ""
 
 
@@ -149,6 +186,7 @@ def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) 
     while not select.select([descriptor], [], [], LOOK_S)[0]:
         if cancelled.is_set():
             raise StoppedError
+        _take_keys(descriptor)  # after a stop and `fg`, the terminal is as the shell set it
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeoutError
 
@@ -170,14 +208,24 @@ def line_mode() -> Iterator[None]:
 
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    attributes = [*before[:6], list(before[6])]
+    _take_keys(descriptor, anew=True)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _take_keys(descriptor: int, *, anew: bool = False) -> None:
+    """Have each key handed over, where the terminal gathers lines, or *anew* in any case."""
+    import termios
+
+    attributes = termios.tcgetattr(descriptor)
+    is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
+    if not (anew or (attributes[3] & termios.ICANON and is_ours)):
+        return
     attributes[0] |= termios.ICRNL
     attributes[3] |= termios.ISIG
     attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
     attributes[6][termios.VINTR] = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()
     attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
     termios.tcsetattr(descriptor, termios.TCSAFLUSH, attributes)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -4,9 +4,6 @@ from typing import Final
 
 from nanocoder_kit_chat import Typed
 
-PASTE_ON: Final = "\x1b[?2004h"
-PASTE_OFF: Final = "\x1b[?2004l"
-"""The terminal marks where a paste begins and ends, or stops doing so."""
 FOLDED_LINES: Final = 20
 FOLDED_CHARS: Final = 2_000
 

@@ -1,6 +1,10 @@
 """The prompt where a person types: several lines, a history, completion and a status line."""
 
+import asyncio
 import os
+import select
+import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,16 +16,20 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, completion_is_selected, has_focus
+from prompt_toolkit.filters import Condition, has_focus, to_filter
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout.controls import BufferControl
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.styles import Style
 
 from nanocoder_ui_terminal.completion import ChatCompleter
 from nanocoder_ui_terminal.pastes import Pastes
 
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
+PASTE_GAP_S: Final = 0.02
+"""So soon the next piece of a paste arrives."""
 REWIND: Final = "/rewind"
 LOOK: Final = {
     "prompt": "ansicyan bold",
@@ -40,8 +48,8 @@ class PromptInput:
     """The line of input.
 
     *toolbar* returns the text below it, *next_mode* is what Shift-Tab does, *show_output* what
-    Ctrl-O does. When *leaving* is set
-    the line is given up, as at the end of the input.
+    Ctrl-O does. When *leaving* is set, the line is given up, as at the end of the input. Without
+    *moves* the terminal gets text alone.
     """
 
     def __init__(
@@ -53,6 +61,8 @@ class PromptInput:
         sign: str,
         leaving: Cancel,
         show_output: Callable[[], None],
+        *,
+        moves: bool,
     ) -> None:
         self._pastes = Pastes()
         self._show_output = show_output
@@ -63,7 +73,7 @@ class PromptInput:
             history=_open_history(history),
             completer=completer,
             complete_in_thread=True,
-            complete_while_typing=True,
+            complete_while_typing=Condition(self._may_complete),
             multiline=True,
             key_bindings=self._keys(next_mode),
             bottom_toolbar=lambda: [
@@ -73,7 +83,9 @@ class PromptInput:
             style=Style.from_dict(LOOK),
             enable_suspend=True,
             reserve_space_for_menu=6,
+            output=None if moves else PlainTextOutput(sys.stdout),
         )
+        self._keep_status_close()
         self._prompt.default_buffer.on_text_changed += self._stay
         leaving.on_set(self._leave_soon)  # a signal may come at once
 
@@ -90,7 +102,7 @@ class PromptInput:
                 text = self._prompt.prompt(
                     [("class:prompt", f"{self._sign} ")],
                     default=line,
-                    pre_run=self._look_whether_to_leave,
+                    pre_run=self._begin,
                 )
             except KeyboardInterrupt:
                 continue
@@ -104,10 +116,21 @@ class PromptInput:
         """Add to the history what was entered elsewhere."""
         self._prompt.history.append_string(typed.text)
 
-    def _look_whether_to_leave(self) -> None:
+    def _begin(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
         # A signal before this moment found no loop of the prompt to stop.
         if self._leaving.is_set():
             self._leave_soon()
+
+    def _go_on(self) -> None:
+        """Take the terminal back after a stop and `fg`: a shell has set it for itself."""
+        app = self._prompt.app
+        if app.is_running and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():
+            # The prompt has entered this mode itself, and restores the one before.
+            app.input.raw_mode().__enter__()
+            app.renderer.reset(leave_alternate_screen=False)
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
 
     def _leave_soon(self) -> None:
         """Give up the line; called on any thread."""
@@ -126,18 +149,17 @@ class PromptInput:
         # Elsewhere, such as in the history search, keys have their own meaning.
         types = has_focus(DEFAULT_BUFFER)
 
-        @keys.add("enter", filter=types & ~completion_is_selected)
+        @keys.add("enter", filter=types)
         def _send(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
             if buffer.document.text_before_cursor.endswith("\\"):
                 buffer.delete_before_cursor()
                 buffer.insert_text("\n")
+            elif _is_followed(event):
+                # Nobody types on at once: it is a paste, in a terminal that does not mark it.
+                buffer.insert_text("\n")
             else:
                 buffer.validate_and_handle()
-
-        @keys.add("enter", filter=types & completion_is_selected)
-        def _take(event: KeyPressEvent) -> None:
-            event.current_buffer.complete_state = None
 
         @keys.add("c-j", filter=types)
         @keys.add("escape", "enter", filter=types)
@@ -174,6 +196,18 @@ class PromptInput:
         def _interrupt(event: KeyPressEvent) -> None:
             self._clear(event)
 
+    def _keep_status_close(self) -> None:
+        """Have the line take as many rows as its text: the status is below, not far away."""
+        for window in self._prompt.layout.find_all_windows():
+            control = window.content
+            if isinstance(control, BufferControl) and control.buffer is self._prompt.default_buffer:
+                window.dont_extend_height = to_filter(True)
+
+    def _may_complete(self) -> bool:
+        """Tell whether the line has something to complete; only then is there room for a menu."""
+        text = self._prompt.default_buffer.text
+        return text.startswith("/") or "@" in text
+
     def _clear(self, event: KeyPressEvent) -> None:
         """Empty the line; leave if it was empty and the toolbar has said how to leave."""
         if not event.current_buffer.text and self._wants_to_leave:
@@ -188,6 +222,16 @@ class PromptInput:
     def _paste(self, event: KeyPressEvent) -> None:
         # Without the event no completion menu opens for the end of the paste.
         event.current_buffer.insert_text(self._pastes.put(event.data), fire_event=False)
+
+
+def _is_followed(event: KeyPressEvent) -> bool:
+    """Tell whether more was typed than the key of *event*, so soon that nobody typed it."""
+    waiting = [press.key for press in event.app.key_processor.input_queue]
+    if any(key in (Keys.Enter, Keys.ControlJ) or len(key) == 1 for key in waiting):
+        return True
+    with suppress(OSError, ValueError):
+        return bool(select.select([event.app.input.fileno()], [], [], PASTE_GAP_S)[0])
+    return False
 
 
 def _open_history(path: Path | None) -> History:

@@ -71,6 +71,9 @@ class PromptQueue:
         for key in KEY.finditer(text):
             if key["pasted"] is not None:
                 self._line += self._pastes.put(key["pasted"])
+            elif key[0] == ENTER and text[key.end() :] and text[key.end()].isprintable():
+                # Nobody types on at once: it is a paste, in a terminal that does not mark it.
+                self._press(NEW_LINE[0])
             else:
                 self._press(key[0])
 

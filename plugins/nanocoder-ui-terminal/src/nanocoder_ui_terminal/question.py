@@ -1,12 +1,13 @@
 """A tool's question to the person: choices by number, or their own words."""
 
+import signal
 import sys
 import time
 from typing import Final
 
 from nanocoder import Cancel, Question
 
-from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.line_input import LeftError, StoppedError, line_mode, read_line
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 from nanocoder_ui_terminal.text_lines import message_lines
 
@@ -35,7 +36,13 @@ def ask_question(question: Question, cancelled: Cancel) -> str | None:
                 if answer:
                     terminal.write(f"{terminal.paint(SLIP.format(typed), 'yellow')}\n")
                 before = answer
-    except (StoppedError, EOFError, TimeoutError):
+    except LeftError:
+        terminal.write("\n")
+    except StoppedError:
+        terminal.write("\n")
+        if not cancelled.is_set():
+            signal.raise_signal(signal.SIGINT)  # Ctrl-C ends the run here, too
+    except (EOFError, TimeoutError):
         terminal.write("\n")
     return None
 

@@ -5,7 +5,13 @@ from typing import Final
 
 from nanocoder import Cancel, for_terminal
 
-from nanocoder_ui_terminal.line_input import StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.line_input import (
+    ENTER,
+    StoppedError,
+    line_mode,
+    read_answer,
+    read_line,
+)
 from nanocoder_ui_terminal.terminal import Terminal
 from nanocoder_ui_terminal.text_lines import one_line
 
@@ -27,7 +33,8 @@ def is_agreed(question: str, terminal: Terminal, cancelled: Cancel) -> bool:
     try:
         with line_mode():
             for _ in range(MAX_TRIES):
-                typed = read_line(terminal, question, "[y/n]", cancelled).strip()
+                keys = (*YES, *NO, *ENTER)
+                typed = read_answer(terminal, question, "[y/n]", keys, cancelled).strip()
                 answer = typed.casefold() in YES
                 if answer or typed.casefold() in NO:
                     break
