@@ -137,7 +137,11 @@ def test_what_is_no_file_gets_its_own_error(ctx, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     directory = error_of(ctx, "sub")
     assert directory.error_class == "is_a_directory"
-    assert "list_files" in str(directory)
+    assert str(directory).endswith("list_files shows what is in it")
+    for number in range(22):
+        (tmp_path / f"sub/{number:02}.py").touch()
+    assert "in it: 'sub/00.py', 'sub/01.py', " in str(error_of(ctx, "sub"))
+    assert str(error_of(ctx, "sub")).endswith(", 'sub/19.py' and 2 more")
     missing = error_of(ctx, "mian.py")
     assert missing.error_class == "file_not_found"
     assert "main.py" in str(missing)

@@ -32,6 +32,7 @@ DEFAULT_LINES = 2_000
 HEAD_BYTES = 8_192
 SAMPLE_BYTES = 200_000  # the part of which tokens are counted
 AT_ONCE_BYTES = 1_000_000  # larger files are read in pieces
+MAX_NAMED = 20  # entries of a directory, where a file was meant
 UNKNOWN = 1 << 62  # lines of a file that were not counted
 # A factory keeps these defaults out of the schema: a model need not know them.
 FIRST = Factory(lambda: 1)
@@ -121,8 +122,11 @@ def _open(ctx: ToolContext, path: str) -> BinaryIO:
     except WorkspaceError as error:
         if error.error_class != "is_a_directory":
             raise
+        names = [repr(entry.path) for entry in ctx.workspace.scan(path)]
+        there = f": {', '.join(names[:MAX_NAMED])}" if names else ""
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         raise WorkspaceError(
-            f"{path!r} is a directory; list_files shows what is in it",
+            f"{path!r} is a directory; list_files shows what is in it{there}{more}",
             error_class=error.error_class,
         ) from None
 
