@@ -221,14 +221,14 @@ def test_a_wide_letter_is_erased_as_a_whole(run, workspace):
 
 @pytest.mark.parametrize("keys", ["\x1b", "q", "q\r", "b"])
 def test_the_pages_of_a_preview_are_left_for_the_question(run, workspace, keys):
-    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk = run(write("new.txt", content="".join(f"line {n}\n" for n in range(300))), DONE)
     talk.see("/s(how all)/q(uit)]").type("s").see("-43 of 302.").press(keys)
     talk.see("Approve?", times=2).type("y").see("All done.")
-    assert (workspace / "new.py").exists()
+    assert (workspace / "new.txt").exists()
 
 
 def test_one_key_turns_a_page_of_a_preview_on_or_back(run):
-    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk = run(write("new.txt", content="".join(f"line {n}\n" for n in range(300))), DONE)
     talk.see("/s(how all)/q(uit)]").type("s").see("-43 of 302.").press(" ")
     talk.see("Lines 44-86 of 302.").press("x").see("Lines 44-86 of 302.", times=2).press("b")
     talk.see("-43 of 302.", times=2).press("\x1b[B").see("Lines 44-86 of 302.", times=3)
@@ -309,7 +309,7 @@ def test_to_show_all_where_nothing_is_left_out_is_no_refusal(run, workspace):
 
 
 def test_what_is_left_out_of_a_preview_can_be_shown(run):
-    talk = run(write(content="".join(f"line {n}\n" for n in range(300))), DONE)
+    talk = run(write("new.txt", content="".join(f"line {n}\n" for n in range(300))), DONE)
     talk.see("/s(how all)/q(uit)]")
     assert "lines left out" in talk.text
     assert "line 150" not in talk.text
@@ -325,7 +325,11 @@ def test_what_is_left_out_of_a_preview_can_be_shown(run):
 def test_the_whole_of_a_long_preview_can_be_read(run):
     lines = [f"line {number}\n" for number in range(1_399)]
     lines[1_200] = "import os; os.system('bad')\n"
-    talk = run(write(content="".join(lines)), DONE, rows=45).see("/s(how all)/q(uit)]").type("s")
+    talk = (
+        run(write("new.txt", content="".join(lines)), DONE, rows=45)
+        .see("/s(how all)/q(uit)]")
+        .type("s")
+    )
     pages = -(-1_401 // 43)
     for page in range(1, pages):
         talk.see(f"Lines {(page - 1) * 43 + 1:,}-{page * 43:,} of 1,401.").type("")

@@ -225,13 +225,16 @@ class PromptInput:
 
 
 def _is_followed(event: KeyPressEvent) -> bool:
-    """Tell whether more was typed than the key of *event*, so soon that nobody typed it."""
-    waiting = [press.key for press in event.app.key_processor.input_queue]
-    if any(key in (Keys.Enter, Keys.ControlJ) or len(key) == 1 for key in waiting):
-        return True
+    """Tell whether more was typed than the key of *event*, so soon that nobody typed it.
+
+    What the terminal itself answers, as when it is asked for the cursor, is nothing typed.
+    """
+    app = event.app
     with suppress(OSError, ValueError):
-        return bool(select.select([event.app.input.fileno()], [], [], PASTE_GAP_S)[0])
-    return False
+        if select.select([app.input.fileno()], [], [], PASTE_GAP_S)[0]:
+            app.key_processor.feed_multiple(app.input.read_keys())
+    waiting = [press.key for press in app.key_processor.input_queue]
+    return any(key in (Keys.Enter, Keys.ControlJ) or len(key) == 1 for key in waiting)
 
 
 def _open_history(path: Path | None) -> History:
