@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve, field, validators
 from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl, value
 
+from nanocoder_context_files.branch import branch_line
 from nanocoder_context_files.files import Names, instructions
 
 SMALL_CHARS = 1_500
@@ -42,8 +43,9 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
-    """Return what the files say, the nearest last."""
-    return _text(session, settings) or None
+    """Return the branch of the repository, and what the files say, the nearest last."""
+    branch = "" if session.profile == "small" else branch_line(session.cwd)
+    return "\n\n".join(filter(None, [branch, _text(session, settings)])) or None
 
 
 @hookimpl
