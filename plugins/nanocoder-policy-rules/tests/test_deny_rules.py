@@ -147,6 +147,7 @@ def test_a_denied_command_is_found_in_its_spellings(rule, command, judge):
         ('bash -c "$code"', "computed"),
         ('eval "$code"', "computed"),
         ("g\\\nit pull", "line break"),
+        ("echo \\ # && git push", "backslash"),
         ("if true", "not understood"),
         ("echo \u200b", "cannot be seen"),
         ("make " + "x" * 140_000, "131,072 characters"),

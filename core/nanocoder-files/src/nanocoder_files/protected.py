@@ -7,6 +7,7 @@ import enum
 import re
 import unicodedata
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from nanocoder_schema import value
@@ -64,21 +65,20 @@ PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of 
 STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
 
 # Names of files and directories that are protected wherever they are, with everything below them;
-# "a/b" is b directly in a.
+# "a/b" is b directly in a, "*" any letters. What a program runs belongs here when a person does no
+# more than open the folder, start a shell, an interpreter or an agent, or commit. What a build or
+# a test runs does not: a person starts it, and models edit it all day.
 _PROTECTED: dict[Protection, str] = {
     _GIT: ".git git~1 .gitconfig .gitattributes .gitmodules",
-    _HOOK: """
-        .husky .githooks .lefthook .overcommit.yml
-        lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml
-    """,
+    _HOOK: ".husky .githooks .overcommit.yml .pre-commit* lefthook.* lefthook-local.* .lefthook*",
     _OURS: ".nanocoder .nanocoderignore",
     _AGENT: """
-        .claude .codex .cursor .gemini .mcp.json .opencode
-        .aider.conf.yml .continue .kiro .roo .windsurf
+        .claude .codex .cursor .gemini .mcp.json .opencode opencode.json opencode.jsonc .crush
+        .crush.json crush.json .qwen .aider.conf.yml .continue .goose .kilocode .kiro .roo .windsurf
     """,
     _EDITOR: """
-        .vscode .idea .devcontainer .devcontainer.json .zed .fleet .vs .helix .sublime-project
-        .dir-locals.el .dir-locals-2.el .emacs .emacs.d
+        .vscode .idea .devcontainer .devcontainer.json .zed .fleet .vs .helix
+        *.code-workspace *.sublime-project .dir-locals.el .dir-locals-2.el .emacs .emacs.d
         .exrc .vimrc .gvimrc .nvimrc .lvimrc .nvim.lua .vim
     """,
     _SHELL: """
@@ -97,8 +97,9 @@ _PROTECTED: dict[Protection, str] = {
         .woodpecker.yaml azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile
     """,
     _TOOL: """
-        .gdbinit .lldbinit .pdbrc .ripgreprc .curlrc .wgetrc .npmrc .pnp.cjs .pylintrc .bazelrc
-        .yarnrc .yarnrc.yml .pnpmfile.cjs .mise .mise.toml mise.toml mise.local.toml
+        .gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .psqlrc .sqliterc .ripgreprc .curlrc
+        .wgetrc .npmrc .pnp.cjs .pylintrc .bazelrc .yarnrc .yarnrc.yml .pnpmfile.cjs
+        .mise mise.*toml .mise.*toml
         .cargo/bin .cargo/config .cargo/config.toml .cargo/env .yarn/plugins .yarn/releases
         .config/git .config/mise .config/pip .hg/hgrc
     """,
@@ -110,9 +111,11 @@ _PROTECTED: dict[Protection, str] = {
     """,
 }
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
-_PREFIX, _SUFFIXES = ".pre-commit", (".code-workspace", ".sublime-project")
-PROTECTED_NAMES = (*_NAMES, f"{_PREFIX}*", *(f"*{suffix}" for suffix in _SUFFIXES))
+PROTECTED_NAMES = tuple(_NAMES)
 """The names of `protection_of` for a sandbox that compares them itself: "*" is any letters."""
+_LIKE = [name for name in _NAMES if "*" in name]
+_STARTS = tuple(filter(None, (name.partition("*")[0] for name in _LIKE)))
+_ENDS = tuple(name[1:] for name in _LIKE if name.startswith("*"))
 # A directory for such names is protected, too: one that is moved to its place brings them along.
 _PARENTS = {name.partition("/")[0]: why for name, why in _NAMES.items() if "/" in name}
 IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
@@ -131,10 +134,9 @@ def protection_of(path: str) -> Protection | None:
     for name, below in pairwise([*names, ""]):
         if protection := _NAMES.get(name) or _NAMES.get(f"{name}/{below}"):
             return protection
-        if name.startswith(_PREFIX):
-            return _HOOK
-        if name.endswith(_SUFFIXES):
-            return _EDITOR
+        if name.startswith(_STARTS) or name.endswith(_ENDS):
+            for like in (each for each in _LIKE if fnmatchcase(name, each)):
+                return _NAMES[like]
     if names[-1] == "head":  # a directory with one is a repository, whose config git reads
         return _REPOSITORY
     return _PARENTS.get(names[-1])

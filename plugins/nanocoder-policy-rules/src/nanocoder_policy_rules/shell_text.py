@@ -16,11 +16,14 @@ from attrs import evolve, frozen
 
 from nanocoder_policy_rules import programs
 from nanocoder_policy_rules.shell_words import (
+    CUT,
     JOINED,
     KEYWORDS,
     MISREAD,
+    REDIRECTS,
     Expansion,
     Word,
+    is_cut_otherwise,
     text_of,
     word_of,
 )
@@ -121,6 +124,8 @@ def parse(text: str, depth: int = 0) -> Script:
         problem = problem or "it is nested too deeply"
     if any(visit.node.type == "ERROR" or visit.node.is_missing for visit in nodes):
         problem = problem or "a part of it is not understood as bash"
+    if any(is_cut_otherwise(visit.node) for visit in nodes if visit.node.type in CUT):
+        problem = problem or "its words are cut otherwise than by bash"
     commands = [command for visit in nodes if (command := _command_at(visit)) is not None]
     if any(each.program in programs.WRAPPERS and len(each.words) > MAX_WORDS for each in commands):
         problem = problem or f"a program that starts others has more than {MAX_WORDS} words"
@@ -179,7 +184,6 @@ def unwrapped(command: Command) -> Command:
 _COMMANDS: Final = frozenset(
     ("command", "declaration_command", "unset_command", "test_command", "variable_assignments")
 )
-_REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _JOINS: Final = frozenset(("&&", "||", ";", "|", "|&", "&", "\n", ";;"))
 
 
@@ -241,7 +245,7 @@ def _command_at(visit: _Visit) -> Command | None:
         return _command(node, parent, join)
     if node.type == "for_statement":
         return Command((), tuple(_loop_variables(node)), (), join, text_of(node))
-    if node.type in _REDIRECTS and not _is_of_command(parent):
+    if node.type in REDIRECTS and not _is_of_command(parent):
         return Command((), (), (_redirect(node),), join, text_of(node))
     return None
 
@@ -251,12 +255,12 @@ def _command(node: "Node", parent: "Node", join: str) -> Command:
     for child in (node,) if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
             assignments.append(_assignment(child))
-        elif child.type in _REDIRECTS:
+        elif child.type in REDIRECTS:
             redirects.append(child)
         elif child.is_named or child.type in KEYWORDS or node.type in _BUILTINS:
             words += _words_of(child)
     if parent.type == "redirected_statement":
-        redirects += [each for each in parent.children if each.type in _REDIRECTS]
+        redirects += [each for each in parent.children if each.type in REDIRECTS]
     words += [word for each in redirects for word in _words_behind(each)]
     targets = tuple(map(_redirect, redirects))
     documents = tuple(text for each in redirects for text in _documents(each))

@@ -17,9 +17,16 @@ KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash reads as one.
-JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?=\S)")
-# For tree-sitter a line that begins with a backslash goes on the one before; so does such a tab.
-MISREAD: Final = re.compile(r"\n[ \t]*\\|\\[\t\f\v\r]")
+JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n")
+# For tree-sitter a line that begins with a backslash goes on the one before; so does such a tab. A
+# blank with a backslash is nothing there before a comment, and at either end of a command.
+MISREAD: Final = re.compile(
+    r"\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ |\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
+)
+CUT: Final = frozenset(("command", "concatenation"))
+REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
+_BLANK: Final = re.compile(rb"(?<!\\)[ \t\n]")
+_BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 # In double quotes a backslash is itself before any other character.
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
@@ -58,6 +65,27 @@ class Word:
     def is_computed(self) -> bool:
         """Tell whether a part of the word is known only when the command runs."""
         return any(not isinstance(part, str) for part in self.parts)
+
+
+def is_cut_otherwise(node: "Node") -> bool:
+    """Tell whether the words of a command, or the parts of one, are cut where bash does not do so.
+
+    *node* is of one of the types in CUT.
+    """
+    source, last = node.text or b"", None
+    start, is_whole = node.start_byte, node.type == "concatenation"
+    for child in node.children:
+        kind, at, end = child.type, child.start_byte - start, child.end_byte - start
+        if kind == "word" and _BLANK.search(source, at, end):
+            return True
+        if kind in REDIRECTS:
+            last = None
+            continue
+        gap = source[end if last is None else last : at]
+        if last is not None and (gap if is_whole else not _BETWEEN_WORDS.fullmatch(gap)):
+            return True
+        last = end
+    return False
 
 
 def word_of(node: "Node") -> Word:
@@ -133,6 +161,8 @@ def _parts_in_quotes(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
             yield _ESCAPED_IN_QUOTES.sub(_unescaped, text_of(child)), True
         else:
             yield from ((part, True) for part, _ in _parts(child))
+    if rest := source[at:-1].decode(errors="replace"):
+        yield _ESCAPED_IN_QUOTES.sub(_unescaped, rest), True
 
 
 def _quoted_document(node: "Node") -> str | None:
