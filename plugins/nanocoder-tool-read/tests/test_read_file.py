@@ -326,7 +326,9 @@ NOTEBOOK = """{"cells": [
 
 def test_a_notebook_is_shown_as_its_cells(ctx, tmp_path):
     (tmp_path / "n.ipynb").write_text(NOTEBOOK)
-    assert read(ctx, "n.ipynb").data["lines"] == [
+    result = read(ctx, "n.ipynb")
+    assert result.output.endswith("a new cell begins with the line [cell new: code]]")
+    assert result.data["lines"] == [
         "[cell 1: markdown]",
         "# Title",
         "text",

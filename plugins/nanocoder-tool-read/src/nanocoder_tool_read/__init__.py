@@ -1,6 +1,7 @@
 """The tool read_file: text by line window; images and PDF as attachments; notebooks as cells."""
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any, BinaryIO
 
 from attrs import Factory, frozen
@@ -33,6 +34,7 @@ HEAD_BYTES = 8_192
 SAMPLE_BYTES = 200_000  # the part of which tokens are counted
 AT_ONCE_BYTES = 1_000_000  # larger files are read in pieces
 MAX_NAMED = 20  # entries of a directory, where a file was meant
+NEW_CELL = "[edit_file changes these lines; a new cell begins with the line [cell new: code]]"
 UNKNOWN = 1 << 62  # lines of a file that were not counted
 # A factory keeps these defaults out of the schema: a model need not know them.
 FIRST = Factory(lambda: 1)
@@ -145,7 +147,8 @@ def _read_at_once(
     notebook = notebook_of(file)
     text = notebook.text if notebook else file.text
     window = window_of_text(text, offset, limit, settings.max_line, encoding=file.encoding)
-    return _text_result(ctx, path, window, file, is_guessed=file.is_guessed)
+    more = (NEW_CELL,) if notebook else ()
+    return _text_result(ctx, path, window, file, more, is_guessed=file.is_guessed)
 
 
 def _text_result(
@@ -153,6 +156,7 @@ def _text_result(
     path: str,
     window: Window,
     version: TextFile | os.stat_result,
+    more_notes: Sequence[str] = (),
     *,
     is_guessed: bool,
 ) -> ToolResult:
@@ -166,7 +170,7 @@ def _text_result(
     total = UNKNOWN if window.total is None else window.total
     ctx.workspace.note_read(path, digest or version, page.read_lines, total)  # type: ignore[arg-type]
     numbered = (f"{number}\t{line}" for number, line in enumerate(page.lines, page.first))
-    notes = _notes(page, can_go_on=ctx.offers("read_file", "offset"))
+    notes = [*_notes(page, can_go_on=ctx.offers("read_file", "offset")), *more_notes]
     if is_guessed:
         notes.append(f"[not UTF-8: read as {window.encoding}, which is a guess]")
     return ToolResult(
