@@ -309,10 +309,12 @@ def test_the_runner_and_the_directory_must_be_named_right(fleet):
         "there is no runner 'thread'; did you mean 'threads'?"
         in fleet.run("--runner", "thread").stderr
     )
-    missing = fleet.nanocoder("batch", "tasks.jsonl")
+    missing = fleet.nanocoder("batch", "-")
     assert (missing.returncode, "--results DIR" in missing.stderr) == (2, True)
-    missing = fleet.nanocoder("batch", "nope.jsonl").stderr
-    assert "there is no file 'nope.jsonl'; name a directory for the results" in missing
+    unnamed = fleet.nanocoder("batch", "tasks.jsonl", "--runner", "thread").stderr
+    assert "the results go into tasks-results; --results DIR takes another" in unnamed
+    missing = fleet.nanocoder("batch", "nope.jsonl")
+    assert (missing.returncode, "nope.jsonl" in missing.stderr) == (2, True)
     assert "required: TASKS;" in fleet.nanocoder("batch").stderr
     assert fleet.run("--workers", "0").returncode == 2
 

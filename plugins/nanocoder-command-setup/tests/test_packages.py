@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pexpect
 import pytest
+from nanocoder import Host
 from nanocoder_command_setup import packages
 
 pytestmark = pytest.mark.timeout(60)
@@ -100,3 +102,17 @@ def test_a_slip_is_not_recommended_past_the_review(nanocoder):
     assert done.returncode == 2
     assert "did you mean 'nanocoder-command-setup'?" in done.stderr
     assert "pip install" not in done.stderr
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(200_000_000, True), (1_000, False)])
+def test_a_removal_says_what_stays_in_the_cache(tmp_path, monkeypatch, capsys, size, is_told):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "nanocoder/models").mkdir(parents=True)
+    with (tmp_path / "nanocoder/models/a.gguf").open("wb") as file:
+        file.truncate(size)
+    # A real removal would take the package from the environment of the tests.
+    monkeypatch.setattr(packages, "_pip", lambda *_: packages.Ended())
+    arguments = Namespace(names=["command-setup"], yes=True)
+    assert packages.remove(arguments, Host(str(tmp_path))) == 0
+    told = "has 0.2 GB that plugins have downloaded or computed" in capsys.readouterr().err
+    assert told == is_told

@@ -105,6 +105,15 @@ def test_a_prompt_takes_the_lines_of_a_file_along_and_a_pasted_name_does_not(tal
         assert "@a.txt was pasted, so the file is not sent" in paper.text
 
 
+@pytest.mark.parametrize("sandbox", ["none", "auto"])
+def test_a_command_of_the_person_says_that_it_ran_outside_the_sandbox(talk, monkeypatch, sandbox):
+    monkeypatch.setenv("NANOCODER_SANDBOX", sandbox)
+    with talk(HI) as paper:
+        paper.type("!true")
+        is_in_one = bool(paper.conversation.session.info.sandbox)
+        assert ("It ran outside the sandbox" in paper.text) == is_in_one
+
+
 def test_a_command_of_the_person_runs_and_the_model_reads_it_later(talk, nanocoder):
     with talk(HI) as paper:
         paper.type("!touch made; echo out$((40+2))")

@@ -17,7 +17,7 @@ def nanocoder_commands() -> list[Command[Host]]:
             'a file with one task a line, as JSON; "-" reads standard input',
             metavar="TASKS",
         ),
-        Argument("--results", "the directory for the results (required)", metavar="DIR"),
+        Argument("--results", "the directory for the results; else TASKS-results", metavar="DIR"),
         Argument("--runner", "what works on the tasks", default="threads", metavar="NAME"),
         Argument("--workers", "how many tasks are worked on at once", kind="integer", metavar="N"),
         Argument(

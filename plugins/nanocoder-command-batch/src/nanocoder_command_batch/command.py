@@ -21,11 +21,10 @@ NO_RESULTS: Final = "name a directory for the results: --results DIR"
 
 def run(arguments: Namespace, host: Host) -> int:
     """Work on the tasks; returns 0 if all are solved, 1 if some failed, 130 when interrupted."""
-    if not arguments.results:
-        raise UsageError(_missing_tasks(arguments.tasks) + NO_RESULTS)
+    results = arguments.results or _results_of(arguments.tasks, host)
     note = read_note(arguments.note) if arguments.note else None
     tasks = read_tasks(arguments.tasks, _defaults(arguments, host))
-    folder, cancel = Path(arguments.results), Cancel()
+    folder, cancel = Path(results), Cancel()
     if arguments.tasks != "-":
         checks = {task.id: task.check for task in tasks}
         place = Path(arguments.tasks)
@@ -42,7 +41,7 @@ def run(arguments: Namespace, host: Host) -> int:
         retry_failed=arguments.retry_failed,
     )
     with host.signals as signals, signals.obeyed_by(lambda _number: cancel.set()):
-        tally = batch.run(watcher_of(host, arguments.results), cancel)
+        tally = batch.run(watcher_of(host, results), cancel)
     write_summary(folder / SUMMARY, f"Batch {Path(arguments.tasks).name}", batch, note)
     if note:
         note.keep(folder)
@@ -69,8 +68,14 @@ def _liberties(task: Task, chosen: str, place: Path, host: Host) -> str:
     return "; ".join(texts)
 
 
-def _missing_tasks(tasks: str) -> str:
-    return "" if tasks == "-" or Path(tasks).exists() else f"there is no file {tasks!r}; "
+def _results_of(tasks: str, host: Host) -> str:
+    """Return the directory for the results where none is named, and say so."""
+    if tasks == "-":
+        raise UsageError(NO_RESULTS)
+    folder = f"{Path(tasks).stem}-results"
+    if Path(tasks).exists():
+        host.say(f"the results go into {folder}; --results DIR takes another directory")
+    return folder
 
 
 def _defaults(arguments: Namespace, host: Host) -> Defaults:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from nanocoder import Host, UsageError, did_you_mean, known_packages, nearest, one_line
+from nanocoder import Host, UsageError, cache_dir, did_you_mean, known_packages, nearest, one_line
 from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
 
 from nanocoder_command_setup.consent import is_agreed
@@ -33,6 +33,11 @@ BROKEN: Final = (
     "{name} is installed but cannot be imported, so nothing of it works: {problem}."
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
     " requires: nanocoder plugins install"
+)
+LARGE_BYTES: Final = 100_000_000
+LEFT_BEHIND: Final = (
+    "{folder} has {size} GB that plugins have downloaded or computed; what is needed is made again,"
+    " so you may delete it: rm -r {folder}"
 )
 SURE: Final = 0.75
 """How alike two names must be: anybody may own a package, and some names differ by little."""
@@ -199,7 +204,12 @@ def remove(arguments: Namespace, host: Host) -> int:
     ended = _pip("uninstall", *leaving)
     if ended.code:
         host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
-    return 1 if ended.code else 0
+        return 1
+    folder = cache_dir()
+    size = sum(path.lstat().st_size for path in folder.rglob("*"))
+    if size >= LARGE_BYTES:
+        host.say(LEFT_BEHIND.format(size=f"{size / 1e9:.1f}", folder=folder))
+    return 0
 
 
 def installed_packages() -> dict[str, str]:

@@ -16,6 +16,7 @@ SHELL_TOOL: Final = "bash"
 HEAD_CHARS: Final = 4_000
 TAIL_CHARS: Final = 6_000  # errors sit at the end
 HOW: Final = "! runs the shell command that follows it, as in !git status"
+OUTSIDE: Final = "It ran outside the sandbox, as in a terminal of yours."
 PASTED: Final = "A pasted ! runs nothing. Type ! and paste the command behind it to run it."
 
 
@@ -38,6 +39,8 @@ def run_own_command(conversation: "Conversation", typed: Typed) -> None:
     else:
         result = _run(conversation, command)
         conversation.ended_well = result is not None and result.error_class != "cancelled"
+        if session.info.sandbox:
+            conversation.display.say(OUTSIDE)
         if result is not None and "exit_code" in result.metadata:
             conversation.tell_model(_news(command, result))
 

@@ -23,6 +23,10 @@ SHARED: Final = ("objects", "refs", LOGS)
 """Folders of the repository that are the same inside and outside."""
 NO_ALTERNATES: Final = "objects/info"
 CONFIG: Final = "config"
+CONFIG_STAYS: Final = (
+    ".git/config holds only in the sandbox as it was changed there; to change it for good, run the"
+    ' git command once with access "outside"'
+)
 INDEX: Final = "index"
 LOCK_S: Final = 2.0
 """How long a file that a git outside has locked is waited for."""
@@ -85,7 +89,7 @@ class InnerRepository:
             problems = [*self._exchange(), *self._remove_links()]
             config = _read(self._inside / CONFIG)
             if config not in {self._base.get(CONFIG), self._config}:
-                problems.append(".git/config holds only in the sandbox as it was changed there")
+                problems.append(CONFIG_STAYS)
             self._config = config
             return problems
 

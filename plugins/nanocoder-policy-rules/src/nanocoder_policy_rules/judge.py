@@ -330,7 +330,7 @@ def _unknown_part(context: CallContext) -> str:
 
 
 def _rating(tool: "Tool[..., Any]") -> str:
-    if tool.risk is Risk.SAFE and Effect.NETWORK in tool.effects:
+    if Effect.NETWORK in tool.effects and not tool.effects & {Effect.WRITE, Effect.EXECUTE}:
         return "reaches the network"
     return f"is rated {tool.risk}" if tool.effects else _UNDECLARED
 

@@ -227,7 +227,7 @@ class PromptInput:
 def _is_followed(event: KeyPressEvent) -> bool:
     """Tell whether more was typed than the key of *event*, so soon that nobody typed it.
 
-    What the terminal itself answers, as when it is asked for the cursor, is nothing typed.
+    An answer of the terminal itself, as when it is asked for the cursor, does not count.
     """
     app = event.app
     with suppress(OSError, ValueError):

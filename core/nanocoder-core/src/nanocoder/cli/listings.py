@@ -1,7 +1,7 @@
 """List what is installed and configured: `nanocoder tools`, `plugins` and `config`."""
 
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder_config import user_config_dir
@@ -15,6 +15,8 @@ from nanocoder.values import manifest_of
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 OWN: Final = ("plugin", "version", "tokens", "parameters")
 """The fields of a tool that are shown besides its definition."""
+SHOWN_NAMES: Final = 5
+NO_OFFER: Final = "works by itself"
 Row = tuple[Any, ...]
 Rows = list[dict[str, Any]]
 TO_ADD = "To add the usual plugins: nanocoder plugins install set-default"
@@ -70,12 +72,17 @@ def plugins(arguments: Namespace, host: Host) -> int:
 
 
 def _plugin_row(row: Mapping[str, Any]) -> Row:
-    offers = [f"{what}: {', '.join(row[what])}" for what in OFFERED if row[what]]
+    offers = [f"{what}: {_few(row[what])}" for what in OFFERED if row[what]]
     offers += ["policy"] if row["policy"] else []
-    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or row["hooks"]
+    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or [NO_OFFER]
     if row["package"] != f"nanocoder-{row['name']}":
         parts.append(f"package: {row['package']}")
     return row["name"], row["version"], "; ".join(parts)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more
 
 
 def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
