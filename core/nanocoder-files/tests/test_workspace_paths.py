@@ -227,6 +227,33 @@ def test_a_missing_file_names_those_that_are_like_it(ground):
     assert caught.value.data == {"nearest": ["src/main.py"]}
 
 
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("readme.md", ["README.md"]),
+        ("SRC/App/page.TSX", ["src/app/page.tsx"]),
+        ("page.tsx", ["src/app/page.tsx"]),
+        ("app/Page.tsx", ["src/app/page.tsx"]),
+        ("src/page.tsx", ["src/app/page.tsx"]),
+        ("deep/9/9/MAIN.py", ["deep/9/9/main.py"]),
+        ("nothing-like-it.rs", []),
+    ],
+)
+def test_a_path_in_other_letters_or_further_down_is_named(ground, path, near):
+    workspace, ws, _ = ground
+    folders = [f"deep/{n}/{m}" for n in range(10) for m in range(10)]
+    for name in ("README.md", "src/app/page.tsx", *(f"{folder}/main.py" for folder in folders)):
+        (ws / name).parent.mkdir(parents=True, exist_ok=True)
+        (ws / name).touch()
+    for n in range(150):  # what a program fetched
+        (ws / f"fetched/{n}/src/app").mkdir(parents=True)
+        (ws / f"fetched/{n}/src/app/page.tsx").touch()
+    with pytest.raises(WorkspaceError) as caught:
+        workspace.read_text(path)
+    assert caught.value.data == {"nearest": near}
+    assert all(repr(name) in str(caught.value) for name in near)
+
+
 # PATH-020
 def test_pipes_and_sockets_are_refused_at_once(ground):
     workspace, ws, _ = ground

@@ -121,3 +121,10 @@ def test_a_link_to_what_nobody_may_read_can_be_moved(root):
     with Workspace(root, readable=Readable([("acme", Payroll())])) as workspace:
         workspace.move("way", "other")
         assert (root / "other").is_symlink()
+
+
+def test_no_path_is_proposed_that_may_not_be_read(workspace):
+    for path in ("sum", "Payroll", "b", "PRIVATE/B"):
+        with pytest.raises(WorkspaceError) as caught:
+            workspace.read_text(path)
+        assert caught.value.data == {"nearest": []}

@@ -162,6 +162,18 @@ def test_a_name_that_is_nowhere_leads_to_files_of_its_kind(ctx, pattern):
     assert result.metadata["retried_as"] == "**/*.go"
 
 
+def test_of_files_that_are_only_of_the_kind_those_most_like_the_name_are_shown(ctx):
+    make(ctx, "src/button.tsx", *(f"src/{n}/other{n}.tsx" for n in range(60)))
+    result = glob(ctx, pattern="src/buttons.tsx")
+    assert result.data["files"][0] == "src/button.tsx"
+    assert len(result.data["files"]) == 10
+    assert result.output.startswith(
+        "No files match 'src/buttons.tsx', nor '**/buttons.tsx'. 61 match '**/*.tsx':"
+    )
+    assert result.output.endswith("\n[51 more files]")
+    assert len(found(ctx, "lib/*.tsx")) == 61
+
+
 @pytest.mark.contract("NA-52")
 def test_nothing_at_all_is_said_and_is_no_error(ctx):
     result = glob(ctx, pattern="*.go")

@@ -10,7 +10,7 @@ of it is read back: `unescape_path` is the inverse of `escape_path`.
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from nanocoder_schema import ToolError, is_hidden
 
@@ -24,8 +24,6 @@ _ESCAPED = (
     r"|\\u(?!d[89a-f])[0-9a-f]{4}|\\U00(?:0[0-9a-f]|10)[0-9a-f]{4}"
 )
 _DROPPED = frozenset(("", "."))
-MAX_NAMES_COMPARED = 2_000
-NEAREST = 3
 
 _CLASSES = {
     errno.ENOENT: ("file_not_found", "there is no file '{path}'"),
@@ -57,18 +55,15 @@ class WorkspaceError(ToolError):
     error_class = "path_outside_workspace"
 
 
-def problem(error: OSError, path: str, names: Iterable[str] = ()) -> WorkspaceError:
-    """Translate *error*; *names* are the paths that exist beside a missing one."""
+def problem(error: OSError, path: str, near: Sequence[str] = ()) -> WorkspaceError:
+    """Translate *error*; *near* are paths that exist and may be meant by a missing one."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     error_class, text = _CLASSES.get(error.errno or 0, ("io_error", f"'{{path}}': {reason}"))
     message = text.format(path=path)
     if error_class != "file_not_found":
         return WorkspaceError(message, error_class=error_class)
-    from nanocoder_schema import did_you_mean, nearest  # only mistakes need them
-
-    near = nearest(path, list(names)[:MAX_NAMES_COMPARED], limit=NEAREST)
-    message += did_you_mean(path, near, limit=NEAREST)
-    return WorkspaceError(message, error_class=error_class, data={"nearest": near})
+    message += f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return WorkspaceError(message, error_class=error_class, data={"nearest": list(near)})
 
 
 def not_changed(path: str, why: str, error: OSError) -> WorkspaceError:

@@ -35,7 +35,7 @@ class Reading:
     def __init__(self, root: Root, outputs: Path | None, readable: Readable) -> None:
         self.root = root.path
         self._root = root
-        self._readable = readable
+        self._readable = root.readable = readable
         self._known = KnownFiles()
         self._snapshot = Snapshot()
         self._outputs = {f"{outputs}/", f"{os.path.realpath(outputs)}/"} if outputs else set()

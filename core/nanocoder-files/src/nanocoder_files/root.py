@@ -10,15 +10,14 @@ from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, outside
 from nanocoder_files.content import digest
 from nanocoder_files.paths import (
-    MAX_NAMES_COMPARED,
     WorkspaceError,
     check_path,
     climbs,
     escape_path,
     problem,
 )
-from nanocoder_files.private_files import closing_file
 from nanocoder_files.protected import Protection
+from nanocoder_files.readable import Readable
 from nanocoder_files.resolution import Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
 
@@ -34,6 +33,7 @@ class Root(Beneath):
         except OSError as error:
             raise problem(error, str(root)) from error
         self._resolver = Resolver(self.root, extra_protected)
+        self.readable = Readable()
 
     def close(self) -> None:
         """Close the handle; a second call changes nothing."""
@@ -157,21 +157,9 @@ class Root(Beneath):
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
         """Translate *error*; for a missing file, look for names that are like it."""
-        names = self._neighbours(raw) if error.errno == errno.ENOENT else []
-        return problem(error, escape_path(raw), names)
+        near: list[str] = []
+        if error.errno == errno.ENOENT and self.fd >= 0:
+            from nanocoder_files.suggestions import similar_paths  # only mistakes need them
 
-    def _neighbours(self, raw: str) -> list[str]:
-        head = raw
-        while head:
-            head = head.rpartition("/")[0]
-            try:
-                fd = self.open(head or ".", LISTING)[0]
-            except FileNotFoundError:
-                continue
-            except (OSError, WorkspaceError):
-                return []
-            # Only the first name that is missing is compared.
-            with closing_file(fd):
-                names = os.listdir(fd)[:MAX_NAMES_COMPARED]
-            return [escape_path(f"{head}/{name}" if head else name) for name in names]
-        return []
+            near = similar_paths(self, self.readable, raw)
+        return problem(error, escape_path(raw), near)

@@ -9,6 +9,7 @@ from nanocoder import (
     ToolError,
     ToolResult,
     hookimpl,
+    nearest,
     tool,
 )
 from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
@@ -17,6 +18,9 @@ from nanocoder_tool_glob.settings import Settings
 
 if TYPE_CHECKING:
     from nanocoder_tool_glob.search import Results
+
+MAX_OTHERS = 10
+"""So many files are named that only are of the kind that a pattern asks for."""
 
 
 @tool(
@@ -49,9 +53,12 @@ def glob(
         results = find(ctx, wider, path, settings)
         tried.append(wider)
     files, count = results.newest, results.count
+    if tried and len(files) > MAX_OTHERS and not pattern.endswith(tried[-1].removeprefix("**/")):
+        # Files of the same kind are not what was asked for.
+        files = nearest(pattern, files, limit=MAX_OTHERS, cutoff=0.0)
     note = left_out_note(results.left_out, found_nothing=not count)
     return ToolResult(
-        "\n".join([_text(pattern, tried, results), *([note] if note else [])]),
+        "\n".join([_text(pattern, tried, results, files), *([note] if note else [])]),
         title=pattern,
         data={"files": files, "root": str(ctx.workspace.root)},
         metadata={
@@ -87,8 +94,8 @@ def _wider(pattern: str) -> list[str]:
     return [candidate for candidate in wider if candidate != pattern]
 
 
-def _text(pattern: str, tried: list[str], results: "Results") -> str:
-    files, count = results.newest, results.count
+def _text(pattern: str, tried: list[str], results: "Results", files: list[str]) -> str:
+    count = results.count
     if not count:
         return ", nor ".join([f"No files match {pattern!r}", *map(repr, tried)])
     head = f"{count} file{'s' if count != 1 else ''}:"
