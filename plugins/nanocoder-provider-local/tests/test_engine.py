@@ -9,7 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from nanocoder import Cancel, Cancelled, Message, Notice, ProviderError, Request
+from nanocoder import (
+    Cancel,
+    Cancelled,
+    Message,
+    Notice,
+    ProviderError,
+    Request,
+    ThinkingDelta,
+)
 from nanocoder_provider_local import engine as engine_module
 from nanocoder_provider_local.engine import Engine
 from nanocoder_provider_local.provider import LocalProvider
@@ -204,6 +212,13 @@ def test_a_reply_says_whether_the_token_limit_cut_it(reason, is_cut):
     provider = LocalProvider("m", Chunks(piece("half"), piece("", reason)), Settings())
     *_, end = provider.stream(Request("", "", [Message("user", "Hi")]), Cancel())
     assert (end.text, end.truncated) == ("half", is_cut)
+
+
+def test_thinking_is_no_part_of_the_answer():
+    thought = {"choices": [{"delta": {"reasoning_content": "hm"}}]}
+    provider = LocalProvider("m", Chunks(thought, piece("yes", "stop")), Settings())
+    first, *_, end = provider.stream(Request("", "", [Message("user", "Hi")]), Cancel())
+    assert (first, end.text) == (ThinkingDelta("hm"), "yes")
 
 
 def test_a_reply_without_a_finish_reason_is_no_answer():

@@ -104,6 +104,8 @@ class LocalProvider:
                 text = reply.add(chunk)
                 if progress := _progress(chunk):
                     yield Notice(progress, is_passing=True)
+                if thinking := _thinking(chunk):
+                    yield ThinkingDelta(thinking)
                 if text:
                     yield TextDelta(text)
                 if reply.is_stuck():
@@ -214,6 +216,12 @@ def _progress(chunk: Chunk) -> str:
         return ""
     percent = (int(progress.get("processed", 0)) - cached) * PERCENT // new
     return f"reading the prompt, {percent} %" if percent < PERCENT else WRITES
+
+
+def _thinking(chunk: Chunk) -> str:
+    """Return the thinking in *chunk*, which the engine takes out of the text of a model's reply."""
+    deltas = [choice.get("delta", {}) for choice in chunk.get("choices", ())]
+    return "".join(delta.get("reasoning_content") or "" for delta in deltas)
 
 
 def _usage(timings: Chunk) -> Usage:
