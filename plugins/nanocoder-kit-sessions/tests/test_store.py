@@ -150,13 +150,15 @@ def test_last_is_the_last_one_used_in_this_directory(store, tmp_path):
         store.find("last", cwd=tmp_path / "third")
 
 
-def test_a_session_that_no_model_answered_is_resumed_by_its_id_alone(store, tmp_path):
-    """Lists leave it out, too."""
+def test_a_session_that_no_model_answered_is_the_last_where_there_is_no_other(store, tmp_path):
+    """Lists leave it out."""
     failed, journal = store.create(tmp_path, "acme/large", "ask")
     journal.append("message", encode_message(Message("user", "Hello")))
     journal.close()
-    with pytest.raises(UsageError, match=f"no model answered in {failed}, which its ID resumes"):
-        store.find("last", cwd=tmp_path)
+    assert store.find("last", cwd=tmp_path) == failed
+    records, resumed = store.open("last", cwd=tmp_path)
+    assert [record.data["text"] for record in records if record.kind == "message"] == ["Hello"]
+    resumed.close()
     answered = begin(store, tmp_path)
     store.open(failed)[1].close()
     assert store.find("last", cwd=tmp_path) == answered

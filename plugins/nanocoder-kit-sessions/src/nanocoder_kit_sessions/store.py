@@ -140,7 +140,7 @@ class SessionStore:
         """Return the ID of the session that *name* means; raises UsageError (session_not_found).
 
         *name* is an ID, the unique beginning of one, or "last": the last one used in *cwd* in which
-        a model has answered.
+        a model has answered, or else the last one with a prompt.
         """
         if name == "last":
             return self._last(cwd)
@@ -215,13 +215,13 @@ class SessionStore:
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())
         here = [summary for summary in self.list() if summary.cwd == directory]
-        for summary in here:
-            # One without a prompt is a single call; one that no model answered is not listed.
-            if summary.title and summary.is_answered:
-                return summary.id
-        begun = [summary.id for summary in here if summary.title][:1]
-        hint = "".join(f"; no model answered in {name}, which its ID resumes" for name in begun)
-        raise _not_found(f"there is no conversation in {directory} yet{hint}")
+        # One without a prompt is a single call. One that no model answered, as after a kill, is not
+        # listed; it counts where there is no other, so that its prompt is not lost.
+        begun = [summary for summary in here if summary.title]
+        answered = [summary for summary in begun if summary.is_answered]
+        if latest := (answered or begun)[:1]:
+            return latest[0].id
+        raise _not_found(f"there is no conversation in {directory} yet")
 
     def _after_the_newest(self) -> float:
         """Return the time; if the clock was put back, a time after the newest session."""
