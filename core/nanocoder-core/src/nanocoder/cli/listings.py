@@ -1,12 +1,13 @@
 """List what is installed and configured: `nanocoder tools`, `plugins` and `config`."""
 
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from nanocoder_config import user_config_dir
 from nanocoder_console import print_json, print_line, print_table
 from nanocoder_discovery import differences, installed_now, read_lock, write_lock
+from nanocoder_schema import one_line
 
 from nanocoder.cli.host import Host
 from nanocoder.plugins import Entry
@@ -15,11 +16,8 @@ from nanocoder.values import manifest_of
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 OWN: Final = ("plugin", "version", "tokens", "parameters")
 """The fields of a tool that are shown besides its definition."""
-SHOWN_NAMES: Final = 5
-NO_OFFER: Final = "works by itself"
 Row = tuple[Any, ...]
 Rows = list[dict[str, Any]]
-TO_ADD = "To add the usual plugins: nanocoder plugins install set-default"
 
 
 def tools(arguments: Namespace, host: Host) -> int:
@@ -42,7 +40,7 @@ def _show(form: str, rows: Rows, head: Row, cells: Callable[[Any], Row], lack: s
     elif rows:
         print_table(head, [*map(cells, rows)])
     else:
-        print_line(f"{lack} {TO_ADD}")
+        print_line(f"{lack} To add the usual plugins: nanocoder plugins install set-default")
     return 0
 
 
@@ -72,17 +70,12 @@ def plugins(arguments: Namespace, host: Host) -> int:
 
 
 def _plugin_row(row: Mapping[str, Any]) -> Row:
-    offers = [f"{what}: {_few(row[what])}" for what in OFFERED if row[what]]
+    offers = [f"{what}: {one_line(', '.join(row[what]), 60)}" for what in OFFERED if row[what]]
     offers += ["policy"] if row["policy"] else []
-    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or [NO_OFFER]
+    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or ["works alone"]
     if row["package"] != f"nanocoder-{row['name']}":
         parts.append(f"package: {row['package']}")
     return row["name"], row["version"], "; ".join(parts)
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(names[:SHOWN_NAMES]) + more
 
 
 def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
