@@ -105,6 +105,7 @@ def test_another_plugin_that_is_late_is_reported_once_and_set_aside(
     if asked:  # a session that names a model asks nobody for one
         assert plugins.set_aside == {"acme-slow": f"{name} failed: took longer than 0.2 s"}
         assert len(asked) == len(plugins.reports) == 1
+    assert plugins.failed == {}, "it is only out for this session"
     assert asked or name == "nanocoder_select_provider"
 
 

@@ -219,6 +219,15 @@ def test_so_many_backups_are_kept_and_nobody_else_may_read_them(ground):
     assert stat.S_IMODE((ws.parent / "state/backups").stat().st_mode) == 0o700
 
 
+def test_the_first_backup_and_the_newest_are_kept_whatever_the_clock_says(ground, monkeypatch):
+    workspace, ws = ground
+    for number in range(6):
+        monkeypatch.setattr(time, "time_ns", lambda number=number: 10**18 - number * 10**12)
+        workspace.write_text("f", str(number))
+    copies = sorted((ws.parent / "state/backups").glob("*/*"))
+    assert [path.read_text() for path in copies] == ["0", "3", "4"]
+
+
 LARGE = b"a line of a large file\n" * 50_000
 
 

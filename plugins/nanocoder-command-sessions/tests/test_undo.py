@@ -293,12 +293,16 @@ def test_an_undo_as_json_names_what_it_restored_and_what_it_left(nanocoder, work
 
 
 def test_without_a_person_it_shows_what_it_would_do_and_leaves_with_3(nanocoder, work):
-    work(write("a.txt", "1\n"))
+    (nanocoder.cwd / "b.txt").write_text("old\n")
+    work(write("a.txt", "1\n"), write("b.txt", "2\n"))
     done = nanocoder("sessions", "undo")
     assert done.returncode == 3
     assert "-1" in done.stdout
+    assert "-2\n+old" in done.stdout
+    assert "put back" not in done.stdout + done.stderr, "nothing was"
+    assert "remove" not in done.stdout + done.stderr
     assert "--yes" in done.stderr
-    assert tree(nanocoder) == {"a.txt": "1\n"}
+    assert tree(nanocoder) == {"a.txt": "1\n", "b.txt": "2\n"}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 from argparse import Namespace
 from pathlib import Path
 
@@ -116,3 +117,14 @@ def test_a_removal_says_what_stays_in_the_cache(tmp_path, monkeypatch, capsys, s
     assert packages.remove(arguments, Host(str(tmp_path))) == 0
     told = "has 0.2 GB that plugins have downloaded or computed" in capsys.readouterr().err
     assert told == is_told
+
+
+def test_an_installation_removes_what_a_killed_one_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "nanocoder-install-killed"
+    (left / "package").mkdir(parents=True)
+    with packages._unpacked([]) as first, packages._unpacked([]) as second:
+        assert not left.exists()
+        assert first.folder.is_dir()
+        assert second.folder.is_dir()
+    assert list(tmp_path.iterdir()) == []

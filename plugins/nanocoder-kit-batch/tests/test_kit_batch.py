@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -21,7 +22,7 @@ from nanocoder_kit_batch.statistics import bootstrap, mcnemar, wilson
 from nanocoder_kit_batch.suites import read_folder
 from nanocoder_kit_batch.summary import summary_page
 from nanocoder_kit_batch.tally import price_of
-from nanocoder_kit_batch.trees import remove_tree
+from nanocoder_kit_batch.trees import copy_tree, remove_tree
 from nanocoder_kit_batch.workspaces import TaskWorkspace, remove_own_folder, workspace_of
 
 
@@ -525,3 +526,25 @@ def test_a_copy_knows_where_nanocoders_own_folders_would_be(tmp_path, monkeypatc
     assert TaskWorkspace(copy, home, {}).own_folders() == [copy / place for place in places]
     assert TaskWorkspace(copy, home / places[0] / "profiles", {}).own_folders() == [copy]
     assert TaskWorkspace(copy, home / "project", {}).own_folders() == []
+
+
+def test_a_copy_of_a_repository_has_none_of_its_worktrees_and_not_what_vanishes(
+    tmp_path, monkeypatch
+):
+    """Git makes and removes files of other tasks' worktrees while a repository is copied."""
+    source = tmp_path / "source"
+    (source / ".git/worktrees/ws/logs").mkdir(parents=True)
+    (source / ".git/objects").mkdir()
+    for name in ("a.txt", ".git/HEAD", ".git/index.lock", ".git/worktrees/ws/HEAD"):
+        (source / name).write_text(name)
+    copy = shutil.copy2
+
+    def copy_slowly(old, new):
+        (source / ".git/index.lock").unlink(missing_ok=True)
+        shutil.rmtree(source / ".git/objects", ignore_errors=True)
+        return copy(old, new)
+
+    monkeypatch.setattr(shutil, "copy2", copy_slowly)
+    copy_tree(source, tmp_path / "copy")
+    names = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")}
+    assert names - {".git/index.lock", ".git/objects"} == {"a.txt", ".git", ".git/HEAD"}

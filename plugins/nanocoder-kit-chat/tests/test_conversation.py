@@ -1,9 +1,12 @@
 """A conversation on a screen of the test's own, with real sessions, files and processes."""
 
 import json
+import subprocess
+import time
 from contextlib import contextmanager, nullcontext
 
 import pytest
+from command_line import COMMAND
 from nanocoder import Host
 from nanocoder_kit_chat import Completions, Typed, converse, respond, waits
 
@@ -210,3 +213,34 @@ def test_a_note_is_kept_and_told(talk, nanocoder):
         assert notes.read_text() == "- tabs, not spaces\n"
         paper.type("/cost")
         assert json.dumps(paper.lines).count("all requests: input") == 1
+
+
+@pytest.mark.parametrize("turns_before", [0, 1])
+def test_a_prompt_that_a_kill_left_without_an_answer_is_typed_again(
+    nanocoder, monkeypatch, turns_before
+):
+    monkeypatch.setenv("HOME", str(nanocoder.home))
+    slow = {"text": "Never said.", "delay_s": 60}
+    if turns_before:
+        nanocoder("run", "--model", nanocoder.script(HI), "a first prompt")
+    more = ("--continue",) if turns_before else ()
+    script = nanocoder.script(*[HI] * turns_before, slow)
+    running = subprocess.Popen(
+        [COMMAND, "run", *more, "--model", script, "a prompt that matters"],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+    )
+    folder = nanocoder.home / ".local/state/nanocoder/sessions"
+    while not any(b"that matters" in path.read_bytes() for path in folder.glob("*.jsonl")):
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    monkeypatch.setenv("NANOCODER_MODEL", nanocoder.script(*[HI] * (turns_before + 1)))
+    host, paper = Host(str(nanocoder.cwd)), Paper()
+    with host.session(resume=host.sessions.find("last", cwd=nanocoder.cwd)) as session:
+        conversation = converse(host, session, paper)
+        assert paper.line == "a prompt that matters"
+        assert len(session.messages) == 2 * turns_before
+        respond(conversation, Typed(paper.line))
+        assert session.messages[-1].text == "Hello there."
+        assert len(session.messages) == 2 * turns_before + 2

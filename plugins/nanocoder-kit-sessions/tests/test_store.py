@@ -268,16 +268,22 @@ def test_a_thousand_sessions_are_listed_without_reading_them(store, tmp_path):
     assert time.process_time() - begun < 2
 
 
-def test_ids_count_up_also_when_the_clock_is_put_back(store, tmp_path, monkeypatch):
+@pytest.mark.parametrize("days", [-400, -1, 400])
+def test_the_last_session_is_the_one_used_last_whatever_the_clock_says(
+    store, tmp_path, monkeypatch, days
+):
     real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + days * 86_400)
     first = begin(store, tmp_path)
-    monkeypatch.setattr(time, "time", lambda: real() - 86_400)
+    monkeypatch.undo()
     second = begin(store, tmp_path)
-    assert second[:15] >= first[:15]
+    assert [summary.id for summary in store.list()] == [second, first]
     assert store.find("last", cwd=tmp_path) == second
+    monkeypatch.setattr(time, "time", lambda: real() - 86_400)
     _, journal = store.open(first)
     journal.close()
-    at = [record.at for record in read(store.folder / f"{first}.jsonl")]
+    assert store.find("last", cwd=tmp_path) == first
+    at = [record.at for record in read(store.path(first))]
     assert at == sorted(at)
 
 

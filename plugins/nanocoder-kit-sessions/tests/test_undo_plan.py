@@ -6,7 +6,8 @@ from hashlib import sha256
 import pytest
 from nanocoder import Workspace
 from nanocoder_kit_sessions.file_change import FileChange
-from nanocoder_kit_sessions.undo_plan import carry_out, plan_undo
+from nanocoder_kit_sessions.undo_plan import plan_undo
+from nanocoder_kit_sessions.undo_steps import carry_out
 
 
 def announced(path="a.txt", **fields):
@@ -23,8 +24,8 @@ def deleted(root, backup):
 def test_a_change_that_an_earlier_version_recorded_is_named(tmp_path, before):
     with Workspace(tmp_path) as workspace:
         plan = plan_undo(workspace, tmp_path, [announced(root=str(tmp_path), before=before)])
-    (problem,) = plan.problems
-    assert problem.startswith("a.txt was changed with an earlier version of nanocoder, whose")
+    problem = plan.blocked["a.txt"]
+    assert problem.startswith("was changed with an earlier version of nanocoder, whose")
     assert str(tmp_path) in problem
 
 
@@ -34,7 +35,7 @@ def test_a_change_of_a_kind_that_there_is_not_is_named(tmp_path, kind):
         (tmp_path / "a.txt").write_text("a")
         change = announced(root=str(tmp_path), before={"kind": kind}, after={"kind": kind})
         plan = plan_undo(workspace, None, [change])
-    assert plan.problems == ["a.txt has been changed since"]
+    assert plan.blocked == {"a.txt": "has been changed since"}
 
 
 def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
@@ -43,7 +44,7 @@ def test_a_copy_that_became_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / folder / "copy")
     with Workspace(tmp_path) as workspace:
         plan = plan_undo(workspace, tmp_path, [deleted(tmp_path, f"{folder}/copy")])
-    assert plan.problems == ["the earlier copy of a.txt is no longer kept"]
+    assert plan.blocked == {"a.txt": "cannot be restored: its earlier copy is no longer kept"}
 
 
 def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path):
@@ -53,7 +54,7 @@ def test_a_copy_that_is_larger_than_any_file_here_is_named_and_not_read(tmp_path
         copy.truncate(3_000_000_000_000)  # a file with a hole: no memory would hold it
     with Workspace(tmp_path) as workspace:
         plan = plan_undo(workspace, tmp_path, [deleted(tmp_path, f"{folder}/copy")])
-    (problem,) = plan.problems
+    (problem,) = plan.blocked.values()
     assert "has 3,000,000,000,000 bytes; at most 50,000,000 are restored" in problem
 
 
@@ -80,6 +81,6 @@ def test_an_undo_that_was_killed_is_repeated_with_moves_between_equal_steps(tmp_
         changes.append(FileChange.parse(number, record, "call-1"))
     with Workspace(root) as workspace:
         plan = plan_undo(workspace, tmp_path / "backups", changes)
-        assert plan.problems == []
-        carry_out(plan, workspace)
+        assert plan.blocked == {}
+        assert carry_out(plan, workspace) == {}
     assert list(root.iterdir()) == []

@@ -1,7 +1,9 @@
 """The repository of contents: any path and any bytes come back, sessions go one by one."""
 
 import json
+import os
 import subprocess
+import time
 
 import pytest
 from nanocoder_kit_snapshots import (
@@ -145,3 +147,21 @@ def test_damaged_lines_of_the_log_are_left_out(tmp_path):
     assert [entry.number for entry in entries] == [1, 7]
     assert json.loads(entries[0].line()) == json.loads(entry.line())
     assert read_entries(tmp_path / "none") == read_entries(None) == []
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_the_oldest_session_goes_first_though_the_clock_was_set_back(tmp_path, monkeypatch, count):
+    really = time.time
+    for name, days in [("first", 9), ("second", 0)]:
+        monkeypatch.setattr(time, "time", lambda days=days: really() + days * 86_400)
+        store = GitStore(tmp_path, tmp_path / "work")
+        store.open(name)
+        store.keep(name, [(f"{number}", os.urandom(500)) for number in range(count)])
+    monkeypatch.undo()
+    store = GitStore(tmp_path, tmp_path / "work")
+    store.open("third", "second")
+    store.shrink(1, besides="second")
+    assert store.open("second")
+    assert not GitStore(tmp_path, tmp_path / "work").open("first")
+    names = git(store, "for-each-ref", "--format=%(refname:lstrip=2)").stdout.split()
+    assert "first" not in names

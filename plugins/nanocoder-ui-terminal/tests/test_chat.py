@@ -135,11 +135,15 @@ def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     new = call("write_file", path="new.py", content="x\n")
     talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
     talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
-    talk.type("/undo").see("+print('hello')").see("remove new.py").see("Restore these files?")
+    talk.type("/undo").see("+print('hello')").see("delete new.py").see("Restore these files?")
+    assert "remove new.py" not in talk.text, "it is said once"
+    assert "put back" not in talk.text, "nothing was"
     talk.type("maybe").see("'maybe' is neither yes nor no").see("Restore these files?", times=2)
     talk.type("n").see("Nothing was changed.")
     assert (workspace / "new.py").exists()
     talk.type("/undo").see("Restore these files?", times=3).type("y").see("/redo reverts this")
+    assert "put back hello.py" in talk.text
+    assert "remove new.py" in talk.text
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
     talk.type("/redo").see("Restore these files?", times=4).type("y").see("/undo reverts this")

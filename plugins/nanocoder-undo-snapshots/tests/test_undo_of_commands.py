@@ -4,8 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
+from command_line import COMMAND
 
 pytestmark = pytest.mark.timeout(90)
 DONE = {"text": "All done."}
@@ -54,6 +56,15 @@ def tree(nanocoder):
         str(path.relative_to(nanocoder.cwd)): path.read_bytes() if path.is_file() else None
         for path in sorted(nanocoder.cwd.rglob("*"))
         if ".git" not in path.relative_to(nanocoder.cwd).parts
+    }
+
+
+def links(nanocoder):
+    """Return what is in each file, and where each link leads."""
+    return {
+        path.name: os.readlink(path) if path.is_symlink() else path.read_text()
+        for path in nanocoder.cwd.iterdir()
+        if path.is_symlink() or path.is_file()
     }
 
 
@@ -157,15 +168,194 @@ def test_secrets_and_what_links_lead_to_are_never_copied(nanocoder, work, store,
     assert (nanocoder.cwd / "a.txt").read_text() == "a"
 
 
-def test_a_file_that_a_command_replaced_by_a_link_is_left_alone(nanocoder, work, tmp_path):
-    (tmp_path / "outside.txt").write_text("outside")
-    (nanocoder.cwd / "a.txt").write_text("a")
-    work(bash(f"ln -sf {tmp_path}/outside.txt a.txt; echo 1 > b.txt"))
-    for words in ([], ["--force"]):
-        assert "a.txt is a link" in undo(nanocoder, *words).stdout + undo(nanocoder).stderr
-    assert (tmp_path / "outside.txt").read_text() == "outside"
-    assert (nanocoder.cwd / "a.txt").is_symlink()
-    assert not (nanocoder.cwd / "b.txt").exists()
+@pytest.mark.contract("G4")
+@pytest.mark.parametrize("is_by_command", [True, False])
+def test_links_that_were_removed_made_or_led_elsewhere_are_restored(
+    nanocoder, work, tmp_path, is_by_command
+):
+    cwd, outside = nanocoder.cwd, tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("outside")
+    for name in ("a.txt", "b.txt"):
+        (cwd / name).write_text(name)
+    (cwd / "gone").symlink_to("a.txt")
+    (cwd / "to folder").symlink_to(outside)
+    (cwd / "dangling").symlink_to("nowhere")
+    (cwd / "turned").symlink_to("a.txt")
+    before = links(nanocoder)
+    if is_by_command:
+        work(
+            bash("rm gone 'to folder' dangling; ln -sfn b.txt turned; ln -s b.txt new"),
+            bash("ln -sf ../outside/a.txt a.txt; echo 1 > b.txt"),
+        )
+        assert (cwd / "a.txt").is_symlink()
+    else:
+        names = ("gone", "to folder", "dangling", "turned")
+        work(*[("delete_file", {"path": name}) for name in names], write("turned", "a file now"))
+    after = links(nanocoder)
+    done = undo(nanocoder)
+    assert done.returncode == 0, done.stderr
+    assert "restore the link gone -> a.txt\n" in done.stdout
+    assert links(nanocoder) == before
+    assert (outside / "a.txt").read_text() == "outside"
+    assert undo(nanocoder, "--redo").returncode == 0
+    assert links(nanocoder) == after
+    assert undo(nanocoder).returncode == 0
+    assert links(nanocoder) == before
+    assert (outside / "a.txt").read_text() == "outside"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_link_that_others_turned_since_is_named_and_the_rest_is_restored(nanocoder, work, force):
+    (nanocoder.cwd / "link").symlink_to("one")
+    work(bash("ln -sfn two link; echo 1 > b.txt"))
+    (nanocoder.cwd / "link").unlink()
+    (nanocoder.cwd / "link").symlink_to("three")
+    done = undo(nanocoder, *force)
+    assert done.returncode == 0, done.stderr
+    assert ("left as it is: link is a link" in done.stdout) is not bool(force)
+    assert links(nanocoder) == {"link": "one" if force else "three"}
+
+
+@pytest.mark.parametrize("command", ["rm -r d; ln -s ../elsewhere d", "rm -r d; echo 1 > d"])
+def test_what_took_the_place_of_a_folder_makes_room_for_it(nanocoder, work, tmp_path, command):
+    (tmp_path / "elsewhere/in").mkdir(parents=True)
+    (tmp_path / "elsewhere/a.txt").write_text("outside")
+    (nanocoder.cwd / "d/in").mkdir(parents=True)
+    (nanocoder.cwd / "d/a.txt").write_text("a")
+    (nanocoder.cwd / "d/in/b.txt").write_text("b")
+    before = tree(nanocoder)
+    work(bash(command))
+    done = undo(nanocoder)
+    assert done.returncode == 0, done.stderr
+    assert tree(nanocoder) == before
+    assert not (nanocoder.cwd / "d").is_symlink()
+    assert (tmp_path / "elsewhere/a.txt").read_text() == "outside"
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_folder_that_took_the_place_of_a_file_or_link_goes(nanocoder, work, is_link):
+    if is_link:
+        (nanocoder.cwd / "d").symlink_to("nowhere")
+    else:
+        (nanocoder.cwd / "d").write_text("file")
+    before = links(nanocoder)
+    work(bash("rm d; mkdir d; echo 1 > d/a.txt"))
+    assert undo(nanocoder).returncode == 0
+    assert links(nanocoder) == before
+    work(bash("rm d; mkdir d; echo 1 > d/a.txt"), bash("echo 1 > other.txt"))
+    (nanocoder.cwd / "d/by hand").write_text("mine")
+    failed = undo(nanocoder)
+    assert "done so far: d/a.txt, other.txt" in failed.stderr.replace(
+        "other.txt, d/a.txt", "d/a.txt, other.txt"
+    )
+    assert (nanocoder.cwd / "d/by hand").read_text() == "mine"
+    assert not (nanocoder.cwd / "other.txt").exists()
+
+
+@pytest.mark.contract("G4")
+@pytest.mark.parametrize("hours", [-30, 30])
+def test_changes_are_undone_in_their_order_whatever_the_clock_said(
+    nanocoder, work, tmp_path, hours
+):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(
+        "import time\nfrom pathlib import Path\nreally, mark = time.time, Path('mark')\n"
+        f"time.time = lambda: really() + (3600 * {hours} if mark.exists() else 0)\n"
+    )
+    (nanocoder.cwd / "a.txt").write_text("0")
+    before = tree(nanocoder)
+    work(
+        ("edit_file", {"path": "a.txt", "old_string": "0", "new_string": "1"}),
+        bash("touch mark; echo 2 > a.txt"),
+        ("edit_file", {"path": "a.txt", "old_string": "2", "new_string": "3"}),
+        bash("echo 4 > a.txt; echo 4 > b.txt"),
+        write("c.txt", "5"),
+        env={"PYTHONPATH": str(tmp_path / "site")},
+    )
+    done = undo(nanocoder, "--all")
+    assert done.returncode == 0, done.stderr
+    assert tree(nanocoder) == before
+
+
+@pytest.fixture
+def killed(nanocoder):
+    """Run calls in one session, and kill it while a command runs that has made the file `ready`."""
+
+    def run(*calls):
+        turns = [{"calls": [{"name": name, "arguments": args}]} for name, args in calls]
+        script = nanocoder.script(*turns, DONE)
+        words = [COMMAND, "run", "--mode", "auto", "--model", script, "go"]
+        running = subprocess.Popen(
+            words, cwd=nanocoder.cwd, env=nanocoder.environment, stdout=subprocess.DEVNULL
+        )
+        while not (nanocoder.cwd / "ready").exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.kill()
+        running.wait()
+
+    return run
+
+
+@pytest.mark.contract("G4")
+@pytest.mark.parametrize("others", [[], ["other"], ["same"]])
+def test_what_a_command_did_until_nanocoder_was_killed_is_undone(nanocoder, work, killed, others):
+    """Another session, or the same one, may have run commands in the folder since."""
+    for name in ("a.txt", "b.txt"):
+        (nanocoder.cwd / name).write_text("old")
+    (nanocoder.cwd / "link").symlink_to("a.txt")
+    (nanocoder.cwd / ".env").write_text("TOKEN=hidden")
+    (nanocoder.cwd / ".gitignore").write_text("*.log")
+    (nanocoder.cwd / "x.log").write_text("log")
+    before = links(nanocoder)
+    killed(
+        bash("echo 1 > a.txt"),
+        bash("echo 2 > b.txt; rm link; echo 3 > new.txt; echo 4 >> x.log; touch ready; sleep 60"),
+    )
+    (session,) = (nanocoder.home / ".local/state/nanocoder/sessions").glob("*.jsonl")
+    if others:
+        more = ("--continue",) if others == ["same"] else ()
+        words = nanocoder.script(
+            *[DONE] * 2 * bool(more),
+            {"calls": [{"name": "bash", "arguments": {"command": "echo 5 > later.txt"}}]},
+            DONE,
+        )
+        again = nanocoder("run", "--mode", "auto", "--model", words, *more, "go")
+        assert again.returncode == 0, again.stderr
+    done = undo(nanocoder, session.stem, "--all")
+    assert done.returncode == 0, done.stderr
+    left = {".env": "TOKEN=hidden", "x.log": "log4\n"}
+    left |= {"later.txt": "5\n"} if others == ["other"] else {}
+    assert links(nanocoder) == {**before, **left}
+    assert "nothing to undo" in undo(nanocoder, session.stem, "--all").stderr
+
+
+def test_nothing_is_taken_for_a_commands_that_changed_after_it_ended(nanocoder, work):
+    work(bash("echo 1 > a.txt"))
+    (nanocoder.cwd / "by hand.txt").write_text("mine")
+    assert undo(nanocoder).returncode == 0
+    assert links(nanocoder) == {"by hand.txt": "mine"}
+
+
+def test_a_slow_look_goes_on_where_the_last_one_ended(nanocoder, work, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(
+        "import nanocoder_kit_snapshots.index as index\nindex.READ_LIMIT_S = -1.0\n"
+    )
+    for name in ("a.txt", "b.txt"):
+        (nanocoder.cwd / name).write_text("old")
+    slow = {"PYTHONPATH": str(tmp_path / "site")}
+    done = work(bash("echo 1 > a.txt; echo 1 > new.txt"), env=slow)
+    assert "undo will not" not in done.stderr
+    plan = undo(nanocoder)
+    assert "left as it is: a.txt: its content before was" in plan.stdout
+    assert "not read yet" in plan.stdout
+    assert links(nanocoder) == {"a.txt": "1\n", "b.txt": "old"}
+    work(bash("true"))
+    work(bash("echo 2 > b.txt"), env=slow)
+    assert undo(nanocoder).returncode == 0
+    assert links(nanocoder) == {"a.txt": "1\n", "b.txt": "old"}
 
 
 def test_files_that_only_come_into_sight_are_not_taken_for_new(nanocoder, work):

@@ -42,17 +42,16 @@ def _place(kind: str, environment: Mapping[str, str]) -> Path:
     if configured and Path(configured).is_absolute():
         return Path(configured, "nanocoder")
     home = environment.get("HOME", "")
-    if sys.platform.startswith("linux") and home.startswith("/"):
+    home = home if home.startswith("/") else str(_known_home() or "")
+    if not home:
+        problem = f"there is no home directory to keep nanocoder's {kind} in"
+        raise ConfigError(f"{problem}; set HOME or {variable}")
+    if sys.platform.startswith("linux"):
         return Path(home, below_home, "nanocoder")
     # Only the odd system gets here: no need that the others wait for the import.
     import platformdirs
 
-    place = Path(getattr(platformdirs, function)("nanocoder", appauthor=False))
-    if not place.is_absolute():
-        raise ConfigError(
-            f"there is no home directory to keep nanocoder's {kind} in; set HOME or {variable}"
-        )
-    return place
+    return Path(getattr(platformdirs, function)("nanocoder", appauthor=False))
 
 
 def own_folders(

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,11 +19,12 @@ def keep_copy(backups: Path, most: int, path: str, data: bytes) -> Path:
     """
     folder = folder_for(backups, Path(path))
     private_directory(folder)
-    # The name sorts by age; the random part keeps two writes in one tick apart.
-    target = folder / f"{time.time_ns():020d}-{os.urandom(2).hex()}-{_plain(path)}"
-    write_private(target, data)
     copies = sorted(copy for copy in folder.iterdir() if not copy.name.startswith("."))
-    for old in copies[1 : 1 - most or None]:
+    # The names sort by age, whatever the clock says; two writes at once get two random parts.
+    number = 1 + max((int(it.name[:20]) for it in copies if it.name[:20].isdecimal()), default=0)
+    target = folder / f"{number:020d}-{os.urandom(2).hex()}-{_plain(path)}"
+    write_private(target, data)
+    for old in [*copies, target][1 : 1 - most or None]:
         with contextlib.suppress(OSError):
             old.unlink()
     return target

@@ -48,7 +48,7 @@ RESTORED: Final = b"-"
 
 @value
 class LoggedChange(Change):
-    """A change in a log; *at* is nanoseconds since the epoch.
+    """A change in a log; *at* is what orders the changes of all logs.
 
     *temporary* is the name of the file that is made beside the path, by the change and by what
     takes it back. *line* is where its line begins in the file, and *offset* where the earlier
@@ -85,9 +85,8 @@ class ChangeLog:
 
     def append(self, change: Change, data: bytes, version: str) -> LoggedChange:
         """Put a change on the disk and return it with its place in the log; raises OSError."""
-        last = self.changes[-1].at if self.changes else 0
-        # The clock may stand still or be set back; the order of the changes must not.
-        at = max(time.time_ns(), last + 1)
+        # No clock that may be set: this one is the same in all processes.
+        at = time.monotonic_ns()
         temporary = temporary_name(change.changed_path.rpartition("/")[2])
         fields = change.data() | {"at": at, "size": len(data), "temporary": temporary}
         line = self._end

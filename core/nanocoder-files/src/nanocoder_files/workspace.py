@@ -181,25 +181,38 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             raise WorkspaceError(problem, error_class="invalid_arguments") from None
         return self.write_bytes(path, data, expect=expect)
 
+    def put_link(self, path: str, target: str) -> None:
+        """Make a symbolic link that leads to *target*, in place of a file or a link.
+
+        Raises: is_a_directory, stale_read, protected_path.
+        """
+        self._replace(path, FileState(FileKind.LINK, target=target))
+
     def delete(self, path: str) -> Path | None:
         """Delete a file, or a link and not what it leads to; return where its backup is.
 
         Raises: file_not_found, is_a_directory, stale_read, protected_path for the root and `.git`.
         """
+        return self._replace(path, FileState())
+
+    def _replace(self, path: str, after: FileState) -> Path | None:
+        """Put a link, or nothing, in the place of a file or a link; return where its backup is."""
         raw = self._root.raw(path)
-        with self._place(raw, follow=False) as place:
+        with self._place(raw, follow=False, make_folders=after.exists) as place:
             self._refuse(place)
-            status = place.stat()
-            old = read_old(place) if mode_of.S_ISREG(status.st_mode) else None
+            status = place.status() if after.exists else place.stat()
+            if status and mode_of.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, "")
+            old = read_old(place) if status and mode_of.S_ISREG(status.st_mode) else None
             self._check(raw, place, old)
             backup = self._backup(place, old)
             if old:
                 # The backup took time; what is deleted has to be what was backed up.
                 writing.check_unchanged(place, old)
             before = self._before(old) if old else self._state(place)
-            self._log(Change(place.path, before, FileState()), old, backup)
-            os.unlink(place.name, dir_fd=place.fd)
-            writing.flush_names(".", place.fd)
+            self._log(Change(place.path, before, after), old, backup)
+            with (self._rollback or self._write_note).file(place) as name:
+                writing.put(place, after, b"", name)
             self._known.pop(place.path, None)
             self._snapshot.forget(raw, place.path)
         return backup

@@ -28,7 +28,7 @@ def read(folder: Path) -> dict[str, str]:
     try:
         rows = json.loads((folder / FILE).read_bytes())
         return {str(name): str(why) for name, why in rows.items()}
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 
 

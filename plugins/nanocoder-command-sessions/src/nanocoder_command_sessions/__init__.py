@@ -45,6 +45,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         _incident(),
         _approve(),
         *_changing(),
+        *_removing(),
         _undo(),
         _rewind(),
     ]
@@ -219,13 +220,34 @@ def _changing() -> list[Command[Host]]:
                 DIRECTORY,
             ),
         ),
+    ]
+
+
+def _removing() -> list[Command[Host]]:
+    return [
         Command(
             "sessions remove",
             "delete a session with its backups",
             _lazy("changing", "remove"),
             (
-                Argument("id", "the session's ID or its beginning", completes="sessions"),
+                Argument(
+                    "id", "the session's ID or its beginning", count="?", completes="sessions"
+                ),
+                Argument(
+                    "--old",
+                    "put all that are unused for keep_sessions_days days into the trash",
+                    kind="flag",
+                ),
                 YES,
+                DIRECTORY,
+            ),
+        ),
+        Command(
+            "sessions restore",
+            "take a session out of the trash, where old ones go",
+            _lazy("changing", "restore"),
+            (
+                Argument("id", "its ID or the beginning (default: list them)", count="?"),
                 DIRECTORY,
             ),
         ),
@@ -285,6 +307,7 @@ def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
     from nanocoder_kit_sessions import remove_old, session_store  # a start only lists the commands
 
     with suppress(UsageError):  # of a store of another kind, which some of the commands can use
-        remove_old(session_store(host), host.config.core.keep_sessions_days)
+        if not getattr(arguments, "old", False):
+            remove_old(session_store(host), host.config.core.keep_sessions_days, host.say)
     run = getattr(import_module(f"{__name__}.{module}"), function)
     return int(run(arguments, host))

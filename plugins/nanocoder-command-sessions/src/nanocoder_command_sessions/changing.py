@@ -6,7 +6,8 @@ from typing import Final
 
 from nanocoder import Host, UsageError
 from nanocoder_kit_sessions import remove as remove_session
-from nanocoder_kit_sessions import session_store
+from nanocoder_kit_sessions import remove_old, session_store
+from nanocoder_kit_sessions import restore as restore_session
 
 from nanocoder_command_sessions import archive
 from nanocoder_command_sessions.listing import last_used, title_of
@@ -63,7 +64,14 @@ def rename(arguments: Namespace, host: Host) -> int:
 
 
 def remove(arguments: Namespace, host: Host) -> int:
-    """Delete a session, if the person agrees."""
+    """Delete a session, if the person agrees, or put all old ones into the trash."""
+    if arguments.old:
+        days = host.config.core.keep_sessions_days
+        if not remove_old(session_store(host), days, host.print_line, is_sure=True):
+            host.print_line("No session is old enough.")
+        return 0
+    if arguments.id is None:
+        raise UsageError("name the session to remove, or pass --old")
     session_id = session_store(host).find(arguments.id, cwd=host.cwd)
     # A full ID names one session for certain, so scripts need not confirm it.
     if not arguments.yes and (host.is_interactive or arguments.id != session_id):
@@ -77,6 +85,19 @@ def remove(arguments: Namespace, host: Host) -> int:
             return 0
     remove_session(session_store(host), session_id)
     host.print_line(f"Removed: {session_id}")
+    return 0
+
+
+def restore(arguments: Namespace, host: Host) -> int:
+    """Take a session out of the trash, or list what is in it."""
+    store = session_store(host)
+    if arguments.id is not None:
+        host.print_line(f"Restored: {restore_session(store, arguments.id)}")
+        return 0
+    for summary in store.trash.list():
+        host.print_line(f"{summary.id}  {title_of(summary) or 'no prompt'}")
+    if not store.trash.ids():
+        host.print_line("The trash is empty.")
     return 0
 
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nanocoder import Host, UsageError, cache_dir, did_you_mean, known_packages, nearest, one_line
 from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
+from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.importing import broken_ones
@@ -90,10 +90,10 @@ def _broken_before(plugins: list[str], folder: Path, sources: list[str]) -> dict
     They are tried before they take the place of what is installed. What folders of sources require
     comes with the installation only, so a module may be missing there.
     """
-    with tempfile.TemporaryDirectory(prefix="nanocoder-install-") as built:
-        if sources and _pip("build", "--no-deps", "--target", built, *sources).code:
+    with _temporary_folder() as built:
+        if sources and _pip("build", "--no-deps", "--target", str(built), *sources).code:
             return {}  # the installation says why
-        broken = dict(broken_ones(plugins, Path(built), folder))
+        broken = dict(broken_ones(plugins, built, folder))
     missing = ModuleNotFoundError.__name__
     return {name: why for name, why in broken.items() if not (sources and why.startswith(missing))}
 
@@ -149,11 +149,20 @@ class Ended(NamedTuple):
 def _unpacked(packages: list[str]) -> Iterator[Ended]:
     """Unpack the wheels of *packages* and of what they require in a folder; nothing of them runs.
 
-    The folder is removed afterwards.
+    The folder is removed afterwards, by the next installation if this one is killed.
     """
-    with tempfile.TemporaryDirectory(prefix="nanocoder-install-") as folder:
-        ended = _unpack(Path(folder), packages) if packages else Ended()
-        yield ended._replace(folder=Path(folder))
+    with _temporary_folder() as folder:
+        ended = _unpack(folder, packages) if packages else Ended()
+        yield ended._replace(folder=folder)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    folder = TemporaryFolder("nanocoder-install-")
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
 
 
 def _unpack(folder: Path, packages: list[str]) -> Ended:

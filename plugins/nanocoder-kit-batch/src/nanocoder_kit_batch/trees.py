@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -19,8 +19,9 @@ UNREADABLE: Final[Stamp] = (0, 0, 0, 0)
 def copy_tree(source: Path, target: Path, left_out: Collection[Path] = ()) -> None:
     """Copy files, links and folders but those *left_out*.
 
-    A `.git` that is a file or a link, or names another folder, would lead to another repository.
-    Raises: OSError.
+    A `.git` that is a file or a link, or names another folder, would lead to another repository,
+    and the worktrees of a repository are none of its copy's. What vanishes meanwhile, as git's
+    files do, was not there. Raises: OSError.
     """
     target.mkdir()
     hidden = {os.fspath(path) for path in left_out}
@@ -28,12 +29,24 @@ def copy_tree(source: Path, target: Path, left_out: Collection[Path] = ()) -> No
     while waiting:
         old, new = waiting.pop()
         folders.append((old, new))
-        with os.scandir(old) as entries:
+        with _vanishing(old), os.scandir(old) as entries:
             for entry in entries:
                 if entry.path not in hidden and not _leads_to_repository(entry):
-                    waiting += _copied(entry, new / entry.name)
+                    with _vanishing(entry):
+                        waiting += _copied(entry, new / entry.name)
     for old, new in reversed(folders):  # last, as nothing can be made in a read-only folder
-        shutil.copystat(old, new)
+        with _vanishing(old):
+            shutil.copystat(old, new)
+
+
+@contextmanager
+def _vanishing(path: os.PathLike[str]) -> Iterator[None]:
+    """Pass over what is not there any more."""
+    try:
+        yield
+    except FileNotFoundError:
+        if os.path.lexists(path):
+            raise
 
 
 def _copied(entry: os.DirEntry[str], place: Path) -> Iterator[tuple[Path, Path]]:
@@ -48,6 +61,8 @@ def _copied(entry: os.DirEntry[str], place: Path) -> Iterator[tuple[Path, Path]]
 
 
 def _leads_to_repository(entry: os.DirEntry[str]) -> bool:
+    if entry.name == "worktrees" and os.path.basename(os.path.dirname(entry.path)) == ".git":
+        return True
     if entry.name != ".git":
         return False
     is_folder = entry.is_dir(follow_symlinks=False)

@@ -15,8 +15,23 @@ LEAVING: Final = ("exit", "quit")
 
 
 def converse(host: Host, session: Session, display: Display) -> Conversation:
-    """Return the conversation in *session*, which *display* shows."""
+    """Return the conversation in *session*, which *display* shows.
+
+    A last prompt whose run was killed before an answer is where the next one is typed.
+    """
+    if session.messages and session.messages[-1].role == "user":
+        _begin_unanswered(session, display)
     return Conversation(host, session, display, (*COMMANDS, *ALIASES))
+
+
+def _begin_unanswered(session: Session, display: Display) -> None:
+    from nanocoder_kit_sessions import RecordJournal  # few sessions were killed
+    from nanocoder_kit_sessions.prompts import take_unanswered
+
+    journal = session.journal
+    if isinstance(journal, RecordJournal) and (text := take_unanswered(journal)):
+        session.reread()
+        display.begin(text)
 
 
 def respond(conversation: Conversation, typed: Typed) -> Next | None:

@@ -6,6 +6,7 @@
 import os
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
@@ -146,13 +147,16 @@ def walk_tree(
             yield evolve(entry, problem=str(error)) if error else entry
 
 
-def walk_files(workspace: "Workspace", path: str, sieve: Sieve) -> Iterator[Files]:
+def walk_files(
+    workspace: "Workspace", path: str, sieve: Sieve, *, links: bool = False
+) -> Iterator[Files]:
     """Go through what `walk_tree` calls files, some of one directory at a time: that is faster.
 
-    In its order and without sizes. Raises: as there.
+    In its order and without sizes; with *links* symbolic links are among the files. Raises: as
+    there.
     """
-    folder = workspace.open_folder(path)
-    for level, item, error in _descend(folder, _list_names, sieve):
+    folder, list_names = workspace.open_folder(path), partial(_list_names, links=links)
+    for level, item, error in _descend(folder, list_names, sieve):
         if isinstance(item, Files):
             yield item
         elif error and error.error_class != "file_not_found":
@@ -201,14 +205,14 @@ def _descend(
             level.folder.close()
 
 
-def _list_names(level: _Level) -> tuple[list[str], list[str]]:
-    """Return the names of its regular files and of its directories, each sorted."""
+def _list_names(level: _Level, *, links: bool) -> tuple[list[str], list[str]]:
+    """Return the names of its regular files, with its *links*, and of its directories, sorted."""
     names: list[str] = []
     folders: list[str] = []
     with level.folder.errors(), os.scandir(level.folder.fd) as items:
         for item in items:
             try:
-                if item.is_file(follow_symlinks=False):
+                if item.is_file(follow_symlinks=False) or (links and item.is_symlink()):
                     names.append(item.name)
                 elif item.is_dir(follow_symlinks=False):
                     folders.append(item.name)

@@ -5,6 +5,7 @@ from nanocoder_kit_sessions.messages import store_message as store_message
 from nanocoder_kit_sessions.records import Record as Record
 from nanocoder_kit_sessions.removal import remove as remove
 from nanocoder_kit_sessions.removal import remove_old as remove_old
+from nanocoder_kit_sessions.removal import restore as restore
 from nanocoder_kit_sessions.store import SessionStore as SessionStore
 from nanocoder_kit_sessions.store import SessionSummary as SessionSummary
 from nanocoder_kit_sessions.store import session_store as session_store

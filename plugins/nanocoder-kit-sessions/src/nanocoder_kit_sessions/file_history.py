@@ -47,7 +47,7 @@ class History:
         self._open = False
         waiting = list(reversed(commands))
         for record in records:
-            while waiting and waiting[-1].at < record.at:
+            while waiting and waiting[-1].is_before(record.seq, record.at):
                 self._saw(waiting.pop())
             self._take(record)
             self._seq = record.seq

@@ -14,6 +14,7 @@ from nanocoder import Message, UsageError
 from nanocoder_files import append_all, lock_file, open_private, sync_directory
 from nanocoder_kit_redact import Redactor
 
+from nanocoder_kit_sessions.order import USES, UseOrder
 from nanocoder_kit_sessions.records import Record, Scan, is_typed, read, title_of
 from nanocoder_kit_sessions.redaction import line_without_secrets
 
@@ -159,14 +160,17 @@ class FileJournal(RecordJournal):
         *,
         after: Scan | None = None,
         warn: Warn = lambda _message: None,
-        not_before: float = 0.0,
+        order: UseOrder | None = None,
     ) -> None:
-        """Continue *after* the records that the locked *descriptor* holds already."""
+        """Continue *after* the records that the locked *descriptor* holds already.
+
+        *order* is told of each use of the session.
+        """
         last = after.records[-1] if after and after.records else None
         super().__init__(path.stem, path.with_suffix(""), after=last)
         self.path = path
         self._descriptor = descriptor
-        self._at = max(self._at, not_before)
+        self._order = order
         self._size = after.end if after else 0
         self._pending: deque[bytearray] = deque()
         self._warn = warn
@@ -206,6 +210,8 @@ class FileJournal(RecordJournal):
             return
         self._pending.append(line_without_secrets(record, self._redactor))
         self._flush(sync=sync)
+        if record.kind in USES and self._order is not None:
+            self._order.note(self.id)
         if record.kind == "run.finished":
             self._check()
 

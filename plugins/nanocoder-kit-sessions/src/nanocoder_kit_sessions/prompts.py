@@ -6,6 +6,7 @@ from typing import Any
 from attrs import frozen
 from nanocoder import Message, UsageError, counted, spoken
 
+from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.transcript import without_rewound
 
@@ -49,6 +50,20 @@ def find_prompt(records: Iterable[Record], number: int) -> Prompt:
             " `nanocoder sessions show ID` numbers them"
         )
     return prompts[number - 1]
+
+
+def take_unanswered(journal: RecordJournal) -> str:
+    """Take the last prompt out of the conversation if its run was killed before an answer.
+
+    Returns its text, "" where there is none such. Raises: UsageError.
+    """
+    prompt = next(reversed(prompts_of(records := journal.records())), None)
+    after = [record for record in records if prompt and record.seq >= prompt.seq]
+    is_answered = any(record.data.get("role") == "assistant" for record in after)
+    if prompt is None or is_answered or any(record.kind == "run.finished" for record in after):
+        return ""
+    journal.rewind(prompt.seq, prompt.number)
+    return prompt.text
 
 
 def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:

@@ -1,55 +1,141 @@
-"""Stored sessions that are not wanted any more."""
+"""Stored sessions that are not wanted any more.
+
+A session that a person removes is deleted. One that is removed for its age goes to a trash first,
+because only the clock says that it is old, and the clock may be wrong.
+"""
 
 import errno
 import os
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder import UsageError
+from nanocoder import UsageError, counted
+from nanocoder_files import private_directory
 from nanocoder_kit_snapshots import GitStore, SnapshotError, read_entries
 
 from nanocoder_kit_sessions.store import SessionStore
 
 DAY_S: Final = 86_400.0
+TRASH_DAYS: Final = 7
+"""On so many later days nanocoder is used before the trash lets go of a session."""
+REMOVED: Final = (
+    "{} unused for {} days went to the trash, for {} days on which nanocoder is used;"
+    " `nanocoder sessions restore` lists them"
+)
+REFUSED: Final = (
+    "{} of {} are unused for {} days by the clock, so none was removed: the clock may be wrong. If"
+    " it is right: nanocoder sessions remove --old"
+)
 
 
 def remove(store: SessionStore, name: str) -> None:
     """Delete a session and its artifacts; raises UsageError also while somebody uses it."""
-    session_id = store.find(name)
-    descriptor, path = store.lock(session_id), store.path(session_id)
+    _delete(store, store.find(name), store.folder.parent)
+
+
+def restore(store: SessionStore, name: str) -> str:
+    """Take a session out of the trash and return its ID; raises UsageError."""
+    session_id = store.trash.find(name)
+    _move(store.trash, store, session_id)
+    store.order.note(session_id)
+    return session_id
+
+
+def remove_old(
+    store: SessionStore,
+    keep_days: int,
+    say: Callable[[str], object] = lambda _line: None,
+    *,
+    is_sure: bool = False,
+) -> int:
+    """Put sessions unused for *keep_days* days (0: keep all) into the trash; return how many.
+
+    None goes that was used after one that stays, and none at all where most would go, unless a
+    person *is_sure* of the clock. *say* gets a line where something went, or should have.
+    """
+    if keep_days <= 0:
+        return 0
+    _empty_trash(store)
+    oldest = time.time() - keep_days * DAY_S
+    everything = store.in_order_of_use()
+    old = _leading(store, everything, oldest)
+    if 2 * len(old) > len(everything) and not is_sure:
+        say(REFUSED.format(f"{len(old):,}", counted(len(everything), "session"), keep_days))
+        return 0
+    removed = [session_id for session_id in old if _put_into_trash(store, session_id)]
+    if removed:
+        say(REMOVED.format(counted(len(removed), "session"), keep_days, TRASH_DAYS))
+    with suppress(OSError):
+        store.order.shorten({*everything, *store.trash.ids()})
+    return len(removed)
+
+
+def _leading(store: SessionStore, session_ids: Sequence[str], oldest: float) -> list[str]:
+    """Return those of *session_ids* before the first that was used since *oldest*."""
+    old = []
+    for session_id in session_ids:
+        try:
+            if store.path(session_id).lstat().st_mtime >= oldest:
+                break
+        except OSError:
+            continue
+        old.append(session_id)
+    return old
+
+
+def _put_into_trash(store: SessionStore, session_id: str) -> bool:
     try:
-        roots = {entry.root for entry in read_entries(path.with_suffix(""))}
-        _delete(path)
-        for root in roots:
-            with suppress(SnapshotError):  # without git nothing can be taken out
-                GitStore.of_session(path.with_suffix(""), Path(root)).forget(session_id)
+        _move(store, store.trash, session_id)
+    except UsageError:  # it is in use, or another user's
+        return False
+    store.order.note(session_id)  # from this line on the days in the trash are counted
+    return True
+
+
+def _empty_trash(store: SessionStore) -> None:
+    for session_id in store.trash.ids():
+        if store.order.days_since(session_id) >= TRASH_DAYS:
+            with suppress(UsageError):
+                _delete(store.trash, session_id, store.folder.parent)
+
+
+def _move(source: SessionStore, target: SessionStore, session_id: str) -> None:
+    """Move a session; the journal comes last, so that a kill leaves what can be moved again."""
+    descriptor, path = source.lock(session_id), source.path(session_id)
+    try:
+        private_directory(target.folder)
+        for name in (session_id, f"{session_id}.jsonl.bak", path.name):
+            with suppress(FileNotFoundError):
+                os.rename(source.folder / name, target.folder / name)
+        os.utime(target.path(session_id))
     except OSError as error:
-        problem = f"{path}: {error.strerror}"
-        raise UsageError(problem, error_class="session_unreadable") from None
+        raise _unreadable(path, error) from None
     finally:
         os.close(descriptor)
 
 
-def remove_old(store: SessionStore, keep_days: int) -> int:
-    """Delete sessions unused for *keep_days* days (0: keep all); return how many."""
-    if keep_days <= 0:
-        return 0
-    oldest = time.time() - keep_days * DAY_S
-    removed = 0
-    for session_id in store.ids():
-        with suppress(OSError, UsageError):
-            if store.path(session_id).lstat().st_mtime < oldest:
-                remove(store, session_id)
-                removed += 1
-    return removed
+def _delete(store: SessionStore, session_id: str, state: Path) -> None:
+    """Delete a session of *store*, whose snapshots are below *state*; raises UsageError."""
+    descriptor, path = store.lock(session_id), store.path(session_id)
+    try:
+        if not os.access(path.parent, os.W_OK):  # else the copies would go and the journal stay
+            raise PermissionError(errno.EACCES, "its directory cannot be written")
+        roots = {entry.root for entry in read_entries(path.with_suffix(""))}
+        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+        path.with_suffix(".jsonl.bak").unlink(missing_ok=True)
+        path.unlink()
+        for root in roots:
+            with suppress(SnapshotError):  # without git nothing can be taken out
+                GitStore(state, Path(root)).forget(session_id)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(descriptor)
 
 
-def _delete(path: Path) -> None:
-    if not os.access(path.parent, os.W_OK):  # else the copies would go and the journal stay
-        raise PermissionError(errno.EACCES, "its directory cannot be written")
-    shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-    path.with_suffix(".jsonl.bak").unlink(missing_ok=True)
-    path.unlink()
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: {error.strerror}", error_class="session_unreadable")

@@ -13,7 +13,7 @@ from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.prompts import Prompt, find_prompt
 from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.store import session_store
-from nanocoder_kit_sessions.undo import UndoRequest, undo
+from nanocoder_kit_sessions.undo import UndoRequest, see_interrupted, undo
 
 NOT_KEPT: Final = "this session is not kept, so it cannot be rewound"
 NEWER_FILES: Final = (
@@ -78,6 +78,7 @@ def rewind(
     prompt = find_prompt(records, request.number)
     session_id = session if isinstance(session, str) else session.id
     restored: Sequence[str] | None = ()
+    see_interrupted(records, folder)
     history = History.of_session(records, folder)
     if request.files and (history.since(prompt.seq).changes or not request.conversation):
         undo_request = UndoRequest(since=prompt.seq, force=request.force)

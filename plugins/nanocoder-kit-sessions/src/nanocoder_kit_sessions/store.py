@@ -15,6 +15,7 @@ from nanocoder_files import open_private, private_directory, replace_file
 from nanocoder_schema import value
 
 from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked
+from nanocoder_kit_sessions.order import UseOrder
 from nanocoder_kit_sessions.records import Record, Scan, read, scan, title_of
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 ID: Final = r"\d{8}-\d{6}-[a-z0-9]{4}"
 TRIES: Final = 20
-TICK_S: Final = 0.001
-TIMESTAMP_CHARS: Final = len("20261121-224509")
-# A session from further ahead is a mistake, not a sign that the clock was put back.
-CLOCK_JUMP_S: Final = 7 * 86_400.0
+TRASH: Final = "trash"
+RUNS: Final = ["run.started", "run.finished"]
 HEAD_BYTES: Final = 16_384
 TAIL_BYTES: Final = 8_192
 LONG_TAIL_BYTES: Final = 1_048_576  # for journals that end in a large record
@@ -67,7 +66,13 @@ class SessionStore:
 
     def __init__(self, folder: Path, *, warn: Warn = lambda _message: None) -> None:
         self.folder = folder / "sessions"
+        self.order = UseOrder(folder / "sessions.order")
         self._warn = warn
+
+    @property
+    def trash(self) -> "SessionStore":
+        """The store of the sessions that were removed for their age, to be restored from."""
+        return SessionStore(self.folder.parent / TRASH)
 
     @classmethod
     def of_user(
@@ -120,10 +125,18 @@ class SessionStore:
     def list(self) -> Sequence[SessionSummary]:
         """Return all sessions, the last used first; reads the ends of each journal only."""
         summaries = filter(None, (_summary_of(self.path(name)) for name in self.ids()))
-        return sorted(summaries, key=lambda summary: (summary.updated, summary.id), reverse=True)
+        uses = self.order.last_uses()
+        # The clock decides only between sessions that an earlier release made.
+        keys = {it: (uses.get(it.id, -1), it.updated, it.id) for it in summaries}
+        return sorted(keys, key=keys.__getitem__, reverse=True)
+
+    def in_order_of_use(self) -> Sequence[str]:
+        """Return the IDs of all sessions, the last used last."""
+        uses = self.order.last_uses()
+        return sorted(self.ids(), key=lambda session_id: uses.get(session_id, -1))
 
     def ids(self) -> Sequence[str]:
-        """Return the IDs of all sessions, oldest first."""
+        """Return the IDs of all sessions, in the order of the times that they name."""
         try:
             with os.scandir(self.folder) as entries:
                 names = [entry.name for entry in entries]
@@ -164,13 +177,11 @@ class SessionStore:
         Raises: UsageError (session_not_found, session_in_use, session_unreadable).
         """
         session_id = self.find(name, cwd=cwd)
-        records, journal = self.take(session_id, not_before=self._after_the_newest())
+        records, journal = self.take(session_id)
         journal.append("session.resumed", {"pid": os.getpid()})
         return records, journal
 
-    def take(
-        self, session_id: str, *, not_before: float = 0.0
-    ) -> tuple[Sequence[Record], FileJournal]:
+    def take(self, session_id: str) -> tuple[Sequence[Record], FileJournal]:
         """Take over a session: return its whole records, and its journal, to continue after them.
 
         Anything that a crash left behind the last whole record is cut off; the file as it was stays
@@ -182,9 +193,7 @@ class SessionStore:
         except BaseException:
             os.close(descriptor)
             raise
-        journal = FileJournal(
-            path, descriptor, after=scanned, warn=self._warn, not_before=not_before
-        )
+        journal = FileJournal(path, descriptor, after=scanned, warn=self._warn, order=self.order)
         return scanned.records, journal
 
     def lock(self, session_id: str) -> int:
@@ -215,26 +224,25 @@ class SessionStore:
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())
         here = [summary for summary in self.list() if summary.cwd == directory]
-        # One without a prompt is a single call. One that no model answered, as after a kill, is not
-        # listed; it counts where there is no other, so that its prompt is not lost.
+        # One without a prompt is a single call. One that no model answered is not listed: it counts
+        # after a kill, and where there is no other, so that its prompt is not lost.
         begun = [summary for summary in here if summary.title]
-        answered = [summary for summary in begun if summary.is_answered]
-        if latest := (answered or begun)[:1]:
-            return latest[0].id
+        ids = (it.id for it in begun if it.is_answered or self._was_killed(it.id))
+        if latest := next(ids, begun[0].id if begun else ""):
+            return latest
         raise _not_found(f"there is no conversation in {directory} yet")
 
-    def _after_the_newest(self) -> float:
-        """Return the time; if the clock was put back, a time after the newest session."""
-        now = time.time()
-        newest = next(reversed(self.ids()), "")
-        if not _timestamp(now) < newest[:TIMESTAMP_CHARS] < _timestamp(now + CLOCK_JUMP_S):
-            return now
-        summary = _summary_of(self.path(newest))
-        return max(now, summary.updated + TICK_S) if summary else now
+    def _was_killed(self, session_id: str) -> bool:
+        """Tell whether a prompt waits for an answer that nobody works on any more."""
+        with suppress(UsageError):
+            os.close(self.lock(session_id))
+            kinds = [record.kind for record in self.records(session_id) if record.kind in RUNS]
+            return kinds[-1:] == RUNS[:1]
+        return False
 
     def new_journal(self) -> RecordJournal:
         """Make the journal of a new session, in memory where nothing can be written."""
-        at = self._after_the_newest()
+        at = time.time()
         try:
             private_directory(self.folder)
             session_id, descriptor = self._new_file(at)
@@ -246,7 +254,7 @@ class SessionStore:
             )
             return MemoryJournal(new_id(at))
         path = self.path(session_id)
-        return FileJournal(path, descriptor, warn=self._warn, not_before=at)
+        return FileJournal(path, descriptor, warn=self._warn, order=self.order)
 
     def _new_file(self, at: float) -> tuple[str, int]:
         for _ in range(TRIES):

@@ -1,6 +1,7 @@
 """Undo: the changes that a request means, and taking them back with a person's consent."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -10,9 +11,9 @@ from nanocoder import (
     Host,
     Journal,
     Message,
+    NanocoderError,
     PersonError,
     Session,
-    ToolError,
     UsageError,
     Workspace,
     encode_message,
@@ -24,7 +25,8 @@ from nanocoder_kit_sessions.file_history import History, Piece
 from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.store import SessionStore, session_store
-from nanocoder_kit_sessions.undo_plan import CHANGED, GIT, UndoPlan, carry_out, plan_undo
+from nanocoder_kit_sessions.undo_plan import plan_undo
+from nanocoder_kit_sessions.undo_steps import CHANGED, GIT, NOTHING_CHANGED, UndoPlan, carry_out
 from nanocoder_kit_sessions.work import sessions_with_work
 
 NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"
@@ -47,7 +49,7 @@ BEYOND: Final = (
 )
 OTHERS: Final = "; what others changed at the same time is undone, too"
 FORCED: Final = "; --force restores it, too"
-LOST: Final = "its content before was too large for the snapshot"
+LOST: Final = "its content before was too large for the snapshot, or not read yet"
 TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 """The effects of tools that only change files through the workspace."""
 
@@ -96,7 +98,9 @@ def undo(
     journal = session.journal
     if not isinstance(journal, RecordJournal) or journal.backups is None:
         raise UsageError(NOT_KEPT)
-    history = History.of_session(journal.records(), journal.artifacts)
+    records = journal.records()
+    see_interrupted(records, journal.artifacts)
+    history = History.of_session(records, journal.artifacts)
     selection = _select(history, request, _effects(host))
     command = _Undo(session.open_workspace(), journal, _effects(host), say, request.force)
     files = command.run(selection, agree)
@@ -116,7 +120,8 @@ def _undo_stored(
     store = session_store(host)
     session_id = store.find(_with_changes(store, name, host.cwd), cwd=host.cwd)
     effects = _effects(host)
-    if store.records(session_id):
+    if records := store.records(session_id):
+        see_interrupted(records, store.path(session_id).with_suffix(""))
         # A session with nothing to undo is not opened: it would be the last one used.
         try:
             _select(_stored_history(store, session_id), request, effects)
@@ -134,6 +139,21 @@ def _undo_stored(
             return Undone(session_id, command.run(selection, agree), command.skipped)
     finally:
         journal.close()
+
+
+def see_interrupted(records: Sequence[Record], folder: Path | None) -> None:
+    """Have seen what commands of a session changed that ran when it was killed, if any.
+
+    *folder* is that of its own files. Where this fails, undo does not know of these changes.
+    """
+    root = Path(str(records[0].data.get("cwd", ""))) if records else Path()
+    store = GitStore.of_session(folder, root) if folder and root.is_absolute() else None
+    if store is None or not store.folder.is_dir():
+        return
+    from nanocoder_kit_snapshots.look_log import finish_interrupted  # few are killed
+
+    with suppress(OSError, NanocoderError), Workspace(root) as workspace:
+        finish_interrupted(store.folder, workspace)
 
 
 def _in_session(session_id: str, error: PersonError) -> PersonError:
@@ -255,18 +275,16 @@ class _Undo:
     say: Callable[[str], object]
     force: bool
     skipped: list[str] = field(factory=list)
+    _skipped_lines: list[str] = field(factory=list)
 
     def run(self, selection: _Selection, agree: Callable[[], bool]) -> list[str] | None:
         """Return the restored paths, None without consent. Raises: PersonError."""
         selection = self._without_lost(selection)
         plan = self._plan(selection.changes)
-        if plan.blocked and not selection.again:
+        if not selection.again:
             plan = self._without_blocked(plan, selection)
         self._show(plan, selection)
-        if not agree():
-            return None
-        self._carry_out(plan, selection)
-        return plan.paths
+        return self._carry_out(plan, selection) if agree() else None
 
     def _plan(self, changes: Sequence[FileChange]) -> UndoPlan:
         artifacts = self.journal.artifacts
@@ -276,60 +294,79 @@ class _Undo:
             self.workspace, self.journal.backups, changes, force=self.force, snapshots=snapshots
         )
 
-    def _carry_out(self, plan: UndoPlan, selection: _Selection) -> None:
-        """Carry *plan* out, between two records that say so."""
+    def _carry_out(self, plan: UndoPlan, selection: _Selection) -> list[str]:
+        """Carry *plan* out, between two records that say so; return what was restored."""
         record = {
             "undoes": [change.key for change in plan.changes],
             "again": [change.key for change in selection.again],
         }
         self.journal.append("undo.started", {"of": selection.piece.title, **record})
-        try:
-            carry_out(plan, self.workspace)
-        except ToolError as error:
-            raise PersonError(str(error)) from error
-        self.journal.append("undo.finished", {**record, "files": plan.paths}, sync=True)
-        if plan.paths:
+        failed = carry_out(plan, self.workspace)
+        if failed:
+            record = {
+                "undoes": [change.key for change in apart_from(plan.changes, failed)],
+                "again": [change.key for change in apart_from(selection.again, failed)],
+            }
+        paths = [path for path in plan.paths if path not in failed]
+        self.journal.append("undo.finished", {**record, "files": paths}, sync=True)
+        if paths:
             how = "restored your changes" if selection.again else "undid your changes"
-            files = [path for path in plan.paths if not path.startswith(GIT)]
-            in_git = [IN_GIT] if len(files) < len(plan.paths) else []
+            files = [path for path in paths if not path.startswith(GIT)]
+            in_git = [IN_GIT] if len(files) < len(paths) else []
             note = TELL_MODEL.format(how, ", ".join([*files, *in_git]))
             self.journal.append("message", encode_message(Message("user", note, typed="")))
+        self._report(plan, paths, failed)
+        return paths
+
+    def _report(self, plan: UndoPlan, paths: Sequence[str], failed: Mapping[str, str]) -> None:
+        if failed:
+            progress = f"done so far: {', '.join(paths)}" if paths else NOTHING_CHANGED
+            raise PersonError(f"{'; '.join(failed.values())}; {progress}")
+        if lines := [*plan.results(failed)]:
+            self.say("\n".join(lines))
 
     def _without_lost(self, selection: _Selection) -> _Selection:
-        """Leave files alone whose content was not kept, and say so."""
+        """Leave files alone whose content was not kept."""
         lost = dict.fromkeys(change.path for change in selection.changes if change.is_lost)
         for path in lost:
-            self.say(f"left as it is: {path}: {LOST}")
-            self.skipped.append(path)
+            self._leave(f"{path}: {LOST}", path)
         return evolve(selection, changes=apart_from(selection.changes, lost)) if lost else selection
 
     def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
-        """Leave files alone that were changed since, say so, and plan for the others."""
-        rest = apart_from(selection.changes, plan.blocked)
-        others = self._plan(rest)
-        if not rest or others.problems:
-            return plan
+        """Leave files alone that cannot be restored, or were changed since; plan for the others."""
         ran = ", ".join(untracked(selection.piece.tools, self.effects))
         by = f", perhaps by this session's own {ran}" if ran else ""
-        for path, reason in plan.blocked.items():
-            since = f"{by}{FORCED}" if reason in CHANGED else ""
-            self.say(f"left as it is: {path} {reason}{since}")
-            self.skipped.append(path)
-        return others
+        changes = selection.changes
+        while plan.blocked and (rest := apart_from(changes, plan.blocked)):
+            for path, reason in plan.blocked.items():
+                since = f"{by}{FORCED}" if reason in CHANGED else ""
+                self._leave(f"{path} {reason}{since}", path)
+            changes, plan = rest, self._plan(rest)
+        return plan
+
+    def _leave(self, line: str, path: str) -> None:
+        self._skipped_lines.append(f"left as it is: {line}")
+        self.skipped.append(path)
 
     def _show(self, plan: UndoPlan, selection: _Selection) -> None:
-        if plan.problems:
+        """Say what the undo is going to do, and what it leaves as it is."""
+        if plan.problem or plan.blocked:
             can_force = any(reason in CHANGED for reason in plan.blocked.values())
-            raise PersonError(f"{plan.refusal()}{FORCED if can_force else ''}")
-        if diff := plan.diff():
-            self.say(diff)
-        self.say("\n".join(plan.lines() or ["every file is already as it was before"]))
-        piece = selection.piece
+            refusal = f"{plan.refusal()}{FORCED if can_force else ''}"
+            raise PersonError("; ".join([refusal, *self._skipped_lines]))
+        diff, lines, piece = [*plan.diff()], [*plan.lines()], selection.piece
+        if diff:
+            self.say("\n".join(diff))
+        elif not lines:
+            lines = ["every file is already as it was before"]
+        lines += self._skipped_lines
         if piece.commands:
             others = OTHERS if _has_files_of_commands(plan.changes, selection.changes) else ""
-            self.say(BEYOND.format(", ".join(sorted({*piece.commands}))) + others)
+            lines.append(BEYOND.format(", ".join(sorted({*piece.commands}))) + others)
         if tools := untracked(piece.tools, self.effects):
-            self.say(f"not undone: {_untracked_text(tools, selection.problem)}")
+            lines.append(f"not undone: {_untracked_text(tools, selection.problem)}")
+        if lines:
+            self.say("\n".join(lines))
 
 
 def _has_files_of_commands(restored: Iterable[FileChange], changes: Iterable[FileChange]) -> bool:

@@ -1,4 +1,7 @@
-"""Undo of recorded changes: every file is looked at first, then all of them are put back."""
+"""Undo of recorded changes: every file is looked at first, then all of them are put back.
+
+A file that cannot be put back is named, and keeps none of the others from it.
+"""
 
 import os
 import re
@@ -7,90 +10,29 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, Literal
 
-from attrs import define, evolve, field, frozen
-from nanocoder import ToolError, Workspace, counted
+from attrs import evolve
+from nanocoder import ToolError, Workspace
 from nanocoder_files import MAX_BYTES, Change, FileKind, FileState, Restore, open_private
 from nanocoder_kit_snapshots import GitStore, SnapshotError
 
 from nanocoder_kit_sessions.file_change import UNKNOWN, FileChange
+from nanocoder_kit_sessions.undo_steps import (
+    CHANGED,
+    IS_NO_FILE,
+    LINK,
+    Step,
+    UndoPlan,
+    is_below_a_link,
+    link_at,
+)
 
 BACKUP: Final = re.compile(r"[0-9a-f]{32}/[A-Za-z0-9._-]+")
 KINDS: Final = {"": FileKind.NOTHING, "dir": FileKind.DIRECTORY}
-GIT: Final = ".git/"
-NOTHING_CHANGED: Final = "nothing was changed"
-CHANGED: Final = ("has been changed since", "has been removed since")
-"""Why a file is left alone unless a person says otherwise."""
-IS_NO_FILE: Final = "is a link or a special file now, or lies below a link"
-
-
-@frozen
-class Step:
-    """One thing to do: "write", "remove" or "move" a file, "make" or "clear" a directory.
-
-    *expected* is the state that the path must be in, the digest of its content or "" for nothing;
-    *state* is the one that it gets.
-    """
-
-    action: Literal["write", "remove", "move", "make", "clear"]
-    path: str
-    target: str = ""
-    expected: str = ""
-    state: str = ""
-    mode: int = 0
-
-    @property
-    def is_of_git(self) -> bool:
-        """Whether it is about a file that says where a branch, a tag or a stash is."""
-        return self.path.startswith(GIT)
-
-    def describe(self) -> str:
-        """Say in a line what will be done; "" for a directory that only may go."""
-        if self.action == "move":
-            return f"move {self.path} back to {self.target}"
-        verbs = {"write": "put back", "remove": "remove", "make": "make the directory"}
-        return f"{verbs[self.action]} {self.path}" if self.action in verbs else ""
-
-
-@define
-class UndoPlan:
-    """The *steps* that take *changes* back, in order; *problems* are reasons to do none of them.
-
-    *blocked* are files that are no longer as the changes left them, each with the reason.
-    """
-
-    changes: Sequence[FileChange] = ()
-    steps: list[Step] = field(factory=list)
-    problems: list[str] = field(factory=list)
-    blocked: dict[str, str] = field(factory=dict)
-    contents: dict[str, bytes] = field(factory=dict)
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths that will be restored."""
-        return list(dict.fromkeys(step.path for step in self.steps if step.action != "clear"))
-
-    def lines(self) -> list[str]:
-        """Say in a line each what will be done; in one line for the files of the repository."""
-        of_git = [step for step in self.steps if step.is_of_git]
-        lines = [step.describe() for step in self.steps if step not in of_git]
-        if names := [step.path.removeprefix(GIT) for step in of_git]:
-            lines.append(f"put back in .git: {', '.join(sorted(names))}")
-        return list(filter(None, lines))
-
-    def diff(self) -> str:
-        """Return the changes of the files' contents as a unified diff."""
-        return "\n".join(
-            line
-            for step in self.steps
-            if step.action in {"write", "remove"} and not step.is_of_git
-            for line in _diff(
-                step.path, self.contents.get(step.expected), self.contents.get(step.state)
-            )
-        )
-
-    def refusal(self) -> str:
-        """Say why nothing is done."""
-        return f"{NOTHING_CHANGED}: {'; '.join(self.problems)}"
+ACTIONS: Final[dict[str, Literal["write", "link", "remove"]]] = {
+    FileKind.FILE: "write",
+    FileKind.LINK: "link",
+}
+NO_COPY: Final = "was a pipe, a socket or a device, of which no copy is kept"
 
 
 def plan_undo(
@@ -108,75 +50,13 @@ def plan_undo(
     """
     plan = UndoPlan(changes)
     if elsewhere := {change.root for change in changes} - {str(workspace.root)}:
-        plan.problems.append(f"it changed files below {', '.join(sorted(elsewhere))}")
+        plan.problem = f"it changed files below {', '.join(sorted(elsewhere))}"
         return plan
     planner = _Planner(workspace, backups, plan, force=force, snapshots=snapshots)
     for change in reversed(changes):
-        try:
-            planner.add(change)
-        except ToolError as error:
-            plan.problems.append(str(error))
+        planner.add(change)
     planner.fetch_copies()
-    plan.problems = list(dict.fromkeys(plan.problems))
     return plan
-
-
-def carry_out(plan: UndoPlan, workspace: Workspace) -> None:
-    """Do the steps of *plan*.
-
-    Raises: ToolError, which says what has been done when something came in between.
-    """
-    if plan.problems:
-        raise ToolError(plan.refusal())
-    finished: list[str] = []
-    for step in plan.steps:
-        try:
-            _carry_out_step(plan, workspace, step)
-        except ToolError as error:
-            progress = f"done so far: {', '.join(finished)}" if finished else NOTHING_CHANGED
-            raise ToolError(f"{error}; {progress}") from error
-        finished.append(step.path)
-
-
-def is_below_a_link(workspace: Workspace, path: str) -> bool:
-    """Tell whether a folder of *path* is a link by now.
-
-    It was none when the file was changed, and it may lead to a place that no call could change
-    without approval, such as the hooks of git.
-    """
-    folder = path.rpartition("/")[0]
-    return bool(folder) and workspace.resolve(folder) != folder
-
-
-def _carry_out_step(plan: UndoPlan, workspace: Workspace, step: Step) -> None:
-    for path in filter(None, (step.path, step.target)):
-        if is_below_a_link(workspace, path):
-            raise ToolError(f"{path} {IS_NO_FILE}")
-    if step.action in {"write", "remove", "move"}:
-        # The file has to be as the plan found it, whatever the model has read of it.
-        workspace.note_read(step.path, step.expected if step.action != "move" else "")
-    match step.action:
-        case "write":
-            data, expected = plan.contents[step.state], step.expected
-            workspace.write_bytes(step.path, data, expect=expected, mode=step.mode or None)
-            # The model knows the content that is gone: it has to read again before it writes.
-            workspace.note_read(step.path, expected)
-        case "remove":
-            workspace.delete(step.path)
-        case "move":
-            workspace.move(step.path, step.target)
-        case "make":
-            workspace.make_dirs(step.path)
-        case "clear":
-            _remove_if_empty(workspace, step.path)
-
-
-def _remove_if_empty(workspace: Workspace, path: str) -> None:
-    """Remove a directory that a change had made, unless something else lies in it by now."""
-    try:
-        workspace.remove_dir(path)
-    except ToolError:
-        return
 
 
 class _Planner(Restore[str]):
@@ -206,14 +86,16 @@ class _Planner(Restore[str]):
         self._record = FileChange("", UNKNOWN, UNKNOWN)
 
     def add(self, record: FileChange) -> None:
-        """Plan to take a change back; raises ToolError."""
+        """Plan to take a change back."""
         if record.before is UNKNOWN:
-            raise ToolError(
-                f"{record.path} was changed with an earlier version of nanocoder, whose records"
-                f" cannot be undone; copies of changed files are in {self._backups}"
-            )
+            old = "was changed with an earlier version of nanocoder, whose records cannot be undone"
+            self._refuse(record.path, f"{old}; copies of changed files are in {self._backups}")
+            return
         self._record = record
-        self.take_back(record)
+        try:
+            self.take_back(record)
+        except ToolError as error:
+            self._refuse(record.changed_path, f"cannot be restored: {error}")
 
     def fetch_copies(self) -> None:
         """Read the copies that are needed; those of states in between need not be there."""
@@ -221,22 +103,10 @@ class _Planner(Restore[str]):
             try:
                 if state not in self._plan.contents:
                     self._plan.contents[state] = self._read_copy(self._copies[state])
-            except SnapshotError as error:
+            except (SnapshotError, ToolError) as error:
                 for step in self._plan.steps:
                     if step.action == "write" and step.state == state:
                         self._refuse(step.path, f"cannot be restored: {error}")
-            except ToolError as error:
-                self._plan.problems.append(str(error))
-
-    def _is_back(self, now: FileState, before: FileState) -> bool:
-        return now.resembles(before) or (
-            now.kind == FileKind.OTHER and before.kind == FileKind.LINK
-        )
-
-    def _is_left(self, now: FileState, after: FileState) -> bool:
-        # The digest of a large file that was moved is not known.
-        is_same_size = (now.kind, now.size) == (after.kind, after.size) and not after.digest
-        return self._is_back(now, after) or (now.is_file and is_same_size)
 
     def _locate(self, path: str, *, make: bool) -> nullcontext[str]:  # noqa: ARG002
         return nullcontext(path)
@@ -249,26 +119,32 @@ class _Planner(Restore[str]):
     def _put(self, place: str, change: Change) -> None:
         """Plan *place* to become what it was before *change*; several writes become one."""
         path, before, now = place, change.before, self._state(place)
-        if before.kind in {FileKind.LINK, FileKind.OTHER}:
-            raise ToolError(f"{path} was a link or a special file, and no copy of those is kept")
+        if before.kind == FileKind.OTHER:
+            self._refuse(path, NO_COPY)
+            return
         if now.kind == FileKind.OTHER and not before.is_directory:
             # To write here would change what a link leads to.
             self._refuse(path, IS_NO_FILE)
             return
         self._states[path] = before
-        if FileKind.DIRECTORY in {before.kind, now.kind}:
-            self._plan.steps.append(Step("make" if before.is_directory else "clear", path))
-            return
-        self._copies.setdefault(before.digest, self._record)
-        action: Literal["write", "remove"] = "write" if before.is_file else "remove"
-        self._add(Step(action, path, "", now.digest, before.digest, before.mode))
+        expected = _mark(now)
+        if now.is_directory and not before.is_directory:
+            self._plan.steps.append(Step("clear", path))
+        if before.is_directory and expected:
+            self._add(Step("remove", path, "", expected))
+        if before.is_directory:
+            self._plan.steps.append(Step("make", path))
+        elif before.exists or not now.is_directory:
+            self._copies.setdefault(before.digest, self._record)
+            action = ACTIONS.get(before.kind, "remove")
+            self._add(Step(action, path, "", expected, _mark(before), before.mode))
 
     def _add(self, step: Step) -> None:
         steps = self._plan.steps
         for place, earlier in reversed([*enumerate(steps)]):
             if earlier.action == "move":
                 break
-            if earlier.path == step.path and earlier.action in {"write", "remove"}:
+            if earlier.path == step.path and earlier.action in {"write", "link", "remove"}:
                 # By its place: before a move there may be a step that is equal to it.
                 del steps[place]
                 step = evolve(step, expected=earlier.expected)
@@ -283,7 +159,7 @@ class _Planner(Restore[str]):
         change: Change,
     ) -> None:
         source, target, moved = change.path, change.target, self._state(there)
-        self._plan.steps.append(Step("move", target, source, expected=moved.digest))
+        self._plan.steps.append(Step("move", target, source, expected=_mark(moved)))
         self._moves.append((source, target))
         # The states below *target* are those below *source* from here on.
         for path in [path for path in self._states if path.startswith(f"{target}/")]:
@@ -296,7 +172,8 @@ class _Planner(Restore[str]):
         # It is recorded before it is made: this one was not, as the disk was full or we were ended.
         if now.resembles(change.before):
             return False
-        if self._force and now.kind in {FileKind.FILE, FileKind.NOTHING}:
+        is_plain = now.kind in {FileKind.FILE, FileKind.NOTHING}
+        if self._force and (is_plain or now.kind == change.before.kind == FileKind.LINK):
             return True
         # A call that failed was taken back: the file is as an earlier change found it.
         if not any(
@@ -314,12 +191,12 @@ class _Planner(Restore[str]):
 
     def _block(self, path: str, now: FileState) -> None:
         changed, removed = CHANGED
-        self._refuse(path, changed if now.exists else removed)
+        is_special = now.kind in {FileKind.LINK, FileKind.OTHER}
+        self._refuse(path, IS_NO_FILE if is_special else changed if now.exists else removed)
 
     def _refuse(self, path: str, reason: str) -> None:
         """Leave *path* as it is."""
-        self._plan.blocked[path] = reason
-        self._plan.problems.append(f"{path} {reason}")
+        self._plan.blocked.setdefault(path, reason)
 
     def _read_copy(self, record: FileChange) -> bytes:
         """Return the content from before *record*; raises ToolError or SnapshotError."""
@@ -334,7 +211,7 @@ class _Planner(Restore[str]):
 
     def _read_backup(self, record: FileChange) -> bytes:
         """Return the copy from before *record*; raises ToolError when it is damaged or gone."""
-        missing = ToolError(f"the earlier copy of {record.path} is no longer kept")
+        missing = ToolError("its earlier copy is no longer kept")
         if self._backups is None or not BACKUP.fullmatch(record.backup):
             raise missing
         try:
@@ -345,8 +222,7 @@ class _Planner(Restore[str]):
             raise missing from None
         if size > MAX_BYTES:
             raise ToolError(
-                f"the earlier copy of {record.path} has {size:,} bytes; at most"
-                f" {MAX_BYTES:,} are restored"
+                f"its earlier copy has {size:,} bytes; at most {MAX_BYTES:,} are restored"
             )
         if _digest(data) != record.before.digest:
             raise missing
@@ -362,11 +238,15 @@ class _Planner(Restore[str]):
     def _state_on_disk(self, path: str) -> FileState:
         folder, _, name = path.rpartition("/")
         if is_below_a_link(self._workspace, path):
-            return FileState(FileKind.OTHER)
+            # Unless an earlier step makes a folder of the link.
+            is_folder = any(state.is_directory for state in self._planned_above(path))
+            return FileState() if is_folder else FileState(FileKind.OTHER)
         if not self._workspace.is_dir(folder or "."):
             return FileState()
         kinds = {entry.name: entry.kind for entry in self._workspace.scan(folder or ".")}
         kind = kinds.get(name, "")
+        if kind == "link":
+            return FileState(FileKind.LINK, target=link_at(self._workspace, path))
         if kind != "file":
             return FileState(KINDS.get(kind, FileKind.OTHER))
         data = self._workspace.read_bytes(path)
@@ -374,22 +254,18 @@ class _Planner(Restore[str]):
         self._plan.contents[state] = data
         return FileState(FileKind.FILE, state, len(data))
 
+    def _planned_above(self, path: str) -> Iterator[FileState]:
+        while path := path.rpartition("/")[0]:
+            if path in self._states:
+                yield self._states[path]
+
+
+def _mark(state: FileState) -> str:
+    """Return what a step calls *state*."""
+    return LINK + state.target if state.kind == FileKind.LINK else state.digest
+
 
 def _digest(data: bytes) -> str:
     from hashlib import sha256  # undo is rare, as is what it needs
 
     return sha256(data).hexdigest()
-
-
-def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
-    from difflib import unified_diff  # undo is rare
-
-    try:
-        before, after = ((data or b"").decode().splitlines() for data in (old, new))
-    except UnicodeDecodeError:
-        if old is not None and new is not None:  # the lines below name files that come or go
-            yield f"binary file {path}: {counted(len(old), 'byte')} become {len(new):,}"
-        return
-    source = f"a/{path}" if old is not None else "/dev/null"
-    target = f"b/{path}" if new is not None else "/dev/null"
-    yield from unified_diff(before, after, source, target, lineterm="")

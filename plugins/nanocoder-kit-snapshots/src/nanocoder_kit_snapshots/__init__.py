@@ -4,6 +4,7 @@ from nanocoder_kit_snapshots.command_log import (
     CommandChange,
     CommandEntry,
     append_entry,
+    last_number,
     read_entries,
 )
 from nanocoder_kit_snapshots.git_store import GitStore, SnapshotError, blob_of
@@ -15,5 +16,6 @@ __all__ = [
     "SnapshotError",
     "append_entry",
     "blob_of",
+    "last_number",
     "read_entries",
 ]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,9 @@ from attrs import frozen
 from nanocoder_files import Change, append_all, open_private, private_directory
 
 LOG: Final = "commands.jsonl"
+UNKNOWN: Final = -1
+RECORD: Final = re.compile(rb'^\{"seq":(\d{1,18}),', re.MULTILINE)
+TAIL_BYTES: Final = 16_384
 MAX_LOG_BYTES: Final = 200_000_000
 DAMAGED: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -28,11 +32,11 @@ class CommandChange:
 
 @frozen
 class CommandEntry:
-    """What was seen to change in *root* by *at*, seconds since the epoch.
+    """What was seen to change in *root*, when the session's journal had the record number *after*.
 
-    *calls* are those that ran meanwhile, a sub-agent's call as "SESSION/CALL"; *ended* are those of
-    them that had ended then. *number* counts the entries of a log. With a *problem*, changes were
-    not looked for any more.
+    *at*, in seconds since the epoch, is for people. *calls* are those that ran meanwhile, a
+    sub-agent's call as "SESSION/CALL"; *ended* are those of them that had ended then. *number*
+    counts the entries of a log. With a *problem*, changes were not looked for any more.
     """
 
     at: float
@@ -42,6 +46,14 @@ class CommandEntry:
     changes: Sequence[CommandChange] = ()
     problem: str = ""
     number: int = 0
+    after: int = UNKNOWN
+
+    def is_before(self, number: int, at: float) -> bool:
+        """Tell whether it was seen before the journal had the record *number*, written *at*.
+
+        Only the time is known of an entry of an earlier release.
+        """
+        return self.at < at if self.after == UNKNOWN else self.after < number
 
     def line(self) -> bytes:
         """Return the line of the log."""
@@ -52,6 +64,7 @@ class CommandEntry:
             "ended": self.ended,
             "changes": [change.data() for change in self.changes],
             "problem": self.problem,
+            "after": self.after,
         }
         return json.dumps(data).encode() + b"\n"
 
@@ -69,6 +82,7 @@ class CommandEntry:
             changes=changes,
             problem=str(data["problem"]),
             number=number,
+            after=int(data.get("after", UNKNOWN)),
         )
 
 
@@ -99,3 +113,21 @@ def read_entries(folder: Path | None) -> list[CommandEntry]:
         except DAMAGED:
             continue
     return entries
+
+
+def last_number(folder: Path) -> int:
+    """Return the number of the last record in the journal of the session with *folder*.
+
+    UNKNOWN where it is kept in another way.
+    """
+    try:
+        with os.fdopen(open_private(folder.with_suffix(".jsonl")), "rb") as file:
+            size = length = os.fstat(file.fileno()).st_size
+            length = min(length, TAIL_BYTES)
+            while not (numbers := RECORD.findall(os.pread(file.fileno(), length, size - length))):
+                if length == size:
+                    return UNKNOWN
+                length = min(size, length * 16)
+    except OSError:
+        return UNKNOWN
+    return int(numbers[-1])

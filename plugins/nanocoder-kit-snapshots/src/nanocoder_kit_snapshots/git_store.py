@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from nanocoder import PersonError, unescape_path
-from nanocoder_files import holding, private_directory
+from nanocoder_files import holding, private_directory, replace_file
 from nanocoder_kit_process import environment, find_program, without_workspace
 
 from nanocoder_kit_snapshots.objects import has_object, head_of, name_of, set_head, write_commit
@@ -73,6 +73,7 @@ class GitStore:
         self._variables: dict[str, str] = {}
         self._program = ""
         self._begun: set[str] = set()
+        self._at = 0
 
     @classmethod
     def of_session(cls, folder: Path, workspace: Path) -> Self:
@@ -98,6 +99,17 @@ class GitStore:
                 self._set_head(session, head_of(self._repository, _reference(earlier)))
             self._begun.add(session)
             return True
+
+    def _later(self) -> int:
+        """Return a time that is later than those of all sessions before: by it the oldest go."""
+        if not self._at:
+            last, path = 0, self.folder / "time"
+            with suppress(OSError, ValueError):
+                last = int(path.read_bytes()[:20])
+            self._at = max(int(time.time()), last + 1)
+            with suppress(OSError):
+                replace_file(path, b"%d" % self._at)
+        return self._at
 
     def keep(self, session: str, contents: Sequence[Content]) -> None:
         """Keep *contents* for *session*, besides the earlier ones.
@@ -156,20 +168,20 @@ class GitStore:
         if session in self._begun and not parent:
             raise SnapshotError("the snapshots of this session were removed meanwhile")
         try:
-            commit = write_commit(self._repository, parent, contents, int(time.time()))
+            commit = write_commit(self._repository, parent, contents, self._later())
         except OSError as error:
             raise SnapshotError(f"{self._repository}: {error.strerror}") from error
         self._set_head(session, commit)
 
     def _keep_many(self, session: str, contents: Sequence[Content]) -> None:
         reference = _reference(session)
-        head = f"commit {reference}\ncommitter nanocoder <> now\ndata 0\n"
+        head = f"commit {reference}\ncommitter nanocoder <> {self._later()} +0000\ndata 0\n"
         parent = f"from {reference}^0\n" if session in self._begun else ""
         # A folder may have taken the place of a file, so what is gone goes first.
         ordered = sorted(contents, key=lambda content: content[1] is not None)
         entries = (piece for path, data in ordered for piece in _entry(path, data))
         pieces = [f"{head}{parent}".encode(), *entries, b"done\n"]
-        words = ("fast-import", "--quiet", "--force", "--done", "--date-format=now")
+        words = ("fast-import", "--quiet", "--force", "--done")
         self._git(*words, pieces=pieces)
 
     def _set_head(self, session: str, commit: str) -> None:
@@ -186,7 +198,8 @@ class GitStore:
             self._git("gc", "--quiet", "--prune=now")
         else:
             shutil.rmtree(self._repository, ignore_errors=True)
-            (self.folder / "index.json").unlink(missing_ok=True)
+            for looks in self.folder.glob("*.looks"):  # they are of no use without contents
+                looks.unlink(missing_ok=True)
 
     def _has(self, session: str) -> bool:
         if not SESSION.fullmatch(session):

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Journal, StoredSession, UsageError
+from nanocoder_kit_process.temporary import TemporaryFolder
 from nanocoder_kit_sessions.journal import RecordJournal, Warn
 from nanocoder_kit_sessions.memory import MemoryJournal
 from nanocoder_kit_sessions.store import SessionStore, new_id
 
-from nanocoder_store_memory.temporary import TemporaryFolder
-
+PREFIX: Final = "nanocoder-session-"
 NOT_KEPT: Final = 'no session is kept here (store = "memory")'
 NO_FOLDER: Final = (
     "there is no place for temporary files: {}; in this session, changes cannot be undone and long"
@@ -33,7 +33,7 @@ class MemorySessions(SessionStore):
         if self._inside is not None:
             return MemoryJournal(session_id, self._inside / session_id)
         try:
-            return TemporaryJournal(session_id, TemporaryFolder())
+            return TemporaryJournal(session_id, TemporaryFolder(PREFIX))
         except OSError as error:
             self._tell(NO_FOLDER.format(error.strerror))
             return MemoryJournal(session_id)

@@ -39,7 +39,7 @@ def run(arguments: Namespace, host: Host, entered: bytes = b"") -> int:
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
     with suppress(UsageError):  # of a store of another kind, or of none
-        remove_old(session_store(host), host.config.core.keep_sessions_days)
+        remove_old(session_store(host), host.config.core.keep_sessions_days, host.say)
     return _talk(host, arguments.resume, arguments.prompt, entered)
 
 

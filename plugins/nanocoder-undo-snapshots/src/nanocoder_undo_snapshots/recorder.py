@@ -8,10 +8,22 @@ from pathlib import Path
 
 from attrs import define, field
 from nanocoder import NanocoderError, PluginError, SessionInfo, Workspace, counted
-from nanocoder_kit_snapshots import CommandChange, CommandEntry, GitStore, append_entry
+from nanocoder_kit_snapshots import (
+    CommandChange,
+    CommandEntry,
+    GitStore,
+    append_entry,
+    last_number,
+)
+from nanocoder_kit_snapshots.index import Index, Limits, Look, TooMuchError
+from nanocoder_kit_snapshots.listing import TooLargeError, list_workspace
+from nanocoder_kit_snapshots.look_log import (
+    LookLog,
+    finish_interrupted,
+    latest_looks,
+    remove_looks,
+)
 
-from nanocoder_undo_snapshots.index import Index, Limits, Look, TooMuchError
-from nanocoder_undo_snapshots.listing import TooLargeError, list_workspace
 from nanocoder_undo_snapshots.repository import Repository
 from nanocoder_undo_snapshots.settings import Settings
 
@@ -33,7 +45,7 @@ class Recorder:
     problem: str = ""
     _index: Index | None = None
     _repository: Repository | None = None
-    _has_news: bool = False
+    _looks: LookLog | None = None
     _running: dict[str, None] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
 
@@ -50,28 +62,28 @@ class Recorder:
     def start(self, call: str) -> None:
         """Take a snapshot before *call* runs. Raises: PluginError, once."""
         with self._lock:
-            self._look()
-            self._running[call] = None
+            self._look({**self._running, call: None})
 
     def end(self, call: str) -> None:
         """Log what changed while *call* ran. Raises: PluginError, once."""
         with self._lock:
             if call in self._running:
-                self._look(ended=(call,))
-                self._running.pop(call)
+                running = {other: None for other in self._running if other != call}
+                self._look(running, ended=(call,))
 
     def close(self) -> None:
-        """Store what is known of the files, for the next session, and close the workspace."""
+        """Leave what is known of the files to the next session, and close the workspace."""
         with self._lock, suppress(OSError):
-            if self._index is not None and self._has_news and not self.problem:
-                self._index.store(self.store.folder)
+            if self._looks is not None:
+                self._looks.close()
         self.workspace.close()
 
-    def _look(self, ended: tuple[str, ...] = ()) -> None:
+    def _look(self, running: dict[str, None], ended: tuple[str, ...] = ()) -> None:
+        """Look at the files; from then on the calls in *running* run."""
         if self.problem:
             return
         try:
-            self._log(self._compare(), ended)
+            self._keep(self._compare(), running, ended)
         except TooLargeError:
             most = counted(self.settings.max_files, "file")
             self._stop(f"the folder has more than {most} (max_files)")
@@ -81,17 +93,17 @@ class Recorder:
     def _compare(self) -> Look:
         settings = self.settings
         if self._index is None:
+            finish_interrupted(self.store.folder, self.workspace)
             self._index = self._open_index()
         limits = Limits(settings.max_file_bytes, settings.max_total_bytes)
         look = Look(self._index, self.workspace, limits)
-        root, earlier = self.workspace.root, self._index.listing
-        look.compare(list_workspace(self.workspace, root, settings.max_files, earlier))
+        root, crowded = self.workspace.root, self._index.crowded
+        look.compare(list_workspace(self.workspace, root, settings.max_files, crowded))
         for change, data in self._look_at_repository():
             look.changes.append(change)
             look.contents[change.change.path] = data
         if look.contents:
             self.store.keep(self.folder.name, list(look.contents.items()))
-            self._has_news = True
         return look
 
     def _look_at_repository(self) -> Iterator[tuple[CommandChange, bytes]]:
@@ -100,32 +112,39 @@ class Recorder:
         return self._repository.look()
 
     def _open_index(self) -> Index:
-        index, session = Index.load(self.store.folder), self.folder.name
-        has_contents = self.store.open(session, index.session)
+        session = self.folder.name
+        stored = latest_looks(self.store.folder, self.folder)
+        has_contents = self.store.open(session, stored.index.session if stored else "")
         self.store.shrink(self.settings.max_kept_bytes, besides=session)
-        if not has_contents:
-            index = Index()
+        index = stored.index if stored and has_contents else Index()
         index.session = session
         return index
 
-    def _log(self, look: Look, ended: tuple[str, ...]) -> None:
-        if not self._running or not (ended or look.changes):
-            return
-        entry = CommandEntry(
-            at=time.time(),
-            root=str(self.workspace.root),
-            calls=tuple(self._running),
-            ended=ended,
-            changes=look.changes,
-        )
-        append_entry(self.folder, entry)
+    def _keep(self, look: Look, running: dict[str, None], ended: tuple[str, ...]) -> None:
+        """Log the changes, then what the files are now: a kill in between repeats the changes."""
+        if self._running and (ended or look.changes):
+            entry = CommandEntry(
+                at=time.time(),
+                root=str(self.workspace.root),
+                calls=tuple(self._running),
+                ended=ended,
+                changes=look.changes,
+                after=last_number(self.folder),
+            )
+            append_entry(self.folder, entry)
+        if self._looks is None:
+            remove_looks(self.store.folder)
+            self._looks = LookLog.create(self.store.folder, self.folder, look.index)
+        self._looks.write(look.index, look.rows, running)
+        self._running = running
 
     def _stop(self, problem: str) -> None:
         """Do nothing from now on, and say why."""
         self.problem = problem
         try:
-            root = str(self.workspace.root)
-            append_entry(self.folder, CommandEntry(time.time(), root, problem=problem))
+            root, after = str(self.workspace.root), last_number(self.folder)
+            entry = CommandEntry(time.time(), root, problem=problem, after=after)
+            append_entry(self.folder, entry)
         except OSError as error:
             problem = f"{problem}; {error}"
         raise PluginError(PLUGIN, OFF.format(problem)) from None

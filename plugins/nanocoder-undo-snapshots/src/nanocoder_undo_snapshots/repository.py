@@ -18,8 +18,7 @@ from nanocoder import NanocoderError, ToolError, Workspace
 from nanocoder_files import Change, FileKind, FileState
 from nanocoder_kit_glob.walks import Sieve, walk_files
 from nanocoder_kit_snapshots import CommandChange, blob_of
-
-from nanocoder_undo_snapshots.listing import Stamp, may_change_unseen, stamps_of
+from nanocoder_kit_snapshots.listing import Stamp, may_change_unseen, stamps_of
 
 HEAD: Final = "HEAD"
 _GIT: Final = ".git/"

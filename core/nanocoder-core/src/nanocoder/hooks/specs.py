@@ -13,9 +13,9 @@ failing plugin does:
 * chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
 * tell: there are no answers; a failing plugin is reported
 
-A plugin may take 5 seconds for `readable`, `before_execute` and `event`, 10 for `prompt` and
-`select_provider`, 30 for `before_request` and `after_execute`. A plugin that is late once or fails
-five times in a session is set aside, unless it is a policy. Its late code goes on: see `cancel`.
+A plugin may take 60 seconds for `readable`, `before_execute`, `event`, `prompt`, `select_provider`,
+`before_request` and `after_execute`. A plugin that is late once or fails five times in a session
+is set aside for the rest of it, unless it is a policy. Its late code goes on: see `cancel`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -32,16 +32,12 @@ Report = Callable[[PluginError], None]
 Arguments = Mapping[str, Any]
 Kinds = type[T] | tuple[type[T], ...]
 
-DEADLINES_S: Mapping[str, float] = {
-    "nanocoder_select_provider": 10.0,
-    "nanocoder_event": 5.0,
-    "nanocoder_prompt": 10.0,
-    "nanocoder_before_request": 30.0,
-    "nanocoder_readable": 5.0,
-    "nanocoder_before_execute": 5.0,
-    "nanocoder_after_execute": 30.0,
-}
-"""How long one plugin may take. The others wait for a person, a model, or have their own limit."""
+WAITED_FOR = "select_provider event prompt before_request readable before_execute after_execute"
+DEADLINES_S: Mapping[str, float] = {f"nanocoder_{hook}": 60.0 for hook in WAITED_FOR.split()}
+"""How long one plugin may take: on a busy machine a write to the disk takes seconds.
+
+The other hooks wait for a person, a model, or have their own limit.
+"""
 
 OF_PLUGIN = frozenset({"settings", "resource"})
 """Arguments that each plugin has of its own; the caller passes functions of the plugin's name."""

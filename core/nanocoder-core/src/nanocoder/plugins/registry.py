@@ -50,8 +50,8 @@ class Plugins:
     """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
 
     A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
-    works. *failed* has those of them that were too late, or failed too often, in this session;
-    *removed* has those that were taken out, with the reason.
+    works. *failed* has those of them that failed too often in this session; *removed* has those
+    that were taken out, with the reason.
     """
 
     def __init__(
@@ -283,7 +283,8 @@ class Plugins:
         is_spent = is_late or self._failures[error.plugin] >= MAX_FAILURES
         if is_spent and entry is not None and not entry.is_policy:
             self.put_aside(error.plugin, error.problem)
-            self.failed[error.plugin] = error.problem
+            # Another time the machine may be less busy.
+            self.failed |= {} if is_late else {error.plugin: error.problem}
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
 

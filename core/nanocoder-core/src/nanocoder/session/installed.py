@@ -68,7 +68,7 @@ def _refused(config: Config, cache: Path | None, environment: Mapping[str, str])
 
 def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
     """Return why plugins that failed in an earlier session stay out; a plugin keeps the list."""
-    with suppress(ConfigError, OSError, ValueError, AttributeError):
+    with suppress(ConfigError, OSError, ValueError, AttributeError, RecursionError):
         rows = json.loads((state_dir(environment) / "quarantine.json").read_bytes()).items()
         return {name: f"{why} (nanocoder plugins restore {name})" for name, why in rows}
     return {}

@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISLNK
 from typing import NamedTuple, Self
 
 from attrs import define, field
@@ -36,6 +37,11 @@ class Stamp(NamedTuple):
         times = status.st_mtime_ns, status.st_ctime_ns
         return cls(status.st_size, *times, status.st_ino, status.st_mode)
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is of a symbolic link."""
+        return S_ISLNK(self.mode)
+
 
 class TooLargeError(Exception):
     """The workspace has more files than are looked at."""
@@ -43,29 +49,25 @@ class TooLargeError(Exception):
 
 @define
 class Listing:
-    """The regular files of a workspace that git would not ignore, and its folders.
+    """The files and links of a workspace, and the folders that git would not ignore.
 
-    Compiled Python files are left out, also where no `.gitignore` names them.
-
-    *at_ns* is when the listing began. *ignores* goes by the rules of that moment. *ignored* are
-    those of *files* that git ignores; folders of these that are *crowded* are left out.
+    Compiled Python files are left out, also where no `.gitignore` names them. *ignored* are those
+    of *files* that git ignores; folders of these that are *crowded* are left out. *left_out* are
+    the paths of all that rules name, and *at_ns* is when the listing began.
     """
 
-    ignores: "Ignores"
-    at_ns: int = field(factory=time.time_ns)
     files: dict[str, Stamp] = field(factory=dict)
+    folders: set[str] = field(factory=set)
+    left_out: set[str] = field(factory=set)
     ignored: set[str] = field(factory=set)
     crowded: set[str] = field(factory=set)
+    at_ns: int = field(factory=time.time_ns)
 
-    @property
-    def folders(self) -> set[str]:
-        """The folders that were looked into, besides the root."""
-        return self.ignores.folders - {"."}
-
-    def add_ignored(self, workspace: Workspace, root: Path, earlier: "Listing | None") -> None:
-        """Add the files that git ignores, but for caches, and folders with many of them."""
-        self.crowded = set() if earlier is None else earlier.crowded
-        for folder, names in self.ignores.left_out:
+    def add_ignored(
+        self, workspace: Workspace, root: Path, left_out: list[tuple[str, list[str]]]
+    ) -> None:
+        """Add what is *left_out* as git ignores it, but for caches and folders with many files."""
+        for folder, names in left_out:
             place = f"{folder}/{names[0]}"
             if len(self.ignored) >= MOST_IGNORED or place in self.crowded:
                 continue
@@ -83,34 +85,29 @@ class Listing:
         """Tell whether the file may change once more without another stamp."""
         return may_change_unseen(stamp, self.at_ns)
 
-    def existed_before(self, stamp: Stamp) -> bool:
-        """Tell whether a file with *stamp* was there, unchanged, when this listing began."""
-        return stamp.changed < self.at_ns - TICK_NS
 
+class _Ignores:
+    """What a listing leaves out, which it notes, as the folders that the walk comes through."""
 
-class Ignores:
-    """What a listing leaves out; it notes the folders that the walk comes through."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.folders: set[str] = set()
+    def __init__(self, workspace: Workspace, listing: Listing) -> None:
         self.left_out: list[tuple[str, list[str]]] = []
         self._rules = GitIgnore(workspace)
+        self._listing = listing
 
     def __call__(
         self, folder: str, names: Sequence[str], folders: Sequence[str]
     ) -> Collection[str]:
         """Return what git ignores of the names in *folder*, and Python's caches."""
-        self.folders.add(folder)
+        if folder != ".":
+            self._listing.folders.add(folder)
         caches = {name for name in (*names, *folders) if _is_cache(name)}
         ignored = {*self._rules(folder, names, folders)} - caches
         self.left_out += [(folder, [name]) for name in folders if name in ignored]
         if files := [name for name in names if name in ignored]:
             self.left_out.append((folder, files))
+        prefix = "" if folder == "." else f"{folder}/"
+        self._listing.left_out.update(prefix + name for name in ignored | caches)
         return ignored | caches
-
-    def ignores(self, path: str) -> bool:
-        """Tell whether *path* was ignored when the walk came by."""
-        return any(map(_is_cache, path.split("/"))) or self._rules.ignores(path)
 
 
 class _Only:
@@ -135,15 +132,21 @@ def _is_cache(name: str) -> bool:
 
 
 def list_workspace(
-    workspace: Workspace, root: Path, most_files: int, earlier: Listing | None = None
+    workspace: Workspace, root: Path, most_files: int, crowded: Collection[str] = ()
 ) -> Listing:
-    """Return the files of *workspace* as they are now; raises TooLargeError."""
-    listing = Listing(Ignores(workspace))
-    for files in walk_files(workspace, ".", Sieve(listing.ignores)):
+    """Return the files of *workspace* as they are now; raises TooLargeError.
+
+    *crowded* are folders that an earlier listing found to be so.
+    """
+    listing = Listing(crowded={*crowded})
+    ignores = _Ignores(workspace, listing)
+    sieve = Sieve(ignores)
+    for files in walk_files(workspace, ".", sieve, links=True):
         if len(listing.files) + len(files.names) > most_files:
             raise TooLargeError
         listing.files.update(stamps_of(files, root))
-    listing.add_ignored(workspace, root, earlier)
+    listing.left_out.update(sieve.left_out.files, sieve.left_out.folders, sieve.left_out.unreadable)
+    listing.add_ignored(workspace, root, ignores.left_out)
     return listing
 
 
