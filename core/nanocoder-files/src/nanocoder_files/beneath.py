@@ -253,9 +253,8 @@ def _as_there(name: str, dir_fd: int) -> str:
 
     with contextlib.suppress(OSError), closing_file(os.open(".", LISTING, dir_fd=dir_fd)) as fd:
         letters = normalize("NFC", name)
-        return min(
-            (each for each in os.listdir(fd) if normalize("NFC", each) == letters), default=name
-        )
+        same = [each for each in os.listdir(fd) if normalize("NFC", each) == letters]
+        return min(same, default=name)
     return name
 
 

@@ -139,7 +139,7 @@ class KnownFiles(dict[str, str]):
     def check(self, path: str, old: Old | None) -> None:
         """Raise WorkspaceError (stale_read) when *old* is not what is known of *path*."""
         expected = self.get(path)
-        if expected is None or old is None:  # a file that is gone has nothing left to lose
+        if not expected or old is None:  # a file that is gone has nothing left to lose
             return
         if expected != (version_mark(old.status) if expected.startswith(VERSION) else old.digest):
             raise stale(escape_path(path))
@@ -156,9 +156,7 @@ class KnownFiles(dict[str, str]):
         part = {*self.parts.pop(mark, ()), *(lines or ())}
         if not is_all and len(part) < total:
             self.parts[mark] = part
-        self.pop(path, None)
-        if mark:
-            self[path] = mark
+        self[path] = mark
 
     def move(self, source: str, target: str) -> None:
         """Know what was moved, and what is below it, by its new name."""

@@ -161,7 +161,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                 writing.check_unchanged(place, old)
             # After a change of one part, the rest of a file that was never read is still unknown.
             version = self._known.get(place.path)
-            if not old or expect is None or version is not None:
+            if not old or expect is None or version:
                 # Lines have other numbers now: those that were read of a part do not count.
                 is_part = old and expect is not None and version in self._known.parts
                 self._known.note(place.path, new, *((range(0), 1) if is_part else ()))
