@@ -162,6 +162,18 @@ def test_a_small_model_is_not_asked_and_keeps_what_was_typed(tmp_path):
     assert "wants this to be kept in mind: the port" in note.text
 
 
+def test_short_requests_stay_through_several_compactions_by_hand(tmp_path):
+    messages = []
+    for part in range(4):
+        for number in range(3):
+            typed = f"Remember that fact {part}.{number} counts, {'whatever else you read. ' * 4}"
+            messages += [Message("user", typed), *steps(1), Message("assistant", "Noted.")]
+        messages = summarize(notes(messages, 7_000, tmp_path), None, focus="", recent=0.2)
+    typed = [message.text for message in messages if message.role == "user"]
+    facts = [f"fact {part}.{number} " for part in range(4) for number in range(3)]
+    assert [fact for fact in facts if not any(fact in text for text in typed)] == []
+
+
 def test_a_script_is_no_longer_than_the_window_holds():
     messages = [Message("user", LONG * 20), *([Message("assistant", LONG)] * 50)]
     assert len(script_of(messages, Earlier(), 2_000)) < 2_000 * 3

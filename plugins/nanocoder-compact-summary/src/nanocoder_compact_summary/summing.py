@@ -20,6 +20,8 @@ LEAST_MESSAGES: Final = 4
 """A shorter part is not worth a request."""
 REQUESTS_PART: Final = 0.15
 """The part of the room that the user's own words may take."""
+MOST_REQUESTS: Final = 0.5
+"""The part of the replaced messages that they may take."""
 MOST_KEPT: Final = 0.7
 """Where the latest messages alone take more of the room, a summary of the others does not help."""
 SCRIPT_PART: Final = 0.6
@@ -62,7 +64,9 @@ def summarize(
         summary = _ask(messages[:first], earlier, limit_tokens, ask_model, focus)
         if not summary or repeats_itself(summary, LEAST_REPEATED):
             return None
-    requests = typed_requests(messages[:first], room * REQUESTS_PART)
+    # A short conversation that a person compacts keeps its requests, too, but not nearly all of it.
+    most = sum(map(message_tokens, messages[:first])) * MOST_REQUESTS
+    requests = typed_requests(messages[:first], min(limit_tokens * REQUESTS_PART, most))
     replaced = first - len(requests) - (earlier.index >= 0)
     return [*requests, notes.write(first, replaced=replaced, summary=summary), *messages[first:]]
 
