@@ -1,9 +1,12 @@
 """Everything works in the home directory; what a project calls a home directory does not."""
 
 import json
+import pwd
 
 import pytest
 from nanocoder.config import Config
+from nanocoder_config import cache_dir, state_dir, user_config_dir
+from nanocoder_schema import ConfigError
 
 ANYWHERE = [
     ("models",),
@@ -125,3 +128,16 @@ def test_undo_and_trust_refuse_where_a_project_chose_our_directories(nanocoder, 
         assert done.returncode == 2
         assert "is inside the workspace" in done.stderr
         assert not list(nanocoder.cwd.rglob("trusted.json"))
+
+
+@pytest.mark.parametrize("environment", [{}, {"HOME": ""}, {"HOME": "relative"}])
+def test_without_a_home_in_the_environment_and_in_the_system_it_is_said(monkeypatch, environment):
+    """A container may run as a user without an entry in the list of users."""
+
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for place in (user_config_dir, state_dir, cache_dir):
+        with pytest.raises(ConfigError, match=r"there is no home directory .* set HOME or XDG_"):
+            place(environment)

@@ -61,6 +61,16 @@ def test_the_end_of_a_session_keeps_who_failed_and_never_itself(tmp_path, monkey
     assert read(tmp_path / "nanocoder") == {}
 
 
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, '{"a":' + "9" * 6_000 + "}"])
+def test_a_list_with_absurd_content_stops_no_command(nanocoder, content):
+    state = nanocoder.home / ".local/state/nanocoder"
+    state.mkdir(parents=True)
+    (state / "quarantine.json").write_text(content)
+    for words in (["tools"], ["plugins", "restore"]):
+        done = nanocoder(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
 @pytest.mark.parametrize("broken", [["p0"], ["p41"], ["p17"], ["p3", "p40"]])
 def test_what_breaks_is_found_by_halves(broken):
     tries = []
