@@ -14,10 +14,12 @@ from sandbox_git import (  # noqa: F401
     WORK,
     assert_work_is_seen,
     forge_index,
+    test_a_file_that_settings_include_and_that_is_made_inside_is_moved_away,
     test_a_folder_of_hooks_that_is_made_inside_is_moved_away,
     test_a_hook_of_the_person_stays_as_it_is,
     test_a_protected_file_of_the_person_may_be_added_inside,
     test_each_attack_works_without_a_sandbox,
+    test_files_that_settings_include_stay_as_they_are,
     test_git_outside_starts_nothing_of_an_attacker,
     test_git_outside_writes_to_no_file_that_a_link_leads_to,
     test_objects_are_not_read_from_elsewhere,
@@ -25,6 +27,7 @@ from sandbox_git import (  # noqa: F401
     test_submodules_that_are_there_already_stay,
     test_the_work_of_both_sides_is_seen_by_the_other,
 )
+from sandbox_objects import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
 
 NAMES = {

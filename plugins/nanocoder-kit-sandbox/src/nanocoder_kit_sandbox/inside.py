@@ -69,8 +69,8 @@ class Inside:
             self._settle(names)
             return [*self._as_it_is(names), *self._secret(names)]
 
-    def names(self) -> Surveyed:
-        """Return what is protected and secret, for a program that starts now and may write.
+    def names(self, *, may_write: bool = True) -> Surveyed:
+        """Return what is protected and secret, for a program that starts now.
 
         Raises: ToolError (sandbox_unavailable).
         """
@@ -78,7 +78,7 @@ class Inside:
         with self._guard:
             names = latest or self._look()
             self._survey.refuse_links(names)
-            if names.git and GIT not in self._writable:
+            if may_write and names.git and GIT not in self._writable:
                 self._objects.keep()
             self._settle(names)
             self._arrivals.expect(names)

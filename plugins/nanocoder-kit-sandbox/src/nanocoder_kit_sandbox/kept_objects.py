@@ -31,14 +31,16 @@ class KeptObjects:
     def __init__(self, git: str, name: str) -> None:
         self._objects, self._kept = f"{git}/objects", f"{git}/{PREFIX}{name}"
         self._known: dict[str, Objects] = {}
-        self._folders = Unchanged(lambda path: _listed(self._objects, os.path.basename(path)))
+        self._folders = Unchanged(_listed)
 
     @classmethod
     def of_killed(cls, git: str, name: str) -> "KeptObjects":
         """Return what a session that was killed has kept."""
         killed = cls(git, name)
         with suppress(OSError):
-            killed._known = {each: _listed(killed._kept, each) for each in _names(killed._kept)}
+            killed._known = {
+                each: _listed(f"{killed._kept}/{each}") for each in _names(killed._kept)
+            }
         return killed
 
     def keep(self) -> None:
@@ -46,14 +48,19 @@ class KeptObjects:
         if not os.path.isdir(self._kept):
             self._known = {}
         for folder in filter(_FOLDERS.fullmatch, _names(self._objects)):
-            with suppress(OSError):  # gone, or no folder
+            try:  # `suppress` takes as long as the rest
                 now = self._folders.of(f"{self._objects}/{folder}")
-                if now == self._known.get(folder):
-                    continue
-                with _opened(self._kept, folder) as copies, _opened(self._objects, folder) as ours:
-                    for name in now.keys() - self._known.get(folder, {}).keys():
-                        _link(name, ours, copies)
-                self._known.setdefault(folder, {}).update(now)
+                if now != self._known.get(folder):
+                    self._keep(folder, now)
+            except OSError:  # gone, or no folder
+                continue
+
+    def _keep(self, folder: str, now: Objects) -> None:
+        before = self._known.setdefault(folder, {})
+        with _opened(self._kept, folder) as copies, _opened(self._objects, folder) as ours:
+            for name in now.keys() - before.keys():
+                _link(name, ours, copies)
+        before.update(now)
 
     def put_back(self) -> int:
         """Put back what was kept and is no longer there; return how many objects."""
@@ -105,13 +112,23 @@ def _opened(top: str, folder: str) -> Iterator[int]:
         yield descriptor
 
 
-def _listed(top: str, folder: str) -> Objects:
-    with _opened(top, folder) as descriptor, os.scandir(descriptor) as entries:
-        return {
-            entry.name: entry.inode()
-            for entry in entries
-            if _OBJECT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
-        }
+def _listed(path: str) -> Objects:
+    # Before each command, for up to 257 folders: context managers take longer than the rest.
+    top, _, folder = path.rpartition("/")
+    outer = os.open(top, _FOLDER)
+    try:
+        descriptor = os.open(folder, _FOLDER, dir_fd=outer)
+    finally:
+        os.close(outer)
+    try:
+        with os.scandir(descriptor) as entries:
+            return {
+                entry.name: entry.inode()
+                for entry in entries
+                if _OBJECT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            }
+    finally:
+        os.close(descriptor)
 
 
 def _link(name: str, source: int, target: int) -> None:

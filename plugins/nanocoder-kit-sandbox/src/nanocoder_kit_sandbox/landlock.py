@@ -157,7 +157,7 @@ class Landlocked:
     def _described(self, *, is_read_only: bool) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
         settings, tmp = self._settings, self._tmp
-        protected = self._protected_paths()
+        protected = self._protected_paths(may_write=not is_read_only)
         git = f"{self._root}/{GIT}"
         has_git = git in protected.denied and os.path.isdir(git) and not is_read_only
         change = 0 if is_read_only else kernel.CHANGE
@@ -201,8 +201,8 @@ class Landlocked:
         yield from ((folder, kernel.CHANGE) for folder in (*folders, SHARED_FOLDER))
         yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 
-    def _protected_paths(self) -> Protected:
-        names = self._inside.names()
+    def _protected_paths(self, *, may_write: bool) -> Protected:
+        names = self._inside.names(may_write=may_write)
         # A new repository is looked at when the command ends.
         missing = [name for name in names.missing if name != GIT]
         denied = {f"{self._root}/{path}" for path in (*names.protected, *missing, *names.targets)}

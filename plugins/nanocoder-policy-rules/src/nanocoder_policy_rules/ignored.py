@@ -128,7 +128,9 @@ def _content(path: Path) -> bytes:
         with os.fdopen(open_private(path), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        problem = "is no regular file" if path.is_symlink() else error.strerror
+        problem = f"cannot be read: {error.strerror}"
+        if path.is_symlink():  # others could change where it leads
+            problem = "is a link, which is not followed; put the file itself in its place"
         raise ValueError(f"{path} {problem}, so it is not known what it leaves out") from None
     if len(data) > MAX_BYTES:
         raise ValueError(f"{path} has more than {MAX_BYTES:,} bytes")
