@@ -137,3 +137,29 @@ def test_it_needs_nothing_of_the_agent():
     code = "import nanocoder_config.config, sys; print('nanocoder' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_all_mistakes_of_a_table_are_told_at_once_each_with_its_line(load):
+    with pytest.raises(ConfigError) as caught:
+        load('pace = "fly"\njobs = "many"\ncolour = 1\n')
+    lines = str(caught.value).splitlines()
+    file = load.home / ".config/nanocoder/config.toml"
+    assert [line.partition(": ")[0] for line in lines] == [f"{file}:{n}" for n in (1, 2, 3)]
+
+
+@frozen
+class Picky:
+    other: int = 0
+    hosts: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self):
+        if "bad host" in self.hosts:
+            raise ValueError("hosts: 'bad host' is no host")
+
+
+def test_a_fault_that_only_a_plugins_class_finds_has_file_and_line(load):
+    config = load('[plugins.picky]\nother = 1\nhosts = ["bad host"]\n')
+    file = load.home / ".config/nanocoder/config.toml"
+    with pytest.raises(ConfigError) as caught:
+        config.settings("picky", Picky)
+    assert str(caught.value) == f"{file}:3: plugins.picky: hosts: 'bad host' is no host"

@@ -233,7 +233,11 @@ class LayeredConfig:
         except (ValueError, TypeError) as error:  # of what only the class can judge
             strange = [each for each in self._layers if not each.trusted and each.table(path)]
             if only_trusted or not strange:
-                raise ConfigError(f"plugins.{plugin}: {error}") from None
+                # The class says what is wrong, often with the key, and not where that is set.
+                origins = self._origins[path]
+                keys = [key for key in origins if key in str(error)] or [*origins]
+                where = f"{origins[keys[0]]}: " if keys else ""
+                raise ConfigError(f"{where}plugins.{plugin}: {error}") from None
             self.notices += (f"{strange[0].fault(path, str(error))}; ignored",)
         # The class judges the table as a whole: without the stranger's part it may be right.
         return self._structured(plugin, cls, only_trusted=True)

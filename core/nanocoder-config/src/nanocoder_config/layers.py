@@ -95,13 +95,15 @@ class Layer(NamedTuple):
 class Resolved(NamedTuple):
     """The values that layers set, without defaults, their origins, and what was ignored.
 
-    *managed* holds what the managed layer set, which no other layer loosens.
+    *managed* holds what the managed layer set, which no other layer loosens, and *faults* what is
+    wrong.
     """
 
     values: dict[str, Any]
     origins: dict[str, Origin]
     notices: list[str]
     managed: dict[str, Managed]
+    faults: list[PersonError]
 
 
 def resolve(
@@ -111,12 +113,12 @@ def resolve(
     check: Check,
     inner: Collection[str] = (),
 ) -> Resolved:
-    """Merge the tables at *path*; raises ConfigError or UsageError.
+    """Merge the tables at *path*; raises ConfigError or UsageError with all that is wrong.
 
     The tables called *inner*, and those of plugins in `[plugins]`, are others' to read.
     """
     attributes = keys_of(settings_class)
-    resolved = Resolved({}, {}, [], {})
+    resolved = Resolved({}, {}, [], {}, [])
     for layer in layers:
         # A plugin's table that is none was reported as an unknown key of `[plugins]`.
         table = layer.data.get(path[0], {}) if len(path) == 1 else {}
@@ -130,18 +132,22 @@ def resolve(
                 _refuse(layer, (*path, key), problem, resolved)
             else:
                 _take(layer, (*path, key), attributes[key], entry, resolved, check)
+    if faults := resolved.faults:
+        raise type(faults[0])("\n".join(map(str, faults)))
     return resolved
 
 
 def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
-    """Raise for a wrong key or value; in a stranger's file, ignore it and note that.
+    """Note a wrong key or value as a fault; in a stranger's file, ignore it and say so.
 
     Such a file can only tighten: without the value everything is as in an empty folder, and a file
     that comes with a repository must not keep a person from starting.
     """
+    fault = layer.fault(key, problem)
     if layer.trusted:
-        raise layer.fault(key, problem)
-    resolved.notices.append(f"{layer.fault(key, problem)}; ignored")
+        resolved.faults.append(fault)
+    else:
+        resolved.notices.append(f"{fault}; ignored")
 
 
 def _take(

@@ -43,7 +43,7 @@ def core_checks(host: Host) -> Iterator[Check]:
     try:
         config = host.config
     except PersonError as error:
-        yield "configuration", "wrong", str(error)
+        yield from (("configuration", "wrong", line) for line in str(error).split("\n"))
         return
     if problem := config.refusal or config.warning:
         yield "workspace", "wrong" if config.refusal else "note", problem
