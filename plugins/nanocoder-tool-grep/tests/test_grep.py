@@ -10,6 +10,8 @@ from attrs import evolve
 from nanocoder import ToolContext, ToolError, ToolInfo, Workspace
 from nanocoder_kit_text import decode
 from nanocoder_tool_grep import Settings, grep
+from nanocoder_tool_grep.query import Query
+from nanocoder_tool_grep.spellings import required_letters
 
 TREE = {
     "a.py": "import os\n\n\ndef main():\n    return os.name\n",
@@ -500,6 +502,38 @@ def test_the_basic_expressions_of_grep_are_understood(ctx, pattern, read_as, fou
     assert [f"{line['path']}:{line['line']}" for line in result.data["lines"]] == found
     assert result.metadata.get("read_as", "") == read_as
     assert (f"read as {read_as!r}]" in result.output) == bool(read_as)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "letters"),
+    [
+        (r"needle_\w+_now", "needle_"),
+        ("colou?r", "colo"),
+        ("abc*", "ab"),
+        ("a+bc def", "bc def"),
+        ("(abc)?d", "d"),
+        ("(abc)x{2}yz", "yz"),
+        ("abc|def", ""),
+        ("(?i)abc", ""),
+        ("[abc]de", "de"),
+        (r"\bword\b", "word"),
+        ("é+né", "n"),
+        ("x*", ""),
+        ("a{0}bcd", "bcd"),
+    ],
+)
+def test_the_letters_that_every_match_holds_are_known_beforehand(pattern, letters):
+    assert required_letters(Query(pattern)) == letters
+    assert required_letters(Query(pattern, ignore_case=True)) == ""
+
+
+def test_many_files_in_an_old_encoding_are_searched_as_they_are_read(ctx, monkeypatch):
+    monkeypatch.setattr("nanocoder_tool_grep.finding.MAX_LOOKED_AT", 2)
+    make(ctx, {f"{n}.txt": "prix du café\n".encode("latin-1") for n in range(4)})
+    make(ctx, {f"{n}.md": "prix du café\n" for n in range(4)})
+    expected = sorted(f"{n}.{kind}:1" for n in range(4) for kind in ("md", "txt"))
+    assert places(ctx, r"prix du caf\w$") == expected
+    assert places(ctx, r"caf[^e]$") == expected
 
 
 def test_a_basic_expression_that_finds_nothing_either_says_what_was_tried(ctx, tree):

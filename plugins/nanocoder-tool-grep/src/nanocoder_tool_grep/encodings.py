@@ -26,12 +26,18 @@ class Copies:
     root: Path | None = None
     too_large: int = 0
 
-    def add_odd(self, ctx: ToolContext, selection: Selection, profile: Mapping[str, bool]) -> None:
-        """Copy the files that are odd by their *profile*, and take note of binary ones."""
+    def add_odd(
+        self, ctx: ToolContext, selection: Selection, profile: Mapping[str, bool], *, is_sure: bool
+    ) -> None:
+        """Copy the files that are odd by their *profile*, and take note of binary ones.
+
+        A profile that is not sure names files that are plain, too.
+        """
         for path in sorted(selection.paths()):
             if profile.get(path, True) and path not in self.paths:
                 ctx.cancelled.check()
-                self.add(ctx, path, selection.left_out)
+                if is_sure or kind_of(ctx, path) != "plain":
+                    self.add(ctx, path, selection.left_out)
 
     def add(self, ctx: ToolContext, path: str, left_out: LeftOut) -> None:
         """Copy one file, unless it is binary, too large or gone."""

@@ -14,8 +14,11 @@ from nanocoder_tool_grep.programs import find_ripgrep
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped, invalid
 from nanocoder_tool_grep.ripgrep import BadPatternError, Place, Ripgrep
 from nanocoder_tool_grep.selection import Selection, place, select
-from nanocoder_tool_grep.spellings import as_extended, reason_in
+from nanocoder_tool_grep.spellings import as_extended, reason_in, required_letters
 from nanocoder_tool_grep.texts import kind_of, with_texts
+
+MAX_LOOKED_AT = 1_000
+"""So many files are looked at one by one; of more ripgrep finds the odd ones."""
 
 
 class _Enough(Exception):
@@ -190,9 +193,11 @@ class Search:
     def _profile(self) -> None:
         """Copy the files that ripgrep does not read as we do, and note what is binary."""
         self._has_profile = True
-        letters = self.query.pattern if self.query.is_found_in_bytes else ""
+        letters = required_letters(self.query)
         profile = self.ripgrep.profile(self._place(), self.selection.has, letters)
-        self._copies.add_odd(self.ctx, self.selection, profile)
+        if letters and sum(profile.values()) > MAX_LOOKED_AT:
+            letters, profile = "", self.ripgrep.profile(self._place(), self.selection.has, "")
+        self._copies.add_odd(self.ctx, self.selection, profile, is_sure=not letters)
 
     def _in_files(self, *, in_order: bool) -> Generator[Line]:
         """Yield what is found in the files themselves, but for those that have copies.

@@ -7,6 +7,9 @@ from nanocoder_tool_grep.query import Query
 
 # A class is copied as it is; anything else is one character, or one with a backslash.
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:[a-z]+:\]|[^\]\\])*\]|.", re.DOTALL)
+_SIGN: Final = re.compile(rf"\{{\d*,?\d*\}}|{_TOKEN.pattern}", re.DOTALL)
+_LETTERS: Final = frozenset(" _-=,;:'\"/<>@#%&!~`")
+_OPTIONAL: Final = frozenset("?*{")
 _SPECIAL: Final = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _SIGNS: Final = frozenset("|+?(){}")
 """Signs that the basic expressions of grep write with a backslash, and mean letters without."""
@@ -24,6 +27,27 @@ def breaks_lines(pattern: str, *, fixed: bool) -> bool:
     """Tell whether the pattern asks for a line break."""
     breaks = {"\n"} if fixed else {"\n", r"\n"}
     return not breaks.isdisjoint(_TOKEN.findall(pattern))
+
+
+def required_letters(query: Query) -> str:
+    """Return the longest text of ASCII that each match holds as it is, "" where none is sure."""
+    if query.ignore_case:
+        return ""
+    if query.is_plain:
+        return query.pattern if query.pattern.isascii() and "\n" not in query.pattern else ""
+    runs, depth, before = [""], 0, ""
+    for sign in _SIGN.findall(query.pattern):
+        if sign == "|" or before + sign == "(?":
+            return ""
+        depth += (sign == "(") - (sign == ")")
+        if not depth and sign.isascii() and (sign.isalnum() or sign in _LETTERS):
+            runs[-1] += sign
+        else:
+            # Letters that may be missing are not required.
+            runs[-1] = runs[-1][:-1] if sign[0] in _OPTIONAL else runs[-1]
+            runs.append("")
+        before = sign
+    return max(runs, key=len)
 
 
 def across_lines(query: Query) -> str:
