@@ -224,11 +224,12 @@ ONE_CALL = '[plugins.tool-task]\nmax_calls = 1\nmodel = "scripted/look.json"\n'
 @pytest.mark.contract("F9")
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "terminal"])
 @pytest.mark.parametrize(
-    ("settings", "turns", "says", "fields"),
+    ("code", "settings", "turns", "says", "fields"),
     [
-        ("", [CUT] * 3, "the output limit cut 3 replies in a row", {"truncated": True}),
-        (NOT_ALLOWED, [WRITE, {"text": "No."}], "denied", {"denials": "denied"}),
+        (1, "", [CUT] * 3, "the output limit cut 3 replies in a row", {"truncated": True}),
+        (6, NOT_ALLOWED, [WRITE, {"text": "No."}], "denied", {"denials": "denied"}),
         (
+            0,
             ONE_CALL,
             [{"calls": [TASK]}, {"text": "No."}],
             "its budget is spent: 1 calls",
@@ -236,11 +237,11 @@ ONE_CALL = '[plugins.tool-task]\nmax_calls = 1\nmodel = "scripted/look.json"\n'
         ),
     ],
 )
-def test_each_form_says_what_a_run_lacks(run, workspace, form, settings, turns, says, fields):
+def test_each_form_says_what_a_run_lacks(run, workspace, form, code, settings, turns, says, fields):
     looks = [{"calls": [{**LOOK["calls"][0], "arguments": {"path": f"{n}"}}]} for n in range(4)]
     (workspace / "look.json").write_text(json.dumps({"turns": looks}))
-    code, out, err = outcome(run(form, *turns, settings=settings, more=["--mode", "auto"]))
-    assert code == (turns[0] is CUT)
+    ended, out, err = outcome(run(form, *turns, settings=settings, more=["--mode", "auto"]))
+    assert ended == code
     if form in {"text", "terminal"}:
         assert says in " ".join((out + err).split())
         return

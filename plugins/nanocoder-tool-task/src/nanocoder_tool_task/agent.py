@@ -11,7 +11,7 @@ from nanocoder_tool_task.change import Change
 from nanocoder_tool_task.profiles import Profile
 from nanocoder_tool_task.worktree import Worktree
 
-ANSWER_REASONS = frozenset({"done", "turn_limit"})
+ANSWER_REASONS = frozenset({"done", "denied", "turn_limit"})
 _OURS = re.compile(
     r"^(?=[ \t]*(?:\[(?:\d+\]|a\d+ has|the turn limit)|task_result with id|It did not finish))",
     re.MULTILINE,
