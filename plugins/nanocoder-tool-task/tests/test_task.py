@@ -75,7 +75,7 @@ def test_a_model_gets_the_answer_and_not_the_way_to_it(tmp_path, script, tools):
 def test_a_call_that_the_parent_denies_is_denied(run, tmp_path):
     def judge(call):
         denied = call.name == "write_file"
-        return Verdict(Decision.DENY if denied else Decision.ALLOW, "no writing here")
+        return Verdict(Decision.DENY if denied else Decision.ALLOW, "no writing here", rule="r")
 
     result, _ = run(calls(WRITE), {"text": "I could not."}, plugins=policy(judge))
     assert result.output == "I could not."
