@@ -84,3 +84,33 @@ def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str, messa
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match=r"gone\.json"):
         open_scripted(str(tmp_path / "gone.json"), None)
+
+
+class Looked:
+    """A message of a long conversation that counts how often somebody looks at it."""
+
+    looks = 0
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+
+    @property
+    def role(self) -> str:
+        Looked.looks += 1
+        return self._role
+
+
+def test_a_long_conversation_costs_no_more_a_turn_than_a_short_one(tmp_path: Path) -> None:
+    turns = [{"text": str(number)} for number in range(200)]
+    provider = open_scripted(script(tmp_path, *turns), None)
+    messages: list[Any] = [Looked("user")]
+    for number in range(200):
+        *_, end = provider.stream(Request("m", "", tuple(messages)), Cancel())
+        assert end.text == str(number)
+        messages += [Looked("assistant"), Looked("user")]
+    assert Looked.looks < 2 * len(messages)
+    # Another conversation, or one that was shortened, is counted anew.
+    *_, end = provider.stream(Request("m", "", messages[:3]), Cancel())
+    assert end.text == "1"
+    *_, end = provider.stream(Request("m", "", [Looked("user"), *messages[3:6]]), Cancel())
+    assert end.text == "2"

@@ -456,6 +456,7 @@ def test_a_huge_folder_is_not_tracked(nanocoder, work):
         (nanocoder.cwd / f"{number}.txt").write_text("x")
     done = work(bash("echo 1 > 1.txt"), write("a.txt", "1"))
     assert done.stderr.count("more than 3 files (max_files)") == 1
+    assert "plugins.undo-snapshots.max_files" in done.stderr
     done = undo(nanocoder)
     assert "not undone: side effects are not tracked: bash (the folder has more" in done.stdout
     assert "a.txt" not in tree(nanocoder)

@@ -9,6 +9,7 @@ from nanocoder import (
     BadArguments,
     Cancel,
     Finished,
+    Message,
     ModelInfo,
     Notice,
     ProviderError,
@@ -39,12 +40,22 @@ class ScriptedProvider:
         self._turns: Sequence[Mapping[str, Any]] = script["turns"]
         self.has_price = any("cost" in turn.get("usage", {}) for turn in self._turns)
         self._name = name
+        self._counted: tuple[int, Any, int] = 0, None, 0
+
+    def _count_replies(self, messages: Sequence[Message]) -> int:
+        """Count the assistant messages; those of the last request are not looked at again."""
+        size, last, count = self._counted
+        if not 0 < size <= len(messages) or messages[size - 1] is not last:
+            size = count = 0
+        count += sum(message.role == "assistant" for message in messages[size:])
+        self._counted = len(messages), messages[-1] if messages else None, count
+        return count
 
     def stream(
         self, request: Request, cancel: Cancel
     ) -> Iterator[TextDelta | ThinkingDelta | Notice | Finished]:
         """Yield the turn's text in pieces, then its end; raises the turn's error, if any."""
-        number = sum(message.role == "assistant" for message in request.messages)
+        number = self._count_replies(request.messages)
         if number >= len(self._turns):
             raise ProviderError(
                 f"the script {self._name!r} has {len(self._turns)} turns"

@@ -28,6 +28,7 @@ from nanocoder_undo_snapshots.repository import Repository
 from nanocoder_undo_snapshots.settings import Settings
 
 PLUGIN = "undo-snapshots"
+WAY_OUT = "; a .gitignore can leave some out, or plugins.undo-snapshots.max_files be higher"
 OFF = "undo will not restore what commands change in this session: {}"
 
 
@@ -86,7 +87,7 @@ class Recorder:
             self._keep(self._compare(), running, ended)
         except TooLargeError:
             most = counted(self.settings.max_files, "file")
-            self._stop(f"the folder has more than {most} (max_files)")
+            self._stop(f"the folder has more than {most} (max_files){WAY_OUT}")
         except (OSError, TooMuchError, NanocoderError) as error:
             self._stop(str(error))
 
