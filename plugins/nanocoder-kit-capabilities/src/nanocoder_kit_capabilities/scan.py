@@ -19,7 +19,7 @@ MODULES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("httpx", "requests", "aiohttp", "websockets", "urllib3"), "net:*"),
     **dict.fromkeys(("http.client", "http.server", "urllib.request", "asyncio.streams"), "net:*"),
     **dict.fromkeys(("nanocoder_kit_http", "nanocoder_kit_net"), "net:*"),
-    "shutil": "fs.write",
+    **dict.fromkeys(("shutil", "nanocoder_kit_process.temporary"), "fs.write"),
 }
 OS_FUNCTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp"), "exec"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from nanocoder import Provider, ProviderSpec, SessionInfo, hookimpl
 
+from nanocoder_provider_local.checked_settings import CheckedSettings
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 @hookimpl
 def nanocoder_settings() -> type[Settings]:
     """Return the settings of the embedded model."""
-    return Settings
+    return CheckedSettings
 
 
 @hookimpl

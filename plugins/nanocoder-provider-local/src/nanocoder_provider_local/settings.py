@@ -1,6 +1,5 @@
 """The settings of the embedded model."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from attrs import field, frozen, validators
@@ -24,10 +23,3 @@ class Settings:
     temperature: float = field(default=0.0, validator=validators.ge(0.0))
     weights: str = field(default="", metadata={"user_only": True})
     stands_in: bool = field(default=False, metadata={"user_only": True})
-
-    def checks(self, _trusted_folder: str) -> Iterator[tuple[str, str, str]]:
-        """Start the engine, without a model, and yield what `nanocoder doctor` says of it."""
-        # Only doctor needs a process here.
-        from nanocoder_provider_local.checking import check
-
-        yield check(self)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import NamedTemporaryFile, mkdtemp
 
 from attrs import define, field
 from nanocoder import ToolContext, WorkspaceError
@@ -53,9 +53,11 @@ class Copies:
             return
         if self.root is None:
             self.root = Path(mkdtemp(dir=ctx.tmp_dir))
-        copy = self.root / str(len(self.paths))
-        copy.write_text(text, encoding="utf-8", newline="")
-        self.paths[path] = copy
+        with NamedTemporaryFile(
+            "w", encoding="utf-8", newline="", dir=self.root, delete=False
+        ) as copy:
+            copy.write(text)
+        self.paths[path] = Path(copy.name)
 
     @property
     def names(self) -> Mapping[str, str]:

@@ -4,6 +4,8 @@ import contextlib
 import time
 from collections.abc import Generator, Iterable, Iterator
 from heapq import merge
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from attrs import define, evolve, field, frozen
 from nanocoder import ToolContext, ToolError
@@ -236,8 +238,9 @@ class Search:
         where = place(workspace.root, workspace.real_path(query.path))
         rules = None
         if not query.is_file and (lines := self.selection.rules()):
-            rules = self.ctx.tmp_dir / "left-out"
-            rules.write_bytes(b"\n".join([*lines, b""]))
+            with NamedTemporaryFile(dir=self.ctx.tmp_dir, delete=False) as file:
+                file.write(b"\n".join([*lines, b""]))
+            rules = Path(file.name)
         return Place(workspace.root, where, rules, is_file=query.is_file)
 
     def _invalid(self, complaint: str) -> ToolError:

@@ -1,0 +1,19 @@
+"""The settings as the configuration has them: `nanocoder doctor` may check what they lead to."""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from nanocoder_provider_local.settings import Settings
+
+
+@frozen
+class CheckedSettings(Settings):
+    """The table `[plugins.provider-local]`, with a check for doctor."""
+
+    def checks(self, _trusted_folder: str) -> Iterator[tuple[str, str, str]]:
+        """Start the engine, without a model, and yield what `nanocoder doctor` says of it."""
+        # Only doctor needs a process here.
+        from nanocoder_provider_local.checking import check
+
+        yield check(self)
