@@ -9,7 +9,7 @@ from nanocoder_provider_local.settings import Settings
 
 @frozen
 class CheckedSettings(Settings):
-    """The table `[plugins.provider-local]`, with a check for doctor."""
+    __doc__ = Settings.__doc__  # what each key is, which `config schema` shows
 
     def checks(self, _trusted_folder: str) -> Iterator[tuple[str, str, str]]:
         """Start the engine, without a model, and yield what `nanocoder doctor` says of it."""
