@@ -8,6 +8,7 @@ import zipfile
 import pytest
 from nanocoder import Cancel, ProviderError
 from nanocoder_provider_local import fetching
+from nanocoder_provider_local.checked_settings import CheckedSettings
 from nanocoder_provider_local.engine import Engine
 from nanocoder_provider_local.settings import Settings
 
@@ -125,7 +126,7 @@ def test_an_engine_that_cannot_be_loaded_gives_its_own_reason(engine, wheels):
 def test_doctor_says_what_the_engine_does(engine, wheels, monkeypatch, code, status, detail):
     engine(code)
     monkeypatch.setattr("nanocoder_provider_local.checking.is_usable", lambda _settings: False)
-    [(name, told, words)] = Settings().checks(None)
+    [(name, told, words)] = CheckedSettings().checks(None)
     assert (name, told) == ("embedded model", status)
     assert detail in words
 
@@ -133,5 +134,5 @@ def test_doctor_says_what_the_engine_does(engine, wheels, monkeypatch, code, sta
 def test_doctor_finds_weights_that_are_there(engine, wheels, tmp_path):
     engine("")
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    [check] = Settings(weights=str(tmp_path / "model.gguf")).checks(None)
+    [check] = CheckedSettings(weights=str(tmp_path / "model.gguf")).checks(None)
     assert check == ("embedded model", "ok", "its engine runs, and its weights are there")

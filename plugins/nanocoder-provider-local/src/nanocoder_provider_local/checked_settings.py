@@ -8,7 +8,7 @@ from nanocoder_provider_local.settings import Settings
 
 
 @frozen
-class CheckedSettings(Settings):
+class CheckedSettings(Settings):  # noqa: D101 - it has that of the other
     __doc__ = Settings.__doc__  # what each key is, which `config schema` shows
 
     def checks(self, _trusted_folder: str) -> Iterator[tuple[str, str, str]]:
