@@ -125,7 +125,10 @@ class PromptInput:
     def _go_on(self) -> None:
         """Take the terminal back after a stop and `fg`: a shell has set it for itself."""
         app = self._prompt.app
-        if app.is_running and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():
+        is_ours = os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+        # In the background a look at the keyboard would stop us once more.
+        signal.signal(signal.SIGTTIN, signal.SIG_DFL if is_ours else signal.SIG_IGN)
+        if app.is_running and is_ours:
             # The prompt has entered this mode itself, and restores the one before.
             app.input.raw_mode().__enter__()
             app.renderer.reset(leave_alternate_screen=False)
