@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nanocoder import ResolvedPath
 
-    from nanocoder_policy_rules.rule_matching import Starts
+    from nanocoder_policy_rules.starts import Starts
 
 ANY_TOOL: Final = "*"
 HERE: Final = "."
@@ -84,7 +84,7 @@ class CallContext:
     @cached_property
     def starts(self) -> "Starts":
         """Return where commands may begin in the command, by the names of their programs."""
-        from nanocoder_policy_rules.rule_matching import starts_of
+        from nanocoder_policy_rules.starts import starts_of
 
         return starts_of(self.script)
 

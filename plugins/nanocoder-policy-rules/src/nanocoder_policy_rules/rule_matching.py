@@ -1,21 +1,17 @@
 """Whether a rule matches a call: rules that forbid match in doubt, rules that allow do not."""
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 from nanocoder import named_paths
 
 from nanocoder_policy_rules import rules
-from nanocoder_policy_rules.programs import READING
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell_text import BEFORE_NAME, MAX_WORDS, Command, Script
 from nanocoder_policy_rules.shell_words import Word
+from nanocoder_policy_rules.starts import name_of, starts_among
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -24,9 +20,6 @@ if TYPE_CHECKING:
 MAX_TRIES: Final = 500
 """In so many places of one call a rule is looked for; with more it may be about it."""
 _WILD: Final = frozenset("*?[")
-_SEVERAL: Final = re.compile(r"[\s;|&(`!]")
-_SEPARATORS: Final = re.compile(r"[;|&(){}\n`!]+")
-_QUOTES: Final = re.compile(r"[\\'\"]+")
 
 
 class Match(IntEnum):
@@ -138,67 +131,6 @@ def program_of(rule: Rule) -> str:
     """Return the program that a command must start for a rule to match, "" for any."""
     program = name_of(rule.words[0]) if rule.words else ""
     return program if _WILD.isdisjoint(program) else ""
-
-
-def name_of(program: str) -> str:
-    """Return the name of a program as rules compare it: without directory, in lower case."""
-    return program.rpartition("/")[2].casefold()
-
-
-class Start(NamedTuple):
-    """Where a command begins: its words from *at* on; *is_run* unless they are in an argument."""
-
-    line: Sequence[Word]
-    at: int
-    is_run: bool
-
-    @property
-    def words(self) -> Sequence[Word]:
-        """Its words, as many as are looked at."""
-        return self.line[self.at : self.at + MAX_WORDS] if self.at else self.line
-
-
-Starts = Mapping[str, list[Start]]
-"""By the names of the programs; "" has what is known only when it runs."""
-
-
-def starts_of(script: Script) -> Starts:
-    """Return each place where a command may begin, in whatever program's arguments that is."""
-    starts: dict[str, list[Start]] = defaultdict(list)
-    for command in script.commands:
-        for words in filter(None, command.started):
-            name = name_of(words[0].text) if words[0].is_literal else ""
-            starts[name].append(Start(words, 0, is_run=True))
-        if command.program in READING:  # it runs nothing
-            continue
-        for at, word in enumerate(command.words[1:], 1):
-            if word.is_literal:
-                starts[name_of(word.text)].append(Start(command.words, at, is_run=False))
-        for words in _quoted(command):
-            starts[name_of(words[0].text)].append(Start(words, 0, is_run=False))
-    return starts
-
-
-def starts_among(starts: Starts, program: str) -> Iterable[Start]:
-    """Return those that may start *program*, "" for any."""
-    if not program:
-        return chain.from_iterable(starts.values())
-    return chain(starts.get(program, ()), starts.get("", ()))
-
-
-def _quoted(command: Command) -> Iterator[Sequence[Word]]:
-    """Yield what arguments would run as commands of a shell, by the words that stand there."""
-    texts = [word.text for word in (*command.words[1:], *(word for _, word in command.assignments))]
-    texts += command.documents
-    for text in filter(_SEVERAL.search, texts):
-        quoted = _QUOTES.sub("\n", text)
-        for variant in (_QUOTES.sub("", text), quoted, quoted.replace("=", "\n")):
-            for segment in _SEPARATORS.split(variant):
-                words = [Word(each, (each,)) for each in segment.split()]
-                while words and BEFORE_NAME.fullmatch(words[0].text):
-                    words = words[1:]
-                if words:
-                    yield words
 
 
 def _names_argument(rule: Rule, context: "CallContext") -> bool:
