@@ -17,14 +17,15 @@ KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash reads as one.
-JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n")
+JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?![ \t]+[\w./-])")
 # For tree-sitter a line that begins with a backslash goes on the one before; so does such a tab. A
 # blank with a backslash is nothing there before a comment, and at either end of a command.
 MISREAD: Final = re.compile(
-    r"\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ |\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
+    r"\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ |\\ \S*#|\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
 )
 CUT: Final = frozenset(("command", "concatenation"))
 REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
+_OPERATORS: Final = frozenset(("==", "=~"))
 _BLANK: Final = re.compile(rb"(?<!\\)[ \t\n]")
 _BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
@@ -77,6 +78,8 @@ def is_cut_otherwise(node: "Node") -> bool:
     for child in node.children:
         kind, at, end = child.type, child.start_byte - start, child.end_byte - start
         if kind == "word" and _BLANK.search(source, at, end):
+            return True
+        if kind in _OPERATORS and not is_whole:  # bash reads a word there
             return True
         if kind in REDIRECTS:
             last = None
