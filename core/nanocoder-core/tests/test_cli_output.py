@@ -68,7 +68,7 @@ def test_inj_057_what_is_told_of_the_calls_is_inert(nanocoder):
 
 def test_inj_057_a_called_tools_output_is_inert(nanocoder):
     done = nanocoder("call", "read_file", json.dumps(hostile_file(nanocoder)))
-    assert "c31md\\u202ee" in done.stdout
+    assert "c31md<U+202E>e" in done.stdout
     assert only_text(done.stdout + done.stderr)
     done = nanocoder("call", "read_file", '{"path": "gone\\u001b[2J\\u202e"}')
     assert done.returncode == 1
@@ -90,7 +90,7 @@ def test_inj_057_a_terminal_at_one_end_alone_gets_the_same(nanocoder, words):
     arguments = json.dumps(hostile_file(nanocoder))
     more = [model, "go"] if words[0] == "run" else ["read_file", arguments]
     shown = nanocoder.on_terminal(*words, *more)
-    assert "\\u202ee" in shown
+    assert ("\\u202ee" if words[0] == "run" else "<U+202E>e") in shown
     assert only_text(shown)
 
 

@@ -819,7 +819,7 @@ def test_a_resource_that_cannot_be_closed_keeps_no_other_open_and_is_reported(tm
     assert closed == ["yours", "mine"]
     [report] = reports
     assert "'yours'" in str(report)
-    assert "closing part failed: RuntimeError: it is stuck" in str(report)
+    assert "close of part failed: RuntimeError: it is stuck" in str(report)
 
 
 def test_a_resource_that_nobody_offers_is_an_error_of_the_call(tmp_path):

@@ -58,14 +58,14 @@ def test_a_sub_agent_is_called_as_in_the_reference(dialect, answers):
         ("AgentResult", {}),
         ("Agent", {**arguments, "name": "poet"}),
     )
-    assert started.startswith("a1: Look (started)\nRead its result with AgentResult.")
+    assert started.startswith("a1: Look (started)\nYou are told when one has finished; AgentResult")
     assert listed.startswith("a1 ")
     assert unknown.startswith("Error: there is no profile 'poet'; there are build, explore, ")
 
 
 def test_what_a_sub_agent_says_stays_as_it_is(dialect):
     merge = "task_result with id a1 and merge merges it."
-    ours = [merge, "", "[a2 has finished: b; see task_result]"]
+    ours = [merge, "", "[a2 has finished: b; task_result reads its answer]"]
     result = ToolResult("\n".join(["Ask task_result.", *ours]), data={})
     assert dialect.render(call("AgentResult", id="a1"), result).splitlines() == [
         "Ask task_result.",
@@ -148,7 +148,7 @@ def test_what_cannot_be_read_has_its_own_error(tmp_path, answers):
     assert big.startswith("Error: 'big' has 5,000,002 bytes, more than the 5,000,000")
     assert long == "     1\t" + "x" * 2_000
     assert link.startswith("Error: 'link' is outside the workspace")
-    assert folder == "Error: '.' is a directory; FileList shows what is in it"
+    assert folder.startswith("Error: '.' is a directory; FileList shows what is in it")
     assert missing == "Error: there is no file 'none'"
     assert binary == "[binary file: zip archive, 6 bytes; its content is not shown]"
 

@@ -157,7 +157,7 @@ def queue():
         ([b"a\x1b", b"b\r"], "ab"),
         ([b"a\x1bOCb\x00\r"], "ab"),
         ([b"one two \x17three\r"], "one three"),
-        ([b"one\\\rtwo\nthree\x1b\rfour\r"], "one\ntwo\nthree\nfour"),
+        ([b"one\\\r", b"two\nthree", b"\x1b\r", b"four\r"], "one\ntwo\nthree\nfour"),
         ([b"\x1b[200~a\rb", b"\rc\x1b[20", b"1~\r"], "a\nb\nc"),
     ],
 )

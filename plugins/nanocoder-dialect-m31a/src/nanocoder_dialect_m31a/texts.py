@@ -11,8 +11,8 @@ SHOWN_CHARS = 50_000
 MARK = "\n[... output truncated]"
 # Only whole lines of ours match, since the text around them comes from a sub-agent.
 _READ_WITH = re.compile(
-    r"^(|Read its result with |\[a\d+ has finished: .*; see )task_result"
-    r"(\.|\]| with id a\d+ and merge merges it\.)$",
+    r"^(|You are told when one has finished; |\[a\d+ has finished: .*; )task_result"
+    r"( reads its answer[.\]]| with id a\d+ and merge merges it\.)$",
     re.MULTILINE,
 )
 
