@@ -40,7 +40,7 @@ with nanocoder.open_session(sys.argv[1], mode="auto") as session:
 @pytest.fixture(scope="module")
 def installed(make_installed):
     """Install the default set with the model; its file is put together once for all tests here."""
-    return make_installed("nanocoder-set-default[local]")
+    return make_installed("nanocoder-set-default[weights]")
 
 
 @pytest.mark.timeout(1200)
