@@ -64,8 +64,8 @@ def _sound_schema(raw: Any) -> dict[str, Any] | None:
     schema = {"type": "object", **raw}
     if not isinstance(schema.get("properties", {}), Mapping):
         del schema["properties"]
-    # Servers of models take no schema that is a choice at the top.
-    branches = [schema.pop(key) for key in COMBINED if key in schema]
+    # A choice at the top that says of itself that it is an object stays as the server wrote it.
+    branches = [schema.pop(key) for key in COMBINED if key in schema and "type" not in raw]
     if branches:
         schema["properties"] = _all_properties([schema, *_flat(branches)])
     required = schema.pop("required", None)
