@@ -16,6 +16,7 @@ MIN_SHARE = 0.5
 SHARED_CHARS = 4
 """From so many letters on, a word that another begins or ends with is related to it."""
 ENDING_CHARS = 3
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _FILLERS = frozenset({"a", "all", "an", "and", "as", "at", "by", "for", "from", "in", "into", "is"})
 _FILLERS |= {"it", "of", "on", "or", "that", "the", "to", "with", "tool", "tools"}
 
@@ -99,7 +100,8 @@ def _texts(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     """Return the words of *text*; of "sub-agent" also the one without a hyphen."""
-    text = text.lower()
-    joined = [word.replace("-", "") for word in re.findall(r"[^\W_]+(?:-[^\W_]+)+", text)]
-    words = [*re.findall(r"[^\W_]+", text), *joined]
+    # One match for each run of letters and hyphens: a long text is read once.
+    found = _WORD.findall(text.lower())
+    words = [part for word in found for part in word.split("-")]
+    words += [word.replace("-", "") for word in found if "-" in word]
     return [word for word in dict.fromkeys(words) if word not in _FILLERS]
