@@ -95,6 +95,7 @@ def test_rules_hold_for_what_is_typed_and_a_pasted_line_runs_nothing(talk, nanoc
     while not any(each["kind"] == "call" for each in entries):
         entries = server.after("state")
     assert "denied" in " ".join(each.get("html", "") for each in entries), entries
+    assert not any("It ran" in text for text in notices(entries))
     assert not (nanocoder.cwd / "made").exists()
 
 

@@ -39,9 +39,9 @@ def run_own_command(conversation: "Conversation", typed: Typed) -> None:
     else:
         result = _run(conversation, command)
         conversation.ended_well = result is not None and result.error_class != "cancelled"
-        if session.info.sandbox:
-            conversation.display.say(OUTSIDE)
         if result is not None and "exit_code" in result.metadata:
+            if session.info.sandbox:
+                conversation.display.say(OUTSIDE)
             conversation.tell_model(_news(command, result))
 
 
