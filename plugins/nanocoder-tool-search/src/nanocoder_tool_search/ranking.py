@@ -101,7 +101,7 @@ def _texts(schema: Mapping[str, Any]) -> Iterator[str]:
 def _words(text: str) -> list[str]:
     """Return the words of *text*; of "sub-agent" also the one without a hyphen."""
     # One match for each run of letters and hyphens: a long text is read once.
-    found = _WORD.findall(text.lower())
-    words = [part for word in found for part in word.split("-")]
-    words += [word.replace("-", "") for word in found if "-" in word]
+    compounds = _WORD.findall(text.lower())
+    words = [part for word in compounds for part in word.split("-")]
+    words += [word.replace("-", "") for word in compounds if "-" in word]
     return [word for word in dict.fromkeys(words) if word not in _FILLERS]
