@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs/reference/errors.md"
 READ = {"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}
 WRITE = {"calls": [{"name": "write_file", "arguments": {"path": "b.txt", "content": "x"}}]}
 OTHER = {"calls": [{"name": "write_file", "arguments": {"path": "ok/c.txt", "content": "x"}}]}
+BROKEN = {"calls": [{"name": "write_file", "arguments": {"path": "b.txt"}}]}
 LEAVE = {"calls": [{"name": "read_file", "arguments": {"path": "/etc/hostname"}}]}
 ANSWER = {"text": "The answer."}
 RULE = '[plugins.policy-rules]\ndeny = ["write_file(b.txt)"]\n'
@@ -66,6 +67,12 @@ ENDS = {
     "what plan mode denies": (([WRITE, ANSWER], "--mode", "plan"), "", "done", ""),
     "a missing approval": (
         ([WRITE, ANSWER],),
+        "",
+        "approval_needed",
+        "nanocoder: write_file needed approval, and no person could give it",
+    ),
+    "a missing approval and a later failure": (
+        ([WRITE, BROKEN, ANSWER],),
         "",
         "approval_needed",
         "nanocoder: write_file needed approval, and no person could give it",

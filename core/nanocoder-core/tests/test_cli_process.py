@@ -580,6 +580,6 @@ def test_the_command_that_reads_a_new_plugin_says_so_and_where_a_broken_one_fail
 def test_the_list_of_plugins_fits_a_terminal_and_names_no_hook(nanocoder):
     done = nanocoder("plugins", "list")
     assert "nanocoder_" not in done.stdout
-    assert "works alone" in done.stdout
+    assert "hooks only" in done.stdout
     offers = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": " in line]
     assert max(len(part.split("; ")[0]) for part in offers) == 60

@@ -13,7 +13,7 @@ from typing import Final
 
 from nanocoder_files import closing_file
 
-from nanocoder_kit_sandbox.unchanged import Unchanged, listed
+from nanocoder_kit_sandbox.unchanged import Unchanged
 
 PREFIX: Final = "nanocoder-objects-"
 """How the names of folders in `.git` begin that hold the second names."""
@@ -100,7 +100,10 @@ def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
 
 
 def _names(folder: str) -> list[str]:
-    return [entry.name for entry in listed(folder)]
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 @contextmanager

@@ -68,7 +68,8 @@ class Report:
             status = status_of(result)
             row = {"tool": call.name, "status": status, "error_class": result.error_class}
             self.tool_calls.append({"id": call.id, **row})
-            self._blocked.pop(call.name, None)  # the latest call of a tool counts
+            if status == "ok":  # the model found a way that may be gone
+                self._blocked.pop(call.name, None)
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
                 # A mode and a person deny, too: only a rule's denial is a surprise to a script.
