@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import textwrap
 import time
 from pathlib import Path
@@ -266,6 +267,26 @@ def test_a_tool_may_be_a_program_in_any_language(tmp_path, workspace, name, end,
     result = called(tool, workspace, {"text": "hey"})
     assert (result.output, result.is_error) == ("HEY", False), result
     assert (tool.name, str(tool.risk), tool.plugin) == ("shout", "medium", "tool-isolated")
+
+
+@pytest.mark.parametrize("only_there", [True, False])
+def test_a_program_in_the_home_is_taken_where_no_other_has_its_name(
+    tmp_path, workspace, monkeypatch, only_there
+):
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    shim = home / "bin/acme-sh"
+    shim.write_text("""#!/bin/sh\nprintf '{"output": "home"}\n'""")
+    shim.chmod(0o755)
+    system = tmp_path / "system"
+    system.mkdir()
+    if not only_there:
+        shutil.copy(shim, system / "acme-sh").write_text("#!/bin/sh\n. $1")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/bin:{system}:/usr/bin:/bin")
+    tool = program(tmp_path, """printf '{"output": "system"}\n'""", name="acme-sh")
+    result = called(tool, workspace, {"text": "hey"})
+    assert result.output == ("home" if only_there else "system"), result
 
 
 @pytest.mark.parametrize(

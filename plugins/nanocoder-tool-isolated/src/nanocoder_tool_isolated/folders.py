@@ -62,7 +62,9 @@ def _command(words: Any, folder: Path) -> list[str]:
     if "/" in words[0]:
         program = str(folder / words[0])
     else:
-        program = find_program(words[0], os.environ.get("PATH", SYSTEM_PATH), Path.cwd())
+        # The process does not see a home, and a version manager's script there starts others.
+        path = os.environ.get("PATH", SYSTEM_PATH)
+        program = find_program(words[0], path, Path.home()) or find_program(words[0], path)
     if not program or not os.access(program, os.X_OK):
         raise ValueError(f"there is no program {words[0]!r}")
     # A word that names a file of the folder means that file, wherever the process works.

@@ -167,7 +167,7 @@ def _program(folder: Path, settings: Settings) -> list[Tool[..., Any]]:
         folder.name,
         program.command,
         program.capabilities,
-        [folder],
+        [folder, Path(program.command[0])],
         {},
         settings,
         Budget(folder.name, settings),

@@ -31,6 +31,7 @@ Say = Callable[[dict[str, Any]], None]
 
 def main() -> None:
     """Serve the one request of standard input."""
+    sys.dont_write_bytecode = True  # its own imports would be refused as changes
     say = _private_output()
     request = json.loads(sys.stdin.buffer.readline())
     root = Path(request["workspace"])
