@@ -106,7 +106,7 @@ def test_commands_follow_each_other_at_once(inside):  # noqa: F811
     for delay_s in (0, 0.1, 0.2, 0.25, 0.3, 0.4, 0, 0):
         time.sleep(delay_s)
         done = inside.start(box.wrap(["/bin/sh", "-c", "mkdir -p .vscode/x; echo > .envrc"], ()))
-        assert "bwrap:" not in done.stderr
+        assert "bwrap:" not in done.stderr, done.stderr
     inside.close()
     assert not (inside.workspace / ".vscode").exists()
     assert not (inside.workspace / ".envrc").exists()

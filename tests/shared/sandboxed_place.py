@@ -3,6 +3,7 @@
 The plugin's tests have a fixture *box*, which opens a sandbox: `box(session, settings)`.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -103,12 +104,15 @@ def inside(box, monkeypatch):
     root = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/var/tmp"))
     root.chmod(0o755)
     monkeypatch.setenv("HOME", str(root / "home"))
-    (root / "tmp").mkdir(mode=0o755)
-    monkeypatch.setattr(tempfile, "tempdir", str(root / "tmp"))
+    tmp = tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp")
+    monkeypatch.setattr(tempfile, "tempdir", tmp)
     place = Inside(root, box)
     yield place
     place.close()
-    shutil.rmtree(root)
+    shutil.rmtree(tmp)
+    # bubblewrap hides each socket that a program listens on, and fails where the socket is removed
+    # meanwhile: tests in other processes begin while this one ends.
+    atexit.register(shutil.rmtree, root)
 
 
 @pytest.fixture

@@ -269,6 +269,20 @@ def test_a_tool_may_be_a_program_in_any_language(tmp_path, workspace, name, end,
     assert (tool.name, str(tool.risk), tool.plugin) == ("shout", "medium", "tool-isolated")
 
 
+def test_calls_that_make_protected_names_follow_each_other(tmp_path, workspace):
+    """What one call made is taken away while the next one starts."""
+    source = "mkdir -p .vscode/x; echo > .envrc; printf '{\"output\": \"fine\"}\\n'"
+    program(tmp_path, source)
+    rules = tmp_path / "shout/tools.toml"
+    rules.write_text(rules.read_text().replace("fs.read", "fs.write"))
+    [tool] = isolated_tools({}, Settings(folders=(str(rules.parent),)))
+    for delay_s in (0, 0.1, 0.2, 0.25, 0.3, 0.4, 0, 0):
+        time.sleep(delay_s)
+        result = called(tool, workspace, {"text": "x"})
+        assert result.output.startswith("fine"), result
+    assert not (workspace / ".envrc").exists()
+
+
 @pytest.mark.parametrize("only_there", [True, False])
 def test_a_program_in_the_home_is_taken_where_no_other_has_its_name(
     tmp_path, workspace, monkeypatch, only_there

@@ -37,7 +37,7 @@ NAME: Final = "tool-isolated"
 VERSION: Final = "0.1.0"
 KILOBYTE: Final = 1_024
 STARTS: Final = 5
-NOT_STARTED: Final = "bwrap: Unable to lock file"
+NOT_STARTED: Final = "without a result: bwrap: "
 IN_PROCESS: Final = frozenset({"nanocoder_tools"})
 """The hooks that are not needed inside nanocoder once a plugin's tools are elsewhere."""
 Tools = Mapping[str, Tool[..., Any]]
@@ -82,7 +82,7 @@ class Isolated:
                 note = "".join(f"\n[not let out of the sandbox: {line}]" for line in undone)
                 return evolve(result, output=result.output + note)
             except Crash as error:
-                # The files of an earlier sandbox are being removed: no code of the plugin has run.
+                # Files of an earlier sandbox, or a socket, were removed meanwhile: nothing has run.
                 if NOT_STARTED not in str(error) or attempt == STARTS:
                     raise
         raise RuntimeError("a call neither ended nor failed")
