@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest import mock
 
 PROGRAM = ["/bin/true"]
 RUNS = 200
@@ -30,7 +31,15 @@ def quickest(
 
 
 def steps_of(prepare: Callable[[], object]) -> int:
-    """Return how many functions of Python *prepare* calls, the third time."""
+    """Return how many functions of Python *prepare* calls, the third time.
+
+    The machine counts as one where no program listens: each socket takes a few steps more.
+    """
+    with mock.patch("nanocoder_kit_sandbox.hidden._socket_names", return_value=set()):
+        return _third_time(prepare)
+
+
+def _third_time(prepare: Callable[[], object]) -> int:
     for _ in range(2):
         prepare()
     calls = 0

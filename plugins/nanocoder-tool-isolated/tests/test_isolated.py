@@ -271,7 +271,7 @@ def test_a_tool_may_be_a_program_in_any_language(tmp_path, workspace, name, end,
 
 def test_calls_that_make_protected_names_follow_each_other(tmp_path, workspace):
     """What one call made is taken away while the next one starts."""
-    source = "mkdir -p .vscode/x; echo > .envrc; printf '{\"output\": \"fine\"}\\n'"
+    source = 'mkdir -p .vscode/x; echo > .envrc; printf \'{"output": "fine"}\\n\''
     program(tmp_path, source)
     rules = tmp_path / "shout/tools.toml"
     rules.write_text(rules.read_text().replace("fs.read", "fs.write"))
