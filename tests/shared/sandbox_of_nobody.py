@@ -1,6 +1,7 @@
 """A sandbox as a user without rights starts it, for the tests that root runs."""
 
 import subprocess
+import tempfile
 
 from nanocoder import Access
 
@@ -18,7 +19,7 @@ class OfNobody:
 
     def give(self, owner):
         """Make *owner* the one of the workspace and of the session's own files."""
-        subprocess.run(["chown", "-R", owner, str(self.root)], check=True)
+        subprocess.run(["chown", "-R", owner, self.root, tempfile.gettempdir()], check=True)
 
     def wrap(self, argv, ports, access=Access.WRITE):
         """Return the argv that runs *argv* inside as that user."""
