@@ -19,9 +19,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/explanation/layout.md"
 MARKS = ("<!-- house: written by `nox -s house` -->", "<!-- end of house -->")
 OTHERS = ("pluggy", "tox", "minisweagent")
-BEFORE = {"code": 16_314, "code without cli": 13_920, "files": 157, "names": 54, "floors": 16}
-"""What `nanocoder` measured without its test kit when it was one distribution."""
-BEFORE_PATH = "14 and 1,500"
 
 
 @frozen
@@ -173,35 +170,6 @@ def room_table(figures: Figures) -> Iterator[str]:
         yield "| " + " | ".join(map(str, [*row, ", ".join(users) or "-"])) + " |"
 
 
-def split_table(core: Figures) -> Iterator[str]:
-    """Yield a Markdown table of `nanocoder` as one distribution, and of what it is now."""
-    rooms = {room.name: room for room in core.rooms}
-    path = rooms["path"]
-    now = {
-        "code": core.lines,
-        "code without cli": core.lines - rooms["cli"].lines,
-        "files": core.files,
-        "names": len(rooms.keys() - {"__main__"}),
-        "floors": max(core.floors.values()),
-    }
-    titles = {
-        "code": "lines of code of `nanocoder`",
-        "code without cli": "lines of code of `nanocoder` without `cli`",
-        "files": "files of `nanocoder`",
-        "names": "names directly below `nanocoder`",
-        "floors": "floors",
-    }
-    yield "| figure | one distribution | now |"
-    yield "|---|---|---|"
-    for name, title in titles.items():
-        yield f"| {title} | {BEFORE[name]:,} | {now[name]:,} |"
-    words = f"{path.files} and {path.lines:,}"
-    yield f"| files and lines of code on the path of a call | {BEFORE_PATH} | {words} |"
-    yield "| circles of imports, TYPE_CHECKING counted | 3 | none, tested |"
-    yield "| frames from `Session.run` to a tool's handler | about 20 | at most 10, tested |"
-    yield "| vague variable names (`one`, `found`, …) in the core | 588 | none, tested |"
-
-
 def package_table(packages: Iterable[Figures]) -> Iterator[str]:
     """Yield a Markdown table that compares packages."""
     columns = ("package", "files", "code", "floors", "function bodies p50/p90/most", "comments")
@@ -222,7 +190,7 @@ def write() -> None:
     start, end = MARKS
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
     packages = package_table([*ours, *others])
-    tables = "\n".join([*split_table(core), "", *packages, "", *room_table(core)])
+    tables = "\n".join([*packages, "", *room_table(core)])
     text = f"{before}{start}\n\n{tables}\n\n{end}{rest.partition(end)[2]}"
     PAGE.write_text(text, encoding="utf-8")
 
