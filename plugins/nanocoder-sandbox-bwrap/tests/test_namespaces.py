@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 
@@ -87,17 +88,17 @@ def test_what_holds_the_namespaces_ends_with_the_session(inside):  # noqa: F811
 
 def test_what_holds_the_namespaces_ends_with_a_session_that_is_killed(inside):  # noqa: F811
     argv = [sys.executable, "-c", SESSION, Bubblewrap.__module__, Bubblewrap.__qualname__]
-    environ = {**os.environ, "TMPDIR": str(inside.root / "tmp")}
+    environ = {**os.environ, "TMPDIR": tempfile.gettempdir()}
     command = "touch armed; sleep 60"
     session = subprocess.Popen([*argv, str(inside.workspace), command], env=environ)
     await_path(inside.workspace / "armed")
-    assert holders(inside.root)
+    assert holders(tempfile.gettempdir())
     session.send_signal(signal.SIGKILL)
     session.wait()
     until = time.monotonic() + 20
-    while holders(inside.root) and time.monotonic() < until:
+    while holders(tempfile.gettempdir()) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not holders(inside.root)
+    assert not holders(tempfile.gettempdir())
     assert {path.name for path in inside.workspace.iterdir()} == {
         ".env",
         ".git",
@@ -121,7 +122,7 @@ def holders(path):
     argv = ["ps", "axww", "-o", "pid,args"]
     listed = subprocess.run(argv, capture_output=True, text=True, check=True)
     rows = (line.split(None, 1) for line in listed.stdout.splitlines())
-    return [int(pid) for pid, line in rows if "--info-fd" in line and str(path) in line]
+    return [int(pid) for pid, line in rows if "--size" in line and str(path) in line]
 
 
 CACHES = {

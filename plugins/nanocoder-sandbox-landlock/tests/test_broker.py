@@ -43,6 +43,9 @@ REFUSED = {
     "the mode by the name of a handle": "import os; f = os.open('{out}/file', 0);"
     " os.chmod(f'/proc/self/fd/{f}', 0o777)",
     "the time": "import os; os.utime('{out}/file', (1, 1))",
+    "the time by an older call": "import ctypes; call = ctypes.CDLL(None).syscall;"
+    " calls = (132, b'own', None), (235, b'own', None), (261, -100, b'own', None);"
+    " assert 0 in [call(*each) for each in calls]",
     "the time by a handle": "import os; os.utime(os.open('{out}/file', 0), (1, 1))",
     "an attribute": "import os; os.setxattr(os.open('{out}/file', 0), 'user.x', b'y')",
     "the protected file's mode": "import os; os.chmod('sub/.vscode/tasks.json', 0o777)",
@@ -66,13 +69,9 @@ REFUSED = {
 
 
 OLDER = """
-import ctypes, os, struct
+import ctypes, os
 call = ctypes.CDLL(None).syscall
 open("t", "w").close()
-assert call(132, b"t", struct.pack("=2q", 5, 6)) == 0 and os.stat("t").st_mtime == 6
-assert call(235, b"t", struct.pack("=4q", 5, 6, 7, 8)) == 0
-assert os.stat("t").st_mtime_ns == 7_000_008_000
-assert call(261, -100, b"t", None) == 0 and os.stat("t").st_mtime > 7
 assert call(90, b"t", 0o600) == 0 and os.stat("t").st_mode & 0o777 == 0o600
 assert call(2, b"u", os.O_CREAT | os.O_WRONLY, 0o644) > 0 and call(85, b"u", 0o644) > 0
 assert call(82, b"u", b"v") == 0 and call(87, b"v") == 0 and call(76, b"t", 3) == 0

@@ -3,24 +3,21 @@
 Programs outside act by such names: an editor by `.vscode`, git by a repository, shells by `.envrc`.
 """
 
-import math
 import os
 import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, Self
+from typing import Final
 
 from nanocoder import ToolError
 from nanocoder_files import closing_file, protection_of
 from nanocoder_kit_git import reason_not_harmless
 
 from nanocoder_kit_sandbox.layers import open_up
-from nanocoder_kit_sandbox.leases import ROOT
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
-EXPECTED: Final = "expected"
 MARK: Final = "from-sandbox-"
 MOVES_S: Final = 20.0
 """How long names are moved away that a program inside goes on making."""
@@ -37,25 +34,6 @@ class Arrivals:
         """What programs inside have installed, and may change: environments and their programs."""
         self._expected: dict[str, str | None] = {}
         self.is_expecting = False
-        self._until_s = math.inf
-
-    @classmethod
-    def of_killed(cls, root: Path, noted: Any, until_s: float) -> Self | None:
-        """Return what a killed session expected, as it *noted* it; None for nothing.
-
-        Its commands made nothing that is younger than *until_s*, in seconds since the epoch.
-        """
-        arrivals = cls(root)
-        try:
-            arrivals._expected = dict(noted[EXPECTED])
-        except (KeyError, TypeError, ValueError):
-            return None
-        arrivals._until_s = until_s
-        return arrivals
-
-    def noted(self) -> object:
-        """Return what is expected as plain data, for `of_killed`."""
-        return {ROOT: self._root, EXPECTED: self._expected}
 
     def expect(self, names: Surveyed) -> None:
         """Take the names that exist now for the person's own, if nothing could make them inside.
@@ -88,28 +66,11 @@ class Arrivals:
                 lines += [line] if line else []
 
     def _is_new(self, name: str) -> bool:
-        if self._until_s < math.inf and not self._is_older(name):
-            return False
         if name in self._expected:
             return self._expected[name] not in (None, self._kind(name))
         folder, _, last = name.rpartition("/")
         # A harmless repository is looked at again each time: what still runs inside may change it.
         return last != GIT or reason_not_harmless(f"{self._root}/{folder}") is not None
-
-    def _is_older(self, name: str) -> bool:
-        """Tell whether something of *name* last changed before the end of a killed session."""
-        top = f"{self._root}/{name}"
-        try:
-            if os.lstat(top).st_ctime <= self._until_s:
-                return True
-            for _, folders, files, descriptor in os.fwalk(top):
-                for each in (*folders, *files):
-                    facts = os.stat(each, dir_fd=descriptor, follow_symlinks=False)
-                    if facts.st_ctime <= self._until_s:
-                        return True
-        except OSError:
-            return True
-        return False
 
     def _is_run(self, name: str) -> bool:
         """Tell whether a shell outside finds programs at *name*, by PATH."""

@@ -52,7 +52,6 @@ _AS_NEWER: Final[dict[str, Callable[[Arguments], tuple[str, Arguments]]]] = {
     "fchmodat": lambda a: ("fchmodat2", (*a[:3], 0)),
     **dict.fromkeys(("chown", "fchown", "lchown"), lambda a: ("fchownat", (HERE, *a))),
     "mknod": lambda a: ("mknodat", (HERE, *a)),
-    "utimes": lambda a: ("futimesat", (HERE, *a)),
 }
 """The older calls as the newer ones that do the same, from their arguments."""
 
@@ -218,22 +217,6 @@ class Broker:
         folder, path, address, flags = arguments[:4]
         times = self._caller.memory(address, _TIMES_BYTES) if address else None
         descriptor = self._caller.file(folder, path, follows=not flags & _NO_FOLLOW)
-        self._change(descriptor, lambda path: kernel.set_times(path, times))
-
-    def _utime(self, arguments: Arguments) -> None:
-        self._set_old_times("=2q", HERE, *arguments[:2])
-
-    def _futimesat(self, arguments: Arguments) -> None:
-        self._set_old_times("=4q", *arguments[:3])
-
-    def _set_old_times(self, form: str, folder: int, path: int, address: int) -> None:
-        """Set times that are in seconds, or in seconds and microseconds."""
-        times = None
-        if address:
-            first, *rest = struct.unpack(form, self._caller.memory(address, struct.calcsize(form)))
-            before, second, after = rest if rest[1:] else (0, *rest, 0)
-            times = struct.pack("=4q", first, 1_000 * before, second, 1_000 * after)
-        descriptor = self._caller.file(folder, path, follows=True)
         self._change(descriptor, lambda path: kernel.set_times(path, times))
 
     def _change(self, descriptor: int, change: Callable[[str], None]) -> None:

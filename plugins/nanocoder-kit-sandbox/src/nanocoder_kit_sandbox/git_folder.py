@@ -39,7 +39,6 @@ _NEW: Final = ".new"
 """The end of the name of what becomes `packed-refs`, which has a lock besides."""
 UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
 """Folders of a rebase and the like, which say what git starts when it goes on."""
-ASIDE: Final = "from-sandbox-"
 _BESIDE: Final = ".from-sandbox"
 OF_HASHES: Final = (
     *("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "shallow"),
@@ -58,7 +57,6 @@ class GitFolder:
     def __init__(self, path: str, libraries: list[str], denied: frozenset[str]) -> None:
         self._path, self._libraries, self._denied = path, libraries, denied
         self._root = os.path.dirname(path)
-        self._ours: set[str] = set()
 
     def relative(self, path: str) -> str | None:
         """Return *path* relative to the folder, None for one that is elsewhere."""
@@ -71,35 +69,11 @@ class GitFolder:
         first, _, rest = name.partition("/")
         if name in _KEPT or name.lower().startswith(_OTHER_OBJECTS):
             return False
-        if first in UNDER_WAY:  # one that is there already is the person's, and stays as it is
-            return first in self._ours or not os.path.lexists(f"{self._path}/{first}")
         if first in _FOLDERS:
             return True
         file = first.removesuffix(LOCK).removesuffix(_NEW)
         is_known = file in _FILES or (file.isupper() and file.endswith(_ENDS))
         return not rest and (is_known or file.startswith(_TEMPORARY))
-
-    def begin(self) -> None:
-        """Put back a rebase that an earlier command did not end; raises OSError."""
-        for name in UNDER_WAY if self._path else ():
-            path, aside = f"{self._path}/{name}", f"{self._path}/{ASIDE}{name}"
-            if os.path.lexists(aside) and not os.path.lexists(path):
-                os.rename(aside, path)
-                self._ours.add(name)
-
-    def note_new(self, name: str) -> None:
-        """Take note that a command makes what has the relative path *name*."""
-        if name in UNDER_WAY:
-            self._ours.add(name)
-
-    def end(self) -> None:
-        """Put a rebase where no git outside goes on with it; raises OSError."""
-        for name in self._ours:
-            if os.path.lexists(path := f"{self._path}/{name}"):
-                aside = f"{self._path}/{ASIDE}{name}"
-                while os.path.lexists(aside):
-                    aside += "_"
-                os.rename(path, aside)
 
     def is_replaced(self, old: str, new: str) -> bool:
         """Tell whether a renaming puts a lock in the place of the file that it is for."""
@@ -128,15 +102,10 @@ class GitFolder:
         if name == "config":  # git writes it anew also when it only looks for something
             return "" if content == own else "cannot be changed in the sandbox"
         sys.path += [path for path in self._libraries if path not in sys.path]
-        package: Any = type(sys)("nanocoder_kit_git")
+        package: Any = type(sys)("nanocoder_kit_git")  # its own imports take longer than the rest
         package.__path__ = [f"{path}/{package.__name__}" for path in self._libraries]
         sys.modules.setdefault(package.__name__, package)
         return problem_of(name, content, own, self._root, self._denied)
-
-
-def is_put_aside(path: str) -> bool:
-    """Tell whether the folder *path* has a rebase that a command did not end."""
-    return any(os.path.lexists(f"{path}/{ASIDE}{name}") for name in UNDER_WAY)
 
 
 def problem_of(

@@ -12,15 +12,12 @@ from nanocoder import Access, SessionInfo, ToolError, counted
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import relative_sockets
 from nanocoder_kit_sandbox.kept_objects import KeptObjects, put_back_of_killed
-from nanocoder_kit_sandbox.leases import Lease
 from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
 
-SLACK_S: Final = 5.0
-"""How much later than its last sign of life a killed session may have run."""
 MAX_LINES: Final = 20
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
@@ -44,8 +41,6 @@ class Inside:
         self._settled: frozenset[str] | None = None
         self._lines: list[str] = []
         self._guard = threading.Lock()
-        for lease in self.files.killed():
-            self._lines += self._of_killed(lease)
         git = f"{self._root}/{GIT}"
         self._objects = KeptObjects(git, self.files.lease.folder.name)
         put_back_of_killed(git, lambda name: not self.files.lease.is_of_living(name))
@@ -82,7 +77,6 @@ class Inside:
                 self._objects.keep()
             self._settle(names)
             self._arrivals.expect(names)
-            self.files.lease.note(self._arrivals.noted())
             self.files.expect_start()
             return self._survey.with_targets(names, self._writable)
 
@@ -121,11 +115,6 @@ class Inside:
         """Return the mount by which *path* cannot be read."""
         return unreadable(path) if os.path.isdir(path) else read_only(self.files.nothing, path)
 
-    def _of_killed(self, lease: Lease) -> list[str]:
-        """Move away what a command of a killed session has made, and has not cleared."""
-        arrivals = Arrivals.of_killed(self._session.cwd, lease.noted(), lease.renewed_s + SLACK_S)
-        return arrivals.move_away(self._look) if arrivals else []
-
     def _look(self) -> Surveyed:
         writable_names = self._writable | self._arrivals.installed
         return self._survey.look(self._session.readable.now(), writable_names)
@@ -147,8 +136,6 @@ class Inside:
                 is_idle = self.files.is_idle
                 self._lines += self._arrivals.move_away(look)
                 self._arrivals.is_expecting = not is_idle
-                if is_idle:
-                    self.files.lease.note(None)
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]

@@ -7,14 +7,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Access, SessionInfo, ToolError
 
 from nanocoder_kit_sandbox import kernel, launch
-from nanocoder_kit_sandbox.git_folder import is_put_aside
 from nanocoder_kit_sandbox.hidden import (
     KEPT_IN_RUN,
     hidden_places,
@@ -44,8 +42,6 @@ SCOPED: Final = 6
 FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 NAMED: Final = 5
 """So many files are named that a command could not write."""
-_LIBRARIES: Final = ("nanocoder_kit_git", "nanocoder_files", "nanocoder_schema", "attrs")
-"""What `git_folder` imports when git writes an index."""
 
 _START: Final = (
     "import sys; package = type(sys)('nanocoder_kit_sandbox');"
@@ -190,9 +186,9 @@ class Landlocked:
             "denied": sorted(denied - {git} if has_git else denied),
             "mixed": [] if is_read_only else mixed_folders(self._root, protected),
             "granted": [*changed, *writable],
-            "resumes": has_git and is_put_aside(git),
             "git": git if has_git else "",
-            "libraries": _libraries() if has_git else [],
+            # For `git_folder`, when git writes an index.
+            "libraries": [path for path in sys.path if path.startswith("/")] if has_git else [],
         }
 
     @staticmethod
@@ -234,9 +230,3 @@ class Landlocked:
 def _named(notes: list[str], kind: str) -> str:
     names = [note.removeprefix(kind) for note in notes if note.startswith(kind)]
     return ", ".join([*names[:NAMED], *(["…"] if len(names) > NAMED else [])])
-
-
-@cache
-def _libraries() -> list[str]:
-    specs = map(find_spec, _LIBRARIES)
-    return [os.path.dirname(os.path.dirname(str(spec and spec.origin))) for spec in specs]

@@ -27,8 +27,7 @@ _ASKED: Final = """
     creat 85 - mkdir 83 - mkdirat 258 34 rmdir 84 - unlink 87 - unlinkat 263 35 rename 82 -
     renameat 264 38 renameat2 316 276 symlink 88 - symlinkat 266 36 truncate 76 45 chmod 90 -
     fchmod 91 52 fchmodat 268 53 fchmodat2 452 452 chown 92 - fchown 93 55 lchown 94 -
-    fchownat 260 54 utime 132 - utimes 235 - futimesat 261 - utimensat 280 88 link 86 -
-    linkat 265 37 mknod 133 - mknodat 259 33
+    fchownat 260 54 utimensat 280 88 link 86 - linkat 265 37 mknod 133 - mknodat 259 33
 """
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _ATTRIBUTES: Final = """
@@ -47,8 +46,8 @@ _OF_PROCESS: Final = """
 """
 # These do so of their second argument, or of all processes of a user, if the first says so.
 _OF_OWNER: Final = {"setpriority 141 140": 2, "ioprio_set 251 30": 3}
-# No filter sees the arguments of these; programs do without them.
-_ABSENT: Final = "clone3 435 435 file_setattr 469 469"
+# No filter sees the arguments of these, or newer ones do the same; programs do without them.
+_ABSENT: Final = "clone3 435 435 file_setattr 469 469 utime 132 - utimes 235 - futimesat 261 -"
 _UNSHARE: Final = "unshare 272 97"
 _CLONE: Final = "clone 56 220"
 _CONNECT: Final = "connect 42 203"

@@ -159,8 +159,6 @@ class _Beside:
         if words := posix.read(from_inside, 20):  # otherwise it failed, and said why
             listener = kernel.descriptor_of(pidfd, int(words))
             posix.umask(0)
-            if self._rules["resumes"]:
-                self._made_broker(listener)
             posix.write(to_inside, b"x")
             self._answer_until_end(process, pidfd, listener)
         status = posix.waitpid(process, 0)[1]

@@ -2,10 +2,8 @@
 
 import filecmp
 import os
-import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Final
 
@@ -18,7 +16,6 @@ MAX_FILES: Final = 10_000
 MAX_NAMES: Final = 20
 CACHE_TAG: Final = "CACHEDIR.TAG"
 """The file that marks a folder as a cache: https://bford.info/cachedir/."""
-_OPAQUE: Final = "user.overlay.opaque"
 
 
 def changed_files(upper: str, lower: str) -> list[str]:
@@ -32,13 +29,6 @@ def describe_changes(paths: list[str]) -> str:
     rest = f" ({more}{'+' if len(paths) == MAX_FILES else ''} more)" if more > 0 else ""
     names = ", ".join(paths[:MAX_NAMES])
     return f"the workspace is read-only in this mode; these files would have changed: {names}{rest}"
-
-
-def remove_layer(folder: str) -> None:
-    """Remove a layer, as far as that is possible: all of it is gone with the session."""
-    with suppress(OSError, RecursionError):
-        for path in (f"{folder}/u", f"{folder}/w", folder):
-            shutil.rmtree(path, onerror=_remove_closed)
 
 
 def open_up(name: str, folder: int | None = None) -> int:
@@ -55,46 +45,33 @@ def open_up(name: str, folder: int | None = None) -> int:
 
 
 def _changed(upper: str, lower: str) -> Iterator[str]:
-    queue = [("", True)]
-    while queue:
-        folder, is_old = queue.pop()
-        prefix = f"{folder}/" if folder else ""
-        entries = listed(f"{upper}/{folder}")  # nothing where its mode closes it
-        if not entries and not is_old:
-            yield prefix
-        for entry in entries:
-            path = prefix + entry.name
-            below = f"{lower}/{path}"
-            if entry.is_dir(follow_symlinks=False):
-                if os.path.lexists(f"{entry.path}/{CACHE_TAG}"):
-                    continue  # nobody misses a cache
-                was_folder = is_old and not os.path.islink(below) and os.path.isdir(below)
-                queue.append((path, was_folder and not _is_opaque(entry.path)))
-            elif not is_old or not _is_same(entry, below):
-                yield path
+    for top, folders, files in os.walk(upper):
+        prefix = f"{top}/"[len(upper) + 1 :]
+        # What a link below leads to is not looked at: a program could learn of it by guessing.
+        below = os.path.realpath(f"{lower}/{prefix}")
+        is_old = below == os.path.normpath(f"{lower}/{prefix}")
+        folders[:] = [name for name in folders if not _is_cache(f"{top}/{name}")]
+        for name in folders:
+            if not listed(f"{top}/{name}") and not (is_old and os.path.isdir(f"{below}/{name}")):
+                yield f"{prefix}{name}/"  # also one that its mode closes
+        for name in files:
+            if not is_old or not _is_same(f"{top}/{name}", f"{below}/{name}"):
+                yield prefix + name
 
 
-def _is_same(entry: "os.DirEntry[str]", below: str) -> bool:
+def _is_cache(folder: str) -> bool:
+    """Tell whether nobody would miss a folder."""
+    return os.path.lexists(f"{folder}/{CACHE_TAG}")
+
+
+def _is_same(path: str, below: str) -> bool:
     """Tell whether the layer has a file only because its times changed, or nothing at all."""
     try:
-        now, before = entry.stat(follow_symlinks=False), os.lstat(below)
+        now, before = os.lstat(path), os.lstat(below)
         if (now.st_mode, now.st_size) != (before.st_mode, before.st_size):
             return False
         if stat.S_ISLNK(now.st_mode):
-            return os.readlink(entry.path) == os.readlink(below)
-        return stat.S_ISREG(now.st_mode) and filecmp.cmp(entry.path, below, shallow=False)
+            return os.readlink(path) == os.readlink(below)
+        return stat.S_ISREG(now.st_mode) and filecmp.cmp(path, below, shallow=False)
     except OSError:
         return False
-
-
-def _is_opaque(path: str) -> bool:
-    try:
-        return os.getxattr(path, _OPAQUE, follow_symlinks=False) == b"y"
-    except OSError:
-        return False
-
-
-def _remove_closed(_function: object, path: str, _why: object) -> None:
-    """Remove a folder that its own mode closes; a link is removed, not followed."""
-    open_up(path)
-    shutil.rmtree(path)

@@ -1,76 +1,37 @@
 """Leases: a session holds a locked file as long as it lives, so that others see who was killed.
 
-Beside it is a folder with the session's own files. The lease itself has notes on what a command
-that runs inside may have made.
+Beside it is a folder with the session's own files.
 """
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from nanocoder_files import append_all, create_locked, lock_ownerless
+from nanocoder_files import create_locked, lock_ownerless
 
 SUFFIX: Final = ".lease"
 LOCK: Final = "lock"
 """The file of a session that all which runs inside holds."""
-ROOT: Final = "root"
-"""The key of a note with the path of the workspace."""
 _LOCK_FORMAT: Final = "hhqqi"  # struct flock
 _WHOLE: Final = (os.SEEK_SET, 0, 0, 0)
 
 
 class Lease:
-    """The lease at *path*, open as *descriptor*, which appends, of the session of *folder*."""
+    """The lease at *path*, open as *descriptor*, of the session with the folder beside it."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.folder = path.with_suffix("")
         self.lock = self.folder / LOCK
         self._path, self._descriptor = path, descriptor
-        self._noted = b""
-
-    def renew(self) -> None:
-        """Take note that the session lives now; raises OSError."""
-        os.utime(self._descriptor)
-
-    @property
-    def renewed_s(self) -> float:
-        """When the session certainly lived, in seconds since the epoch."""
-        return os.fstat(self._descriptor).st_mtime
-
-    def note(self, what: Any) -> None:
-        """Keep *what*, as JSON, for a later session, if this one is killed; None forgets it.
-
-        Raises: OSError.
-        """
-        line = b"" if what is None else json.dumps(what).encode() + b"\n"
-        if line == self._noted:
-            return
-        if line:
-            append_all(self._descriptor, line, os.fstat(self._descriptor).st_size)
-        else:
-            os.ftruncate(self._descriptor, 0)
-        self._noted = line
-
-    def noted(self) -> dict[str, Any]:
-        """Return what a killed session noted at last; nothing where it noted nothing."""
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            noted = json.loads(self._path.read_bytes().split(b"\n")[-2])
-            return noted if isinstance(noted, dict) else {}
-        return {}
-
-    def clear(self) -> None:
-        """Remove the session's files, but not what it noted."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def end(self) -> None:
         """Remove all files of the session, the lease last, and the folder above them if empty."""
-        self.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
         self._path.unlink(missing_ok=True)
         self.release()
         with contextlib.suppress(OSError):

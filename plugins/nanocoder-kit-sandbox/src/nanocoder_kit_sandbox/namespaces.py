@@ -5,7 +5,6 @@ overlay for each cache in the person's home, and for each command that must not 
 workspace. Such layers are in memory, and gone with the process.
 """
 
-import json
 import os
 import select
 import subprocess
@@ -14,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from nanocoder_kit_process import SYSTEM_PATH, find_program
 
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, program
-from nanocoder_kit_sandbox.layers import changed_files, remove_layer
+from nanocoder_kit_sandbox.layers import changed_files
 from nanocoder_kit_sandbox.limits import SHELL
 
 HOLD: Final = (
@@ -30,10 +29,11 @@ MEMORY_SHARE: Final = 4
 """Layers take at most one part in so many of the memory."""
 OVERLAY: Final = '"$mount" -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w,userxattr m'
 # It ends when nanocoder, which has the other end of its standard input, ends in whatever way.
+# Until then it removes the layers that it is told, which their own modes cannot prevent.
 HOLDER: Final = (
     'echo ready; read -r go; mount=$0; top=$1; shift; for name in "$@"; do '
     f'cd "$top/$name" && {OVERLAY} 2>/dev/null && echo "$name"; '
-    "done; cd /; echo done; exec cat >/dev/null"
+    'done; cd /; echo done; while read -r name; do rm -rf "$top/$name"; done'
 )
 # An absolute path: what is on PATH may be of the workspace.
 IN_LAYER: Final = (
@@ -120,7 +120,8 @@ class Namespaces:
                 self._running.remove(name)
                 folder = f"{self._layers}/{name}"
                 yield changed_files(f"{folder}/u", self._workspace)
-                remove_layer(folder)
+                with suppress(OSError):  # all of it is gone with that process
+                    self._tell(name)
 
     def close(self) -> None:
         """End the process that holds the namespaces, and with it all of them."""
@@ -149,36 +150,45 @@ class Namespaces:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         names = [*map(str, range(len(self._caches))), TRIAL]
         size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEMORY_SHARE
-        reads, writes = os.pipe()
-        with open(reads, "rb") as info:
-            try:
-                self._process = subprocess.Popen(
-                    [
-                        *(program(), *HOLD, *(() if self._network else (NO_NETWORK,))),
-                        *("--size", str(size), "--tmpfs", str(self._folder)),
-                        *("--info-fd", str(writes), "--", *service),
-                        *(SHELL, "-c", HOLDER, _find("mount"), str(self._folder), *names),
-                    ],
-                    env={"PATH": SYSTEM_PATH},
-                    cwd="/",
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=(writes,),
-                    start_new_session=True,
-                )
-            finally:
-                os.close(writes)
-            if not _answered(self._process.stdout, "ready"):
-                return
-            init = json.load(info)["child-pid"]
-        self._init = init
+        self._process = subprocess.Popen(
+            [
+                *(program(), *HOLD, *(() if self._network else (NO_NETWORK,))),
+                *("--size", str(size), "--tmpfs", str(self._folder), "--"),
+                *(*service, SHELL, "-c", HOLDER, _find("mount"), str(self._folder), *names),
+            ],
+            env={"PATH": SYSTEM_PATH},
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._answer("ready")
+        pid = self._process.pid
+        self._init = int(Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii"))
         for name, lower in zip(names, (*self._caches, self._workspace), strict=True):
             self._make(name, lower)
-        if self._process.stdin is not None:
-            self._process.stdin.write(b"go\n")
+        self._tell("go")
+        self._works = set(self._answer("done").splitlines())
+
+    def _tell(self, line: str) -> None:
+        """Write a line to the process; raises OSError."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
-        self._works = set(_answered(self._process.stdout, "done"))
+
+    def _answer(self, last: str) -> str:
+        """Return the lines of the process until *last*; "" when it ends, or is silent too long."""
+        text = b""
+        pipe = self._process and self._process.stdout
+        while pipe and select.select([pipe], [], [], START_S)[0]:
+            piece = os.read(pipe.fileno(), 4_096)
+            text += piece
+            if text.endswith(f"{last}\n".encode()):
+                return text.decode("ascii", "replace")
+            if not piece:
+                break
+        return ""
 
     def _make(self, name: str, lower: str) -> None:
         """Make the folders of a layer over *lower*; raises OSError."""
@@ -216,16 +226,3 @@ class Namespaces:
 @cache
 def _find(name: str) -> str:
     return find_program(name, SYSTEM_PATH, Path.cwd())
-
-
-def _answered(pipe: IO[bytes] | None, last: str) -> list[str]:
-    """Return the lines of a program until *last*; [] when it ends, or is silent for too long."""
-    text = b""
-    while pipe is not None and select.select([pipe], [], [], START_S)[0]:
-        piece = os.read(pipe.fileno(), 4_096)
-        text += piece
-        if text.endswith(f"{last}\n".encode()):
-            return text.decode("ascii", "replace").splitlines()
-        if not piece:
-            break
-    return []

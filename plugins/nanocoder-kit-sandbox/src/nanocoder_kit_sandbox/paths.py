@@ -7,7 +7,7 @@ import os
 
 from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.caller import GoOn, Place, facts_of, path_of
-from nanocoder_kit_sandbox.git_folder import GitFolder
+from nanocoder_kit_sandbox.git_folder import UNDER_WAY, GitFolder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ _TMP: Final = "/tmp/"  # noqa: S108
 _MOST_NOTES: Final = 20
 READ_ONLY, NO_TMP, NOT_GIT = "read-only:", "tmp:", "git:"
 """How the notes begin that say what was refused."""
+NO_REBASE: Final = (
+    "cannot be made in this sandbox: a rebase, or another work of git in several steps, needs"
+    ' access "outside"'
+)
 
 
 class PathRules:
@@ -46,7 +50,6 @@ class PathRules:
         self._shared: set[tuple[int, int]] = set()
         self._notes, self._noted = notes, set[str]()
         self.git = GitFolder(rules["git"], rules["libraries"], self._denied)
-        self.git.begin()
 
     def state_for(self, place: Place, existence: Collection[bool] = ()) -> int:
         """Return what *place* is; raises GoOn where its name is none that may be changed.
@@ -60,8 +63,6 @@ class PathRules:
         elif place.folder == SHARED_FOLDER:
             state = self._shared_state(place)
         if (state in _DONE_HERE or state == GRANTED) and place.is_right:
-            if name and False in existence:
-                self.git.note_new(name)
             return state
         if existence and bool(place.mode) in existence:
             self._refuse(place.path, state)
@@ -113,7 +114,6 @@ class PathRules:
             for name in os.listdir(SHARED_FOLDER):
                 if kernel.identity(path := f"{SHARED_FOLDER}/{name}") in self._shared:
                     os.unlink(path)
-        self.git.end()
 
     def _state(self, path: str) -> int:
         if (name := self.git.relative(path)) is not None:
@@ -137,5 +137,7 @@ class PathRules:
         if self._is_read_only and state == DENIED:
             self._note(READ_ONLY + path.removeprefix(f"{self._root}/"))
             raise OSError(errno.EROFS, "")
+        if (name := self.git.relative(path)) in UNDER_WAY:
+            self._note(f"{NOT_GIT}.git/{name} {NO_REBASE}")
         if path.startswith(_TMP):
             self._note(NO_TMP + path)

@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -17,9 +17,7 @@ from nanocoder import SessionInfo, ToolError
 
 from nanocoder_kit_sandbox.leases import (
     LOCK,
-    ROOT,
     SUFFIX,
-    Lease,
     is_held,
     leases_of_killed,
     take_lease,
@@ -58,7 +56,6 @@ class SandboxFiles:
         at_end: Callable[[], object] = list,
         meanwhile: Callable[[], object] = list,
     ) -> None:
-        self._root = str(session.cwd)
         self._at_end, self._meanwhile = at_end, meanwhile
         self.base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}")
         # All sessions of a workspace have names that begin so.
@@ -78,25 +75,7 @@ class SandboxFiles:
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
         self._closed = threading.Event()
-
-    def killed(self) -> Iterator[Lease]:
-        """Yield the leases of this workspace's sessions that were killed.
-
-        Their files are removed, and those of sessions of other workspaces. What these noted stays
-        for the next session there, if the workspace still exists; and all while something that
-        they started still runs.
-        """
-        for lease in leases_of_killed(self.base):
-            root = str(lease.noted().get(ROOT, ""))
-            if root == self._root:
-                yield lease
-            if lease.lock.exists() and is_held(lease.lock):
-                lease.release()
-            elif root != self._root and os.path.isdir(root):
-                lease.clear()
-                lease.release()
-            else:
-                lease.end()
+        self._remove_killed()
 
     def expect_start(self) -> None:
         """Note that a process is about to start inside, and watch for its end."""
@@ -128,10 +107,17 @@ class SandboxFiles:
         self._at_end()
         self.lease.end()
 
+    def _remove_killed(self) -> None:
+        """Remove the files of sessions that were killed, where nothing of theirs runs any more."""
+        for lease in leases_of_killed(self.base):
+            if lease.lock.exists() and is_held(lease.lock):
+                lease.release()
+            else:
+                lease.end()
+
     def _await_end(self) -> None:
         next_s = time.monotonic() + MEANWHILE_S
         while not self._closed.wait(POLL_S):
-            self.lease.renew()
             if self._is_over():
                 self._at_end()
                 return
