@@ -298,6 +298,25 @@ def test_a_name_is_moved_away_however_many_were_before(repository):
     assert not (repository.workspace / "sub/.vscode").exists()
 
 
+DEEP = """
+import os
+for number in range(50):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+    if number % 10 == 9:
+        os.mkdir(".vscode")
+"""
+
+
+def test_a_name_is_moved_away_however_deep_it_is(repository):
+    box = repository.open()
+    repository.start(box.wrap([*PYTHON.split(), DEEP], ()))  # Landlock refuses the deepest ones
+    assert [line for line in box.changes() if ".vscode was made in the sandbox" in line]
+    argv = ["find", ".", "-name", ".vscode"]
+    found = subprocess.run(argv, cwd=repository.workspace, capture_output=True, check=True)
+    assert found.stdout == b""
+
+
 @pytest.fixture
 def without_privilege():
     """Have the folders' modes count, as they do for every user but root."""

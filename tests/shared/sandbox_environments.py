@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
 from nanocoder_kit_sandbox import Settings
 from sandboxed_place import SECRET, SYSTEM_PYTHON, below_tmp, inside  # noqa: F401
 
@@ -42,21 +41,6 @@ def test_a_program_in_tmp_is_there_to_be_started(inside, below_tmp, monkeypatch)
     done = inside.run(f"greet; cat {below_tmp}/beside; echo x >> {below_tmp}/bin/greet")
     assert done.stdout == "hello\n", done.stderr
     assert (below_tmp / "bin/greet").read_text().endswith("hello\n")
-
-
-@pytest.mark.parametrize("place", ["tmp", "elsewhere"])
-def test_a_hidden_environment_gives_way_to_the_next_python(
-    inside,  # noqa: F811
-    below_tmp,  # noqa: F811
-    monkeypatch,
-    place,
-):
-    environment = make_environment((below_tmp if place == "tmp" else inside.root) / "env")
-    put_on_path(monkeypatch, environment)
-    settings = Settings(hidden=(str(environment),))
-    done = inside.run('python3 -c "import sys; print(sys.prefix)"', settings)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() not in {"", str(environment)}
 
 
 def test_an_environment_that_holds_something_secret_stays_hidden(

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -158,3 +160,61 @@ def test_the_result_says_what_was_moved_away(nanocoder, tmp_path):
     assert result["data"]["stdout"] == "made\n"
     assert (tmp_path / "ws/sub/from-sandbox-_vscode").is_dir()
     assert "sandbox" not in call(nanocoder, "ls")["output"].partition("sub")[0]
+
+
+@pytest.mark.needs("bwrap")
+def test_the_doctor_names_paths_that_are_not_there(nanocoder, tmp_path):
+    (tmp_path / "home/there").mkdir()
+    names = '"~/.cache/uv", "~/there", "node_modules/.bin"'
+    settings = f'sandbox = "bwrap"\n[plugins.sandbox-bwrap]\nwritable = [{names}]'
+    checks = json.loads(nanocoder(settings, "doctor", "--output", "json").stdout)["checks"]
+    assert [row["detail"] for row in checks if "writable" in row["detail"]] == [
+        "`writable` names '~/.cache/uv', which does not exist: no command can make it"
+    ]
+
+
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print(flush=True)
+input()
+"""
+"""While a process holds a lease, others wait when they open the file, as on a slow file system."""
+
+
+@pytest.mark.needs("bwrap")
+def test_a_signal_ends_a_call_whose_sandbox_cannot_be_prepared(nanocoder, tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path / "ws")], check=True)
+    slow = tmp_path / "slow"
+    slow.touch()
+    with (tmp_path / "ws/.git/config").open("a") as config:
+        config.write(f"[include]\n\tpath = {slow}\n")
+    assert nanocoder('sandbox = "bwrap"', "--version").returncode == 0
+    holds = subprocess.Popen(
+        [sys.executable, "-c", LEASE, str(slow)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holds:
+        assert holds.stdout.readline() == b"\n"
+        process = subprocess.Popen(
+            [*NANOCODER, "call", "--mode", "auto", "bash", '{"command": "touch started"}'],
+            cwd=tmp_path / "ws",
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"},
+        )
+        wchan = f"/proc/{process.pid}/task"
+        until = time.monotonic() + 30
+        while not any(waits_for_a_lease(wchan)):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 128 + signal.SIGTERM
+        holds.communicate(b"\n")
+    assert not (tmp_path / "ws/started").exists()
+
+
+def waits_for_a_lease(folder):
+    """Yield for each thread whether the kernel has it wait until a lease is given back."""
+    for thread in os.listdir(folder):
+        with open(f"{folder}/{thread}/wchan") as file:
+            yield "lease" in file.read()

@@ -7,9 +7,11 @@ import itertools
 import json
 import os
 import subprocess
+import time
 
 import pytest
 from nanocoder import Access, PathFilter, Readable, SessionInfo, ToolError
+from nanocoder_kit_sandbox.sandbox_files import START_S
 from nanocoder_sandbox_container import in_force
 from nanocoder_sandbox_container.container import Containers
 from nanocoder_sandbox_container.program import _problem_of
@@ -20,6 +22,9 @@ DOCKER = """#!/usr/bin/env python3
 import json, os, sys
 with open(os.environ.get("LOG", "LOGFILE"), "a") as log:
     log.write(json.dumps([sys.argv[1:], sorted(os.environ)]) + "\\n")
+if sys.argv[-1] == "wait":
+    print("waits", flush=True)
+    input()
 if sys.argv[1] == "ps":
     print("c0ffee")
 if sys.argv[1] == "image" and "b" * 64 in sys.argv[-1]:
@@ -85,6 +90,28 @@ def test_a_command_runs_in_a_container_without_rights(docker, tmp_path):
     # What outlived its command is removed with the session.
     assert [words[0] for words, _ in rest] == ["ps", "rm"]
     assert rest[1][0] == ["rm", "--force", "c0ffee"]
+
+
+def test_names_are_looked_at_until_a_container_has_ended(docker, tmp_path):
+    """Also of a program without the lock of other sandboxes, which runs inside the daemon."""
+    box = Containers(SessionInfo("s", tmp_path / "ws"), ContainerSettings(image=IMAGE))
+    with subprocess.Popen(
+        box.wrap(["wait"], (), Access.WRITE),
+        cwd=tmp_path / "ws",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as job:
+        assert job.stdout.readline() == b"waits\n"
+        time.sleep(START_S + 0.1)
+        assert box.changes() == []
+        (tmp_path / "ws/.vscode").mkdir()
+        until = time.monotonic() + 20
+        while (tmp_path / "ws/.vscode").exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        job.communicate(b"\n")
+    assert ".vscode was made in the sandbox" in box.changes()[0]
+    box.close()
 
 
 def test_a_server_can_be_reached_where_there_is_a_network(docker, tmp_path):

@@ -21,6 +21,8 @@ from nanocoder_kit_sandbox.survey import GIT, Surveyed
 MARK: Final = "from-sandbox-"
 MOVES_S: Final = 20.0
 """How long names are moved away that a program inside goes on making."""
+DEEPEST: Final = 4_000
+"""So many bytes has a path at the most whose content can be looked at: PATH_MAX without a name."""
 _NAME_CHARS: Final = 50  # of at most 4 bytes each; a name has up to 255 bytes
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -104,8 +106,12 @@ class Arrivals:
         with closing_file(outer):
             if is_closed and _is_opened_up(last, outer):
                 return f"{name} could not be listed after a program in the sandbox, and now can"
+            # What is too deep to be looked at is looked at where it is moved to.
+            is_deep = len(os.fsencode(f"{self._root}/{name}")) > DEEPEST
+            folder = "" if is_deep else folder
             try:
-                fresh = _move(last, outer)
+                with closing_file(self._open(folder)) as target:
+                    fresh = _move(last, outer, target)
             except FileNotFoundError:
                 return ""
             except OSError as error:
@@ -138,18 +144,18 @@ def _is_opened_up(name: str, folder: int) -> bool:
         return False
 
 
-def _move(name: str, folder: int) -> str:
-    """Rename within a folder, and return the new name; raises OSError."""
+def _move(name: str, folder: int, target: int) -> str:
+    """Rename into another folder, or the same, and return the new name; raises OSError."""
     fresh = MARK + name[:_NAME_CHARS].replace(".", "_")
-    if fresh in os.listdir(folder):
+    if fresh in os.listdir(target):
         fresh += f"-{token_hex(8)}"  # which a program cannot have taken before
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     try:
-        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=target)
     except PermissionError:  # its mode forbids that, also where it is ours
         os.fchmod(folder, mode | stat.S_IRWXU)
         try:
-            os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=target)
         finally:
             os.fchmod(folder, mode)
     return fresh

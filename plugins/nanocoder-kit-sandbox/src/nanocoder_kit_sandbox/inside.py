@@ -18,6 +18,8 @@ from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
 
+HANGS_S: Final = 5.0
+"""How long another call may take until it counts as one that hangs."""
 MAX_LINES: Final = 20
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
@@ -78,7 +80,7 @@ class Inside:
             self._settle(names)
             self._arrivals.expect(names)
             self.files.expect_start()
-            return self._survey.with_targets(names, self._writable)
+            return names
 
     def changes(self) -> list[str]:
         """Undo what programs inside left that others outside would act by; say what, in lines.
@@ -95,7 +97,13 @@ class Inside:
         return lines
 
     def close(self) -> None:
-        """Remove what the sandbox left in the workspace, and the session's own files."""
+        """Remove what the sandbox left in the workspace, and the session's own files.
+
+        While a call hangs in here, as on a file system that does not answer, a later session does.
+        """
+        if not self._guard.acquire(timeout=HANGS_S):
+            return
+        self._guard.release()
         self.files.close()
         self._objects.close()
         if self._repository is not None:

@@ -33,16 +33,6 @@ class KeptObjects:
         self._known: dict[str, Objects] = {}
         self._folders = Unchanged(_listed)
 
-    @classmethod
-    def of_killed(cls, git: str, name: str) -> "KeptObjects":
-        """Return what a session that was killed has kept."""
-        killed = cls(git, name)
-        with suppress(OSError):
-            killed._known = {
-                each: _listed(f"{killed._kept}/{each}") for each in _names(killed._kept)
-            }
-        return killed
-
     def keep(self) -> None:
         """Give a second name to each object that is new, where the file system has such."""
         if not os.path.isdir(self._kept):
@@ -92,11 +82,14 @@ class KeptObjects:
 def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
     """Put back and forget what sessions have kept of which *is_gone* says so, by their leases."""
     for entry in _names(git):
-        name = entry.removeprefix(PREFIX)
-        if name != entry and is_gone(name):
-            killed = KeptObjects.of_killed(git, name)
-            killed.put_back()
-            killed.close()
+        name, kept = entry.removeprefix(PREFIX), f"{git}/{entry}"
+        if name == entry or not is_gone(name):
+            continue
+        for folder in filter(_FOLDERS.fullmatch, _names(kept)):
+            with _opened(f"{git}/objects", folder) as ours, _opened(kept, folder) as copies:
+                for each in filter(_OBJECT.fullmatch, os.listdir(copies)):
+                    _link(each, copies, ours)  # where there is none of that name
+        shutil.rmtree(kept, ignore_errors=True)
 
 
 def _names(folder: str) -> list[str]:

@@ -101,33 +101,13 @@ def _run(rules: dict[str, Any], argv: list[str], pipes: tuple[int, int]) -> None
         kernel.set_limit(kind, limit)
     kernel.restrict(_inner(rules))
     environment = {**posix.environ, **rules["variables"]}
-    path = environment[b"PATH"] = _readable_path(environment.get(b"PATH", DEFAULT_PATH))
     environment = {name: value for name, value in environment.items() if value is not None}
-    program = _find(argv[0], path)
+    program = _find(argv[0], environment.get(b"PATH", DEFAULT_PATH))
     listener = kernel.listen_to_calls(rules["filter"])
     to_broker, from_broker = pipes
     posix.write(to_broker, str(listener).encode())
     if posix.read(from_broker, 1):
         posix.execve(program, argv, env=environment)
-
-
-def _readable_path(path: bytes) -> bytes:
-    """Return *path* without virtual environments that the rules hide.
-
-    The links in them lead to a Python that starts, and then fails for want of `pyvenv.cfg`.
-    """
-    return b":".join(folder for folder in path.split(b":") if not _is_hidden_environment(folder))
-
-
-def _is_hidden_environment(folder: bytes) -> bool:
-    outer = folder.rstrip(b"/").rpartition(b"/")[0]
-    try:
-        posix.close(posix.open(outer + b"/pyvenv.cfg", posix.O_RDONLY))
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _find(name: str, path: bytes) -> bytes:

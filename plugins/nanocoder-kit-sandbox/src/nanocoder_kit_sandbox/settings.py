@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import field, frozen
@@ -46,6 +47,13 @@ class Settings:
     processes: int = field(default=2_048, metadata=_ONLY_USER)
     open_files: int = field(default=8_192, metadata=_ONLY_USER)
     file_mb: int = field(default=10_240, metadata=_ONLY_USER)
+
+    def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:
+        """Yield for `nanocoder doctor` which paths of *writable* elsewhere are not there."""
+        for name in self.writable:
+            if name.startswith(("/", "~")) and not os.path.exists(os.path.expanduser(name)):
+                detail = f"`writable` names {name!r}, which does not exist: no command can make it"
+                yield "sandbox", "note", detail
 
     def __attrs_post_init__(self) -> None:
         """Raise ValueError for hosts and addresses that are none."""

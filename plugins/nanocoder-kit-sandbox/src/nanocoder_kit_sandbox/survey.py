@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_git import Repository, find_repository, is_like_bare
+from nanocoder_kit_git import find_repository, is_like_bare
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
@@ -65,7 +65,6 @@ class Survey:
         self._root = str(root)
         self._readable = Readable()
         self._folders = Unchanged(self._look_into)
-        self._repository: Repository | None = None
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
         """Return what is protected and secret now, without what is in *writable*."""
@@ -77,8 +76,8 @@ class Survey:
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
         protected = [path for folder in folders.values() for path in folder.protected]
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
-        self._repository = find_repository(self._root)
-        protected += [*named_by_settings(self._root, self._repository), *sorted(closed)]
+        repository = find_repository(self._root)
+        protected += [*named_by_settings(self._root, repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
         has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
@@ -86,16 +85,12 @@ class Survey:
             protected.remove(GIT)
         expected = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
         missing = [name for name in expected if name not in writable and not self._exists(name)]
+        targets = {*targets_of(self._root, protected, repository)} - {*protected, *writable, GIT}
         programs = frozenset(filter(self._is_installed, protected))
         return Surveyed(
-            tuple(protected), tuple(missing), secret, has_git, closed, (), programs, sockets
+            *(tuple(protected), tuple(missing), secret, has_git, closed),
+            *(tuple(sorted(targets)), programs, sockets),
         )
-
-    def with_targets(self, names: Surveyed, writable: frozenset[str]) -> Surveyed:
-        """Return *names* of the last look with what protected links lead to."""
-        targets = set(targets_of(self._root, names.protected, self._repository)) - writable
-        targets -= {*names.protected, GIT}
-        return names._replace(targets=tuple(sorted(targets)))
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
         queue, read = [""], []

@@ -16,9 +16,9 @@ HARDENED: Final = (
     *("--rm", "--init", "--pull", "never", "--read-only", "--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges", "--ipc", "private", "--entrypoint", ""),
 )
-# The lock is held by the engine's client. Variables go in by name, without those of the machine.
+# Variables go in by name, without those of the machine.
 SCRIPT: Final = (
-    'lock=$1; engine=$2; shift 2; exec 9<"$lock"; flock -s 9 || exit 125; '
+    "engine=$1; shift; "
     "names=$(env | sed -n 's/^\\([A-Za-z_][A-Za-z0-9_]*\\)=.*/\\1/p'"
     " | grep -vxE 'PATH|HOME|PWD|SHLVL|OLDPWD|_|TMPDIR|TMP|TEMP|HOSTNAME|DOCKER_HOST|XDG_.*'); "
     'for name in $names; do set -- --env "$name" "$@"; done; '
@@ -45,6 +45,8 @@ class Containers:
         options = [
             *HARDENED,
             *("--label", self._label, "--user", f"{os.getuid()}:{os.getgid()}"),
+            # As long as the engine's client names it, something counts as running inside.
+            *("--label", f"nanocoder-lock={files.lock}"),
             *("--network", "bridge" if self._settings.network else "none"),
             *self._limits(),
             *("--env", "HOME=/tmp", "--volume", f"{files.tmp}:/tmp"),
@@ -54,7 +56,7 @@ class Containers:
         if self._settings.network:
             options += [f"--publish=127.0.0.1:{port}:{port}" for port in ports]
         engine = find_engine(self._settings.engine)
-        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", str(files.lock), engine]
+        start = ["/bin/sh", "-c", SCRIPT, "/bin/sh", engine]
         return [*start, *options, self._settings.image, *argv]
 
     def changes(self) -> list[str]:

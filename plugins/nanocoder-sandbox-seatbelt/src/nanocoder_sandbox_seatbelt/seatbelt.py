@@ -50,7 +50,6 @@ class Seatbelt:
         outside = [name for name in self._settings.writable if name[:1] in "/~"]
         released = [name for name in self._settings.writable if protection_of(name)]
         names = self._survey.look(self._session.readable.now(), frozenset(released))
-        names = self._survey.with_targets(names, frozenset(released))
         secret = [f"{self._root}/{name}" for name in names.secret]
         places = hidden_places(self._session, self._settings)
         return Boundary(
