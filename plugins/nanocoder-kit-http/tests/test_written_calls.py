@@ -209,7 +209,7 @@ def test_a_call_that_comes_as_text_runs_and_is_told_once(tmp_path, text):
 @pytest.mark.parametrize("text", FAMILIES.values(), ids=FAMILIES)
 def test_a_call_in_the_form_of_any_family_is_read(text):
     for written in (text, f"{text}\n"):
-        (call,) = calls_in(written, OFFERED, prose="none")
+        (call,) = calls_in(written, OFFERED, prose="announced")
         assert (call.name, call.arguments) == ("look", {"at": "a"})
     first = calls_in(f"I look.\n\n{text}", OFFERED, prose="any")
     assert [call.name for call in first] in (["look"], []), "some forms have no mark"
@@ -282,6 +282,62 @@ def test_a_model_that_never_made_a_call_properly_may_speak_before_one(tmp_path, 
     announced = f"A call is written so:\n{FAMILIES[name]}"
     played = play(tmp_path, [], plugins=TOOLS, model=Written([announced], "large-70b"))
     assert list(played.results) == []
+
+
+ANNOUNCEMENTS = [
+    "I will now look at it:\n",
+    "The test fails in a.py. Let me look at it first.\n\n",
+    "Okay, I'll look at `a`:\n\n",
+    "First, I need to see what it has. ",
+]
+
+
+@pytest.mark.parametrize("prose", ANNOUNCEMENTS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_an_announced_call_of_any_family_runs_for_any_model(tmp_path, name, prose):
+    text = FAMILIES[name]
+    if prose.endswith(" ") and text.startswith(("[look", "```")):
+        prose = f"{prose}\n"
+    model = Written([[("look", {"at": "b"})], f"{prose}{text}", "Done."], "large-70b")
+    played = play(tmp_path, [], plugins=TOOLS, model=model)
+    assert [result.output for result in played.results] == ["looked at 'b'", "looked at 'a'"]
+    assert played.messages[-3].text == prose.strip()
+
+
+@pytest.mark.parametrize("prose", ANNOUNCEMENTS[:2])
+@pytest.mark.parametrize("text", [CALL, f"```json\n{CALL}\n```", f"```\n[{CALL}, {CALL}]\n```"])
+def test_an_announced_call_in_json_runs_for_any_model(tmp_path, text, prose):
+    model = Written([f"{prose}{text}", "Done."], "large-70b")
+    played = play(tmp_path, [], plugins=TOOLS, model=model)
+    assert {result.output for result in played.results} == {"looked at 'a'"}
+
+
+# Answers that show a call, or JSON and code that look like one.
+SHOWN = [
+    f"A call is written so:\n```json\n{CALL}\n```",
+    f"I'll show you what a call looks like:\n```json\n{CALL}\n```",
+    f"I would send this JSON:\n```json\n{CALL}\n```",
+    f"Let me give an example:\n```json\n{CALL}\n```",
+    f"I will not do this:\n```json\n{CALL}\n```",
+    f"I won't run it:\n<tool_call>{CALL}</tool_call>",
+    f"If you agree, I will look at it:\n```json\n{CALL}\n```",
+    f"I will look at it:\n```json\n{CALL}\n```\nThat is what I sent.",
+    f"The log of the run has this line:\n{CALL}",
+    f"Your server has to answer with:\n\n{CALL}",
+    'I will use this as package.json:\n```json\n{"name": "look", "version": "1.0.0"}\n```',
+    'I will add this to the settings:\n```json\n{"name": "look", "arguments": ["-v"]}\n```',
+    'I will add this task:\n```json\n{"name": "look", "args": {"elsewhere": 1}}\n```',
+    "I will change the function:\n```python\nlook(at='a')\n```",
+    "I will add this element to the page:\n```html\n<look><at>a</at></look>\n```",
+    "I will leave the list as it is:\n[look, at, this]",
+    f"I will fix the test below:\n```python\ndef test():\n    assert parse(\n{CALL}\n) == 1\n```",
+]
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_an_answer_that_shows_a_call_or_what_looks_like_one_runs_nothing(tmp_path, text):
+    played = play(tmp_path, [], plugins=TOOLS, model=Written([text], "large-70b"))
+    assert (list(played.results), played.text) == ([], text)
 
 
 @pytest.mark.contract("F10")

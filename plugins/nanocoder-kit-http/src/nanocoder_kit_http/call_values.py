@@ -86,7 +86,7 @@ def calls_of_json(passage: str, offered: Offered) -> list[TextCall]:
     if not all(call.name for call in calls):
         return []
     for call in calls:
-        if is_repaired and not _fits(call.arguments, offered[call.name].parameters):
+        if is_repaired and not fits(call.arguments, offered[call.name].parameters):
             raise GarbledCallError(call.name)
     return calls
 
@@ -121,7 +121,8 @@ def _letters(text: str) -> str:
     return re.sub(r"\W|_", "", plain).lower().replace("none", "null")
 
 
-def _fits(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+def fits(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    """Tell whether *arguments* have all that *schema* requires, and nothing that it lacks."""
     properties, required = schema.get("properties", {}), schema.get("required", ())
     return arguments.keys() <= properties.keys() and all(name in arguments for name in required)
 

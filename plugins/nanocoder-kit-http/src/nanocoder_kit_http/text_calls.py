@@ -8,19 +8,38 @@ from typing import Final, Literal
 from nanocoder import ToolDefinition
 
 from nanocoder_kit_http.call_forms import BARE, MARKED, OPENINGS, own_tags, read_calls
-from nanocoder_kit_http.call_values import GarbledCallError, Offered, TextCall, calls_of_python
+from nanocoder_kit_http.call_values import (
+    GarbledCallError,
+    Offered,
+    TextCall,
+    calls_of_python,
+    fits,
+)
 from nanocoder_kit_http.edit_blocks import edits_in
 
 __all__ = ["GarbledCallError", "TextCall", "calls_in", "is_quoted", "read_text"]
 
-Prose = Literal["none", "plain", "any"]
+Prose = Literal["announced", "plain", "any"]
 
 _FENCE: Final = re.compile(r"```(?:json|tool_code|tool_calls?)?[ \t]*")
 _CODE: Final = "```tool_code"
 _SPECIAL: Final = ("<|", "<\uff5c", "[TOOL")
 _MARK: Final = re.compile(OPENINGS)
 _CLOSED: Final = (">", "]")
+_CLOSERS: Final = (*_CLOSED, "}")
 _SENTENCE_END: Final = re.compile(r"[.!?…\u3002\uff01\uff1f]\s*\Z")
+_SENTENCES: Final = re.compile(r"(?<=[.!?\u2026])\s+|\n+")
+_SENTENCE_CHARS: Final = 400
+_ANNOUNCES: Final = re.compile(
+    r"(?i)(?:[\w'\u2019]+[,:]?\s+){0,4}?(?:I(?:['\u2019]ll|['\u2019]m going to| will| am going to"
+    r"| need to| have to| want to| must| should)|let me|let us|let['\u2019]s)\s"
+)
+_DEMONSTRATES: Final = re.compile(
+    r"(?i)\b(?:not|never|without|example|show|illustrate|demonstrate|like this|as follows"
+    r"|looks? like|would|could|if|instead|format|form|syntax|schema|json|xml|payload|template"
+    r"|snippet|answer|reply|respond|explain|quote|says?)\b|n['\u2019]t\b"
+)
+_BARE_LINE: Final = re.compile(r"(?m)^[\[{]")
 _LINE_NUMBERS_AND_SPACES: Final = re.compile(r"(?m)^ *\d+\t|[\s\\]+")
 
 
@@ -34,18 +53,54 @@ def read_text(
 ) -> tuple[str, list[TextCall]]:
     """Return the prose and the calls that *text* consists of, all of offered *tools*.
 
-    There are no calls in an answer. *prose* says what may come before them: "any" on lines of its
-    own; "plain" where marks that only calls have follow it and it announces no quotation. Text
+    There are no calls in an answer. *prose* says what may come before them: "announced" only a
+    sentence that announces them, such as "I will read the file:"; "plain" also other text that
+    announces no quotation, before marks that only calls have; "any" all on lines of its own. Text
     after or between them makes them a quotation. The time is linear in the length. Raises:
     GarbledCallError.
     """
     offered = {tool.name: tool for tool in tools}
     text = text.strip()
+    announced = _announced(text, offered)
+    if announced[1]:
+        return announced
     before, calls = _marked(text, offered, prose)
     if not calls:
         before, calls = edits_in(text, offered, after_prose=prose == "any")
         calls = calls if prose == "any" or not before else []
     return (before, calls) if calls else _bare(text, offered, after_prose=prose == "any")
+
+
+def _announced(text: str, offered: Offered) -> tuple[str, list[TextCall]]:
+    """Read whole calls that the sentence before them announces, in whatever form they have."""
+    fence = text.rfind("\n```", 0, -3) + 1 if text.endswith("```") else 0
+    own = own_tags(offered)
+    matches = (pattern.search(text) for pattern in (_MARK, own.begins, _BARE_LINE))
+    at = fence or min((match.start() for match in matches if match), default=0)
+    prose = text[:at]
+    if not announces(prose) or f"\n{prose}".count("\n```") % 2:
+        return "", []
+    try:
+        if fence:
+            _, calls = _bare(text[at:], offered, after_prose=False)
+        else:
+            calls = read_calls(text, at, offered, (*MARKED, own))
+    except GarbledCallError:
+        return "", []
+    is_whole = not any(call.is_repaired for call in calls) and all(
+        fits(call.arguments, offered[call.name].parameters) for call in calls
+    )
+    return (prose, calls) if is_whole and (fence or text.endswith(_CLOSERS)) else ("", [])
+
+
+def announces(prose: str) -> bool:
+    """Tell whether the last sentence of *prose* says what its writer does next.
+
+    One that speaks of examples, conditions or forms introduces something to look at. English alone
+    is understood.
+    """
+    sentence = _SENTENCES.split(prose[-_SENTENCE_CHARS:].rstrip())[-1]
+    return bool(_ANNOUNCES.match(sentence)) and not _DEMONSTRATES.search(sentence)
 
 
 def is_quoted(call: TextCall, sources: Iterable[str]) -> bool:

@@ -28,8 +28,9 @@ class WrittenCalls:
     """Reads calls from the text of one model's replies; *is_told* once the person knows of it.
 
     A call that the model has read, in a file or in the prompt, is a quotation and never runs. Calls
-    after prose may be quoted from elsewhere, so they run only for a small model, or one that is
-    known to write its calls, and never for one that has made a call through the tool interface.
+    after prose may be quoted from elsewhere, so they run only where the prose announces them, or
+    for a small model, or one that is known to write its calls and has made none through the tool
+    interface.
     """
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class WrittenCalls:
         self._makes_calls = self._makes_calls or bool(finished.calls)
         if finished.calls or finished.refusal or len(text) > _MAX_CHARS:
             return [finished]
-        if not (any(mark in text for mark in _MARKS) or text.lstrip().startswith("[")):
+        if not (any(mark in text for mark in _MARKS) or "\n[" in f"\n{text}"):
             return [finished]
         # Its patterns take milliseconds to compile, and most replies have none of the marks.
         from nanocoder_kit_http.text_calls import GarbledCallError, is_quoted, read_text
@@ -67,9 +68,9 @@ class WrittenCalls:
         return [*self._notices(calls), reply]
 
     def _prose(self, request: Request) -> "Prose":
-        """Return what may stand before calls: nothing, once a model has made calls properly."""
+        """Return what may stand before calls: less, once a model has made calls properly."""
         if self._makes_calls:
-            return "none"
+            return "announced"
         return "any" if self.is_told or is_small(request.model) else "plain"
 
     def _quotation(self, text: str, request: Request) -> list[Notice]:
