@@ -26,12 +26,12 @@ def repository(tmp_path):
 
 def test_the_branch_is_named_also_in_a_folder_of_the_repository(repository):
     for folder in (repository, repository / "app"):
-        assert "on the branch feature/parser " in branch_line(folder)
+        assert "on the branch feature/parser, " in branch_line(folder)
 
 
 def test_a_commit_without_a_branch_and_a_worktree_are_told(repository, tmp_path):
     git(repository, "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree"))
-    assert "on the branch other " in branch_line(tmp_path / "tree")
+    assert "on the branch other, " in branch_line(tmp_path / "tree")
     git(repository, "checkout", "-q", "--detach")
     assert "on no branch" in branch_line(repository)
 
@@ -79,7 +79,7 @@ def test_the_prompt_stays_as_it_is_when_the_branch_changes(repository):
         git(repository, "checkout", "-q", "-b", "new")
         list(session.run("go on"))
     first, second = model.requests
-    assert "on the branch feature/parser (at the start of this session)" in first.system
+    assert "on the branch feature/parser, with unstaged changes in no file (when" in first.system
     assert first.system == second.system
 
 

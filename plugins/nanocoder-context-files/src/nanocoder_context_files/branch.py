@@ -1,47 +1,57 @@
-"""The branch of the repository around a workspace, read without running git.
+"""The branch of the repository around a workspace, and whether its files are changed.
 
-A repository's configuration can name programs that git would start, so whether files were changed
-is not said: only git can tell.
+Both are read without running git: a repository's configuration can name programs that git starts.
 """
 
 import os
 import re
 from pathlib import Path
 
+from nanocoder import counted
+
+from nanocoder_context_files.unstaged import count_unstaged
+
 MAX_BYTES = 4_096
 MAX_FOLDERS = 40
 _BRANCH = re.compile(rb"ref: refs/heads/([^\s\0-\x20\x7f~^:?*\[\\]{1,100})\s*")
 _COMMIT = re.compile(rb"([0-9a-f]{12})[0-9a-f]{28,52}\s*")
 _ELSEWHERE = re.compile(rb"gitdir: ([^\n\0]{1,3000})\n?")
-ON_BRANCH = "The repository is on the branch {} (at the start of this session)."
-DETACHED = "The repository is at the commit {}, on no branch (at the start of this session)."
+ON_BRANCH = "The repository is on the branch {}{} (when this prompt was written)."
+DETACHED = "The repository is at the commit {}, on no branch{} (when this prompt was written)."
 
 
 def branch_line(cwd: Path) -> str:
-    """Return the sentence that names the branch; "" without a repository, or where it is odd."""
-    for folder in (cwd, *cwd.parents)[:MAX_FOLDERS]:
-        marker = folder / ".git"
+    """Return the sentence about the repository; "" where there is none, or it is odd."""
+    for root in (cwd, *cwd.parents)[:MAX_FOLDERS]:
+        marker = root / ".git"
         if os.path.lexists(marker):
-            return _line_of(_head_of(marker))
+            folder = _folder_of(marker)
+            return _line_of(folder, root) if folder else ""
     return ""
 
 
-def _line_of(head: bytes) -> str:
+def _line_of(folder: Path, root: Path) -> str:
+    head = _content(folder / "HEAD")
     if branch := _BRANCH.fullmatch(head):
-        return ON_BRANCH.format(branch[1].decode("ascii", "backslashreplace"))
+        return ON_BRANCH.format(branch[1].decode("ascii", "backslashreplace"), _state(folder, root))
     if commit := _COMMIT.fullmatch(head):
-        return DETACHED.format(commit[1].decode("ascii"))
+        return DETACHED.format(commit[1].decode("ascii"), _state(folder, root))
     return ""
 
 
-def _head_of(marker: Path) -> bytes:
-    """Return the content of HEAD; in a worktree `.git` is a file that leads to its folder."""
+def _state(folder: Path, root: Path) -> str:
+    count = count_unstaged(folder, root)
+    if count is None:
+        return ""
+    return f", with unstaged changes in {counted(count, 'file') if count else 'no file'}"
+
+
+def _folder_of(marker: Path) -> Path | None:
+    """Return git's folder; in a worktree `.git` is a file that leads to it."""
     if os.path.isdir(marker) and not os.path.islink(marker):
-        return _content(marker / "HEAD")
+        return marker
     elsewhere = _ELSEWHERE.fullmatch(_content(marker))
-    if elsewhere is None:
-        return b""
-    return _content(marker.parent / os.fsdecode(elsewhere[1]) / "HEAD")
+    return marker.parent / os.fsdecode(elsewhere[1]) if elsewhere else None
 
 
 def _content(path: Path) -> bytes:
