@@ -65,7 +65,14 @@ def wait_for_cancel(ctx) -> str:
     return "waited"
 
 
-OTHERS = [echo, meet, fail, append, picture, wait_for_cancel]
+@tool(risk="safe", effects={"read"})
+def leave(code: int) -> ToolResult:
+    """End as a command does."""
+    failure = {"is_error": True, "error_class": "exit_nonzero"} if code else {}
+    return ToolResult("output", metadata={"exit_code": code}, **failure)
+
+
+OTHERS = [leave, echo, meet, fail, append, picture, wait_for_cancel]
 
 
 @pytest.fixture
@@ -108,6 +115,16 @@ def test_one_that_fails_stops_no_other(run):
     ]
     assert result.output.startswith("1 of 4 calls succeeded.")
     assert not result.is_error
+
+
+def test_the_exit_code_of_each_step_that_failed_is_in_the_summary_and_in_the_data(run):
+    result, _ = run(("leave", {"code": 3}), ("leave", {"code": 0}), ("leave", {"code": 7}))
+    assert result.output.splitlines()[0] == (
+        "1 of 3 calls succeeded."
+        " Failed: 1 (exit_nonzero, exit code 3), 3 (exit_nonzero, exit code 7)."
+    )
+    assert "[3] leave: error (exit_nonzero, exit code 7)" in result.output
+    assert [entry["exit_code"] for entry in result.data["calls"]] == [3, 0, 7]
 
 
 def test_a_batch_of_which_nothing_worked_is_an_error(run):

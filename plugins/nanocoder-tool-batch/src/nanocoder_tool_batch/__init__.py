@@ -52,10 +52,15 @@ def batch(
     # Every call gets a result, also those that were not run: results stand in the order of calls.
     results += [_too_many()] * (len(names) - len(results))
     worked = sum(not result.is_error for result in results)
+    failed = [
+        f"{number} ({_problem(result)})"
+        for number, result in enumerate(results, 1)
+        if result.is_error
+    ]
+    head = f"{worked} of {len(names)} calls succeeded."
+    head = f"{head} Failed: {', '.join(failed)}." if failed else head
     return ToolResult(
-        "\n\n".join(
-            [f"{worked} of {len(names)} calls succeeded.", *_sections(ctx, names, results)]
-        ),
+        "\n\n".join([head, *_sections(ctx, names, results)]),
         title=f"Batch: {worked} of {len(names)}",
         data={
             "succeeded": worked,
@@ -79,7 +84,7 @@ def _sections(ctx: ToolContext, names: Sequence[str], results: Sequence[ToolResu
     share = OutputLimit.of(OUTPUT_CHARS // len(results), OUTPUT_LINES // len(results), head=2 / 3)
     sections = []
     for number, (name, result) in enumerate(zip(names, results, strict=True), 1):
-        how = f"error ({result.error_class})" if result.is_error else "ok"
+        how = f"error ({_problem(result)})" if result.is_error else "ok"
         output = result.output
         if not share.holds(output):
             where = result.artifact or ctx.artifact(
@@ -90,6 +95,12 @@ def _sections(ctx: ToolContext, names: Sequence[str], results: Sequence[ToolResu
     return sections
 
 
+def _problem(result: ToolResult) -> str:
+    """Return the class of an error, and the exit code of a command that failed."""
+    code = result.metadata.get("exit_code")
+    return f"{result.error_class}, exit code {code}" if code else result.error_class
+
+
 def _data(name: str, result: ToolResult) -> dict[str, Any]:
     return {
         "tool": name,
@@ -97,6 +108,7 @@ def _data(name: str, result: ToolResult) -> dict[str, Any]:
         "title": result.title,
         "is_error": result.is_error,
         "error_class": result.error_class,
+        "exit_code": result.metadata.get("exit_code"),
     }
 
 
