@@ -18,7 +18,8 @@ Written from the code by `nox -s reference`; a test compares the two. It is what
 profile `full` gets of the default set before your prompt, in the mode `ask`, at a terminal, with a
 sandbox; what plugins and your `AGENTS.md` add comes behind it. The numbers are estimates of tokens
 (`nanocoder.count_tokens`). A request carries the definitions of the tools that are always listed
-and the names of the others, which `tool_search` brings.
+and the names of the others, which `tool_search` brings. A tool that needs what is not there is in
+neither: `ask_user` without a person, `web_search` without a search engine, `skill` without skills.
 """
 
 

@@ -5,6 +5,7 @@ import pytest
 from nanocoder import (
     Decision,
     Effect,
+    Resource,
     ToolCall,
     ToolResult,
     Verdict,
@@ -115,3 +116,40 @@ def test_the_report_knows_a_call_by_its_canonical_name(tmp_path):
     assert [one["tool"] for one in played.report["tool_calls"]] == ["put", *["look"] * 3]
     outputs = [one.output.split(":")[0] for one in played.results]
     assert outputs == ["put", *["canonical"] * 3]
+
+
+class Agents:
+    """A tool with a resource that has news for the model."""
+
+    def __init__(self):
+        self.news = ["[a1 has finished: task_results of it; task_result reads its answer]"]
+
+    def news_for_model(self, _cancel):
+        news, self.news = self.news, []
+        return news
+
+    @hookimpl
+    def nanocoder_tools(self):
+        @tool(risk="safe", effects={Effect.READ})
+        def look(ctx) -> str:
+            """Start it."""
+            ctx.resource("agents")
+            return "started"
+
+        return [look]
+
+    @hookimpl
+    def nanocoder_resources(self):
+        return [Resource("agents", lambda _session, _settings: self)]
+
+
+@pytest.mark.parametrize("has_words", [True, False])
+def test_the_model_reads_of_the_end_of_a_job_in_the_words_of_its_dialect(tmp_path, has_words):
+    dialect, agents = Loud("started"), Agents()
+    if has_words:
+        dialect.reword = lambda line: line.replace("task_result ", "RESULT ")
+    (line,) = agents.news
+    turns = [[("LOOK", {})], "Started.", "Done."]
+    played = play(tmp_path, turns, plugins={"a": agents, "loud": dialect}, dialect="loud")
+    announced = line.replace("task_result ", "RESULT ") if has_words else line
+    assert played.model.requests[1].messages[-1].text == announced

@@ -73,6 +73,11 @@ def test_what_a_sub_agent_says_stays_as_it_is(dialect):
     ]
 
 
+def test_the_end_of_a_sub_agent_is_announced_with_the_name_of_the_dialect(dialect):
+    line = "[a1 has finished: the task of task_results; task_result reads its answer]"
+    assert dialect.reword(line) == line.replace("task_result ", "AgentResult ")
+
+
 def test_what_the_reference_has_and_nobody_installed_is_said(dialect):
     failed = ToolResult("there is no tool", is_error=True, error_class="unknown_tool")
     text = dialect.render(call("CodeMap"), failed)

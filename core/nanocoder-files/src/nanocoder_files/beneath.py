@@ -231,8 +231,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
 def outside(path: str, root: str) -> WorkspaceError:
     """Return the error for a path that leads out of the workspace."""
     return WorkspaceError(
-        f"{path!r} is outside the workspace; only files below it can be used",
-        data={"root": root},
+        f"{path!r} is outside the workspace; only files below it can be used", data={"root": root}
     )
 
 

@@ -1,7 +1,5 @@
 """The content of files: read to a limit, and its digest."""
 
-import os
-
 MAX_BYTES = 50_000_000
 """The largest file that is read in one piece; a larger one is known by its size alone."""
 
@@ -17,19 +15,12 @@ def digest(*pieces: bytes | memoryview) -> str:
 
 
 def read_up_to(fd: int, size: int, limit: int) -> bytes | None:
-    """Read all of *fd*, most often in one go; None when there is more than *limit*.
+    """Return all of *fd*; None when there is more than *limit*.
 
-    *size* is what its status says; it may be read while it grows.
+    *size* is what its status says; it may grow or be cut meanwhile.
     """
     if size > limit:
         return None
-    data = os.read(fd, size + 1)
-    if len(data) == size:
-        return data
-    # Longer: it grows. Shorter: a part, or it was cut meanwhile.
-    while len(data) <= limit:
-        more = os.read(fd, min(1 << 20, limit + 1 - len(data)))
-        if not more:
-            return data
-        data += more
-    return None
+    with open(fd, "rb", buffering=0, closefd=False) as file:
+        data = file.readall()
+    return data if len(data) <= limit else None

@@ -9,13 +9,7 @@ from pathlib import Path
 from nanocoder_files import protected
 from nanocoder_files.beneath import LISTING, READ, Beneath, check_regular, outside
 from nanocoder_files.content import digest
-from nanocoder_files.paths import (
-    WorkspaceError,
-    check_path,
-    climbs,
-    escape_path,
-    problem,
-)
+from nanocoder_files.paths import WorkspaceError, check_path, climbs, escape_path, problem
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
 from nanocoder_files.resolution import Resolver, Trace

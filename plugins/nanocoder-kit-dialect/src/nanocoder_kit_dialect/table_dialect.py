@@ -65,6 +65,14 @@ class TableDialect:
             raise UnknownTool(self.unknown(call.name))
         return evolve(call, name=shape.tool, arguments=shape.translate(call))
 
+    def reword(self, text: str) -> str:
+        """Return a line for the model with this dialect's names of tools.
+
+        A name of one word, such as `task`, is left: the line may mean the word.
+        """
+        names = {shape.tool: shape.name for shape in self._shapes.values() if "_" in shape.tool}
+        return replace_names(text, names)
+
     def render(self, call: ToolCall, result: ToolResult) -> str:
         """Return the text that the model reads for the call that it made."""
         shape = self._shapes.get(call.name)

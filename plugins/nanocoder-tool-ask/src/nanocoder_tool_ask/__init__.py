@@ -27,6 +27,7 @@ MAX_QUESTION_CHARS = 2_000
     effects={Effect.READ},
     # The executor sets no limit: the question has one of its own.
     timeout_s=0,
+    needs=("person",),
     examples=[{"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]}],
 )
 def ask_user(

@@ -2,14 +2,18 @@
 
 from typing import Annotated, Any
 
-from nanocoder import Effect, SessionInfo, Tool, ToolContext, ToolResult, hookimpl, tool
+from nanocoder import Effect, Resource, SessionInfo, Tool, ToolContext, ToolResult, hookimpl, tool
 
 from nanocoder_tool_skill.folders import Settings, has_folders
+
+SKILLS = "skills"
+"""The resource that is true where there are folders of skills."""
 
 
 @tool(
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},
+    needs=(SKILLS,),
     examples=[{}],
 )
 def skill(
@@ -27,6 +31,12 @@ def skill(
 def nanocoder_tools() -> list[Tool[..., Any]]:
     """Offer skill."""
     return [skill]
+
+
+@hookimpl
+def nanocoder_resources() -> list[Resource]:
+    """Look for skills once in a session."""
+    return [Resource(SKILLS, lambda session, own: has_folders(own or Settings(), session.cwd))]
 
 
 @hookimpl

@@ -142,6 +142,7 @@ def web_fetch(
     risk="safe",
     effects={Effect.READ, Effect.NETWORK, Effect.IDEMPOTENT},
     timeout_s=0,
+    needs=("instance",),
     examples=[{"query": "python 3.14 release notes"}],
 )
 def web_search(

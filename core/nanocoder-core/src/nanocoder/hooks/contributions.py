@@ -167,7 +167,8 @@ class Resource:
 class Dialect(Protocol):
     """A translation of what the model sees, to canonical calls and back.
 
-    Policies see canonical calls only.
+    Policies see canonical calls only. A dialect may have a method `reword(text)`, which returns a
+    line that a plugin tells the model, such as the end of a job, with the dialect's names.
     """
 
     name: str

@@ -65,13 +65,15 @@ PATH_CHARS = 500
 class ToolList:
     """The tools of one session, and how its model sees them: by their own names or a dialect's.
 
-    *has* tells which of all tools a sub-agent has.
+    *has* tells which of all tools a sub-agent has, *has_need* whether what one of a plugin needs is
+    there.
     """
 
     def __init__(
         self, plugins: Plugins, dialect: Dialect | None = None, has: Has | None = None
     ) -> None:
         self.dialect = dialect
+        self.has_need: Callable[[str, str], bool] = lambda _need, _plugin: True
         self._plugins = plugins
         self._has = has
         self._key: tuple[Any, ...] = ()
@@ -84,10 +86,11 @@ class ToolList:
 
     def definitions(self, session: SessionInfo) -> tuple[ToolDefinition, ...]:
         """Return what is sent: the same object until the tools, the mode or the model change."""
-        key = (tuple(self.tools()), session.mode, session.profile)
+        offered = self._offered(session)
+        key = (session.profile, *(tool.name for tool in offered))
         if self._key != key:
             self._key = key
-            self._definitions = tuple(self._define(self._offered(session), session))
+            self._definitions = tuple(self._define(offered, session))
         return self._definitions
 
     def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:
@@ -100,8 +103,9 @@ class ToolList:
         )
 
     def _offered(self, session: SessionInfo) -> list[Tool[..., Any]]:
-        """Return the tools that fit the session's mode and its model."""
-        offered, is_full = list(self.tools().values()), session.profile != "small"
+        """Return the tools that can work in the session's mode and with its model."""
+        tools, is_full = self.tools().values(), session.profile != "small"
+        offered = [it for it in tools if all(self.has_need(need, it.plugin) for need in it.needs)]
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
             # A tool that only calls others does nothing itself, and each of its calls is judged.

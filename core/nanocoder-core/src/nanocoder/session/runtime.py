@@ -28,7 +28,7 @@ from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ToolInfo, Tools
-from nanocoder.values import Access, Effect, Message, Usage
+from nanocoder.values import Access, ApprovalRequest, Effect, Message, Question, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -92,6 +92,7 @@ class Runtime(_Working):
             self.info, readable=self._readable, find_sandbox=self.sandbox
         )
         self.approvals = Approvals(self)
+        self.tool_list.has_need = self._has
         self.report = Report(session_id=self.info.id)
 
     def set_info(self, **changes: Any) -> None:
@@ -107,6 +108,25 @@ class Runtime(_Working):
     def tools(self) -> Tools:
         """The tools on offer, by name."""
         return self.tool_list.tools()
+
+    def is_answered(self, by: str) -> bool:
+        """Tell whether somebody answers the requests of `approve`, or of `ask`."""
+        callback = getattr(self, by)
+        if self.parent is not None:
+            return callback is not no_answer and self.parent.is_answered(by)
+        return self.info.interactive or callback is not None
+
+    def _has(self, need: str, plugin: str) -> bool:
+        """Tell whether what a tool of *plugin* needs is there; a plugin is not loaded for nothing.
+
+        Raises: ConfigError.
+        """
+        if need == "person":
+            return self.is_answered("ask")
+        with suppress(ToolError):
+            return bool(self.resource(plugin, need))
+        is_set = plugin in self.config.plugins_with_settings
+        return is_set and bool(getattr(self.plugins.settings(plugin), need, None))
 
     def tool_infos(self) -> tuple[ToolInfo, ...]:
         """Return what the tools may know of each other."""
@@ -215,12 +235,11 @@ class Runtime(_Working):
             executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
             # A start says so where no sandbox works.
             is_sandboxed = sandboxes.is_wanted(self.config) and not self.notices
-            is_asked = self.parent is None and self.approve is not None
             text = system_prompt(
                 self.info,
                 [text for _, text in self.additions],
                 is_sandboxed=is_sandboxed if executes else None,
-                is_answered=self.info.interactive or is_asked,
+                is_answered=self.is_answered("approve"),
             )
             self._system = key, text
         return self._system[1]
@@ -288,7 +307,9 @@ class Runtime(_Working):
     def news(self, cancel: Cancel | None = None) -> list[str]:
         """Return what resources have to tell the model; with *cancel* once their work is done."""
         parts = [*self._resources.items()]
-        return [line for lines in self._each(parts, "news_for_model", cancel) for line in lines]
+        each = self._each(parts, "news_for_model", cancel)
+        reword = getattr(self.tool_list.dialect, "reword", str)
+        return [reword(line) for lines in each for line in lines]
 
     def _each(
         self, parts: Iterable[tuple[Any, Any]], method: str, *arguments: Any
@@ -367,6 +388,10 @@ class Runtime(_Working):
         for own in (self.journal, self._workspace):
             getattr(own, "close", bool)()
         self.on_close()
+
+
+def no_answer(_: ApprovalRequest | Question) -> None:
+    """Give no answer: a sub-agent in the background has no person to ask."""
 
 
 def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:

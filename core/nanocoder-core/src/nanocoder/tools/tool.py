@@ -168,7 +168,9 @@ class Tool(Generic[P, R]):
     request, where others are left out until a model searches for them. Plan mode offers a tool that
     is *in_plan* although it can change something: policies hold it to reading there. *only_reads*
     tells by the arguments whether a call may run beside others of its turn, although the tool can
-    do more.
+    do more. *needs* is what has to be there for the tool to be offered: "person", somebody who
+    answers questions, or the name of a setting that is set, or of a resource that is true, of its
+    own plugin.
     *load* is set on a tool that is known from the manifest alone.
     """
 
@@ -191,6 +193,7 @@ class Tool(Generic[P, R]):
     always_listed: bool = field(default=False, metadata=IN_MANIFEST)
     in_plan: bool = field(default=False, metadata=IN_MANIFEST)
     commands: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
+    needs: tuple[str, ...] = field(default=(), converter=_tuple, metadata=IN_MANIFEST)
     short: str = field(default="", metadata=IN_MANIFEST)
     plugin: str = ""
     version: str = ""
@@ -298,6 +301,7 @@ def tool(
     always_listed: bool = ...,
     in_plan: bool = ...,
     commands: Iterable[str] = ...,
+    needs: Iterable[str] = ...,
     short: str = ...,
     parameters: type | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
