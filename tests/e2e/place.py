@@ -46,8 +46,9 @@ class Place:
         known = files or {f"{module_of(name)}/__init__.py": ""}
         (info / "RECORD").write_text("".join(f"{path},,\n" for path in known))
 
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         env = {"HOME": str(self.home), "PATH": os.defpath, "OPENAI_API_KEY": "sk-SECRETKEY"}
+        env |= variables
         command = [str(self.venv / "bin/python"), "-P", "-m", "nanocoder", *words]
         return subprocess.run(
             command, cwd=self.work, env=env, capture_output=True, text=True, timeout=60, check=False

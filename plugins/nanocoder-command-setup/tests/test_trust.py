@@ -67,4 +67,4 @@ def test_a_folder_without_a_configuration_cannot_be_trusted(nanocoder):
     done = nanocoder("config", "trust")
     assert done.returncode == 2
     assert f"nothing to trust: {nanocoder.cwd}/.nanocoder/config.toml does not" in done.stderr
-    assert not (nanocoder.home / ".local").exists()
+    assert not (nanocoder.home / ".local/state/nanocoder/trusted.json").exists()

@@ -1,11 +1,11 @@
 from nanocoder_discovery.child import serve as serve
 from nanocoder_discovery.installed import GROUP as GROUP
 from nanocoder_discovery.installed import Installed as Installed
+from nanocoder_discovery.installed import distribution_of as distribution_of
 from nanocoder_discovery.installed import find_libraries as find_libraries
 from nanocoder_discovery.installed import find_plugins as find_plugins
 from nanocoder_discovery.installed import package_files as package_files
 from nanocoder_discovery.installed import parts_of as parts_of
-from nanocoder_discovery.installed import requirements_of as requirements_of
 from nanocoder_discovery.installed import site_paths as site_paths
 from nanocoder_discovery.lock import differences as differences
 from nanocoder_discovery.lock import installed_now as installed_now
@@ -13,6 +13,11 @@ from nanocoder_discovery.lock import read_lock as read_lock
 from nanocoder_discovery.lock import refused_by as refused_by
 from nanocoder_discovery.lock import write_lock as write_lock
 from nanocoder_discovery.manifest import DESCRIBE_DEADLINE_S as DESCRIBE_DEADLINE_S
+from nanocoder_discovery.manifest import RECORD_KEY as RECORD_KEY
 from nanocoder_discovery.manifest import Describer as Describer
 from nanocoder_discovery.manifest import Entry as Entry
 from nanocoder_discovery.manifest import load as load
+from nanocoder_discovery.manifest import missed as missed
+from nanocoder_discovery.manifest import read_cache as read_cache
+from nanocoder_discovery.manifest import record_in as record_in
+from nanocoder_discovery.manifest import write_cache as write_cache

@@ -37,6 +37,11 @@ class Installed:
     stamp: int = 0
     problem: str = ""
 
+    @property
+    def package(self) -> str:
+        """Its distribution with the version."""
+        return f"{self.distribution} {self.version}"
+
 
 def site_paths() -> list[str]:
     """Return the interpreter's own site directories, then the zip files on its path.
@@ -101,12 +106,6 @@ def modules_of(installed: Installed) -> set[str]:
             for folder in text_of(os.path.join(installed.site, path)).splitlines():
                 names |= _packages_in(folder)
     return {name for name in names if name.replace(".", "_").isidentifier()}
-
-
-def requirements_of(installed: Installed) -> set[str]:
-    """Return the distributions that a distribution requires, those of its extras included."""
-    distribution = distribution_of(installed)
-    return {_normal(required) for required in (distribution and distribution.requires) or ()}
 
 
 def _normal(name: str) -> str:

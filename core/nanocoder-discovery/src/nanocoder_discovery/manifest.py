@@ -25,6 +25,8 @@ from nanocoder_discovery.installed import (
 )
 
 FORMAT = 9
+RECORD_KEY = [1, sys.prefix]
+"""The format of the record of plugins, and the environment that it is for."""
 DESCRIBE_DEADLINE_S = 10.0
 """How long one plugin may take to import before it is set aside."""
 
@@ -127,10 +129,32 @@ def load(
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
         rows = [astuple(plugin, recurse=False) for plugin in installed]
-        _write(cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins})
+        write_cache(
+            cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
+        )
     # A first start finds everything new: that is no news to a person.
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
+
+
+def missed(record: Path | None, entries: Mapping[str, Entry]) -> dict[str, tuple[str, bool]]:
+    """Return what this environment had at its last start and is gone, and note what it has.
+
+    It is the package and whether it is a policy, by plugin. A policy stays in *record* until a
+    person agrees that it is gone.
+    """
+    recorded = read_cache(record, RECORD_KEY).get("plugins", {})
+    now = {name: [entry.package, entry.is_policy] for name, entry in entries.items()}
+    gone = {name: row for name, row in recorded.items() if name not in now}
+    now |= {name: row for name, row in gone.items() if row[1]}
+    if now != recorded:
+        write_cache(record, {"key": RECORD_KEY, "plugins": now})
+    return gone
+
+
+def record_in(state: Path) -> Path:
+    """Return where the plugins of this environment are recorded, which a start compares."""
+    return state / f"installed-{zlib.crc32(os.fsencode(sys.prefix)):08x}.json"
 
 
 def _cached_entries(
@@ -162,7 +186,7 @@ def _problems(installed: Sequence[Installed]) -> dict[str, str]:
     """
     problems = {plugin.name: plugin.problem for plugin in installed if plugin.problem}
     for name, claims in groupby(installed, key=attrgetter("name")):
-        owners = sorted(f"{plugin.distribution} {plugin.version}" for plugin in claims)
+        owners = sorted(plugin.package for plugin in claims)
         if len(owners) > 1:
             both = " and ".join(owners)
             problems[name] = f"{both} both provide the plugin {name!r}; uninstall one"
@@ -207,7 +231,8 @@ def _digest(text: bytes) -> bytes:
     return b"%08x" % zlib.crc32(text)
 
 
-def _write(cache: Path | None, data: Mapping[str, Any]) -> None:
+def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
+    """Write *data* for `read_cache`, if it can be written."""
     if cache is not None:
         text = json.dumps(data).encode()
         with suppress(OSError):

@@ -6,12 +6,22 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from nanocoder import Host, UsageError, cache_dir, did_you_mean, known_packages, nearest, one_line
+from nanocoder import (
+    Host,
+    UsageError,
+    cache_dir,
+    did_you_mean,
+    known_packages,
+    nearest,
+    one_line,
+    state_dir,
+)
+from nanocoder_discovery import RECORD_KEY, read_cache, record_in, write_cache
 from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
 from nanocoder_kit_process.temporary import TemporaryFolder
 
@@ -194,31 +204,42 @@ def remove(arguments: Namespace, host: Host) -> int:
 
     A person at a terminal is asked before.
     """
-    packages = installed_packages()
-    gone = [name for name in arguments.names if _normal(name) not in packages]
-    if gone:
-        name = _normal(gone[0])
+    packages, gone = installed_packages(), host.plugins.gone
+    names = [_normal(name) for name in arguments.names]
+    if unknown := [name for name in names if name not in packages and name not in gone]:
+        name = unknown[0]
         # People leave out the kind, as in "skill" for tool-skill.
         short = sorted(each for each in packages if each.endswith(f"-{name}"))
         hint = did_you_mean(short[0] if short else name, packages, ";", cutoff=SURE)
         raise UsageError(
-            f"no plugin {gone[0]!r} is installed{hint}"
+            f"no plugin {name!r} is installed{hint}"
             " `nanocoder plugins list` names them. Nothing was removed"
         )
-    leaving = list(dict.fromkeys(packages[_normal(name)] for name in arguments.names))
-    is_asked = host.is_interactive and not arguments.yes
+    leaving = list(dict.fromkeys(packages[name] for name in names if name in packages))
+    is_asked = leaving and host.is_interactive and not arguments.yes
     if is_asked and not host.agrees(f"Uninstall {', '.join(leaving)}?"):
         host.print_line("Nothing was removed.")
         return 1
-    ended = _pip("uninstall", *leaving)
+    ended = _pip("uninstall", *leaving) if leaving else Ended()
     if ended.code:
         host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
         return 1
+    if named := sorted({*names} & gone.keys()):
+        host.print_line(f"{', '.join(named)}: gone already; sessions start without it.")
+    _agree_to_absence({*names, *(name for name in packages if packages[name] in leaving)})
     folder = cache_dir()
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     if size >= LARGE_BYTES:
         host.say(LEFT_BEHIND.format(size=f"{size / 1e9:.1f}", folder=folder))
     return 0
+
+
+def _agree_to_absence(names: Collection[str]) -> None:
+    """Have the next start of this environment not miss the plugins *names*."""
+    record = record_in(state_dir())
+    recorded = read_cache(record, RECORD_KEY).get("plugins", {})
+    remaining = {name: row for name, row in recorded.items() if name not in names}
+    write_cache(record, {"key": RECORD_KEY, "plugins": remaining})
 
 
 def installed_packages() -> dict[str, str]:

@@ -1,7 +1,11 @@
 """The sets that are installed, and what each of them has: `--set` keeps to one."""
 
+import re
+
 from nanocoder import UsageError, did_you_mean
-from nanocoder_discovery import find_libraries, requirements_of, site_paths
+from nanocoder_discovery import Installed, distribution_of, find_libraries, site_paths
+
+from nanocoder_command_setup.consent import normal
 
 SET = "nanocoder-set-"
 
@@ -24,5 +28,12 @@ class Sets:
         for member in members:  # it grows
             # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
             if member.startswith(SET) and member in libraries:
-                members += requirements_of(libraries[member]).difference(members)
+                members += _requirements(libraries[member]).difference(members)
         return set(members)
+
+
+def _requirements(installed: Installed) -> set[str]:
+    """Return the distributions that a distribution requires, those of its extras included."""
+    distribution = distribution_of(installed)
+    lines = (distribution and distribution.requires) or ()
+    return {normal(re.split(r"[ ;<>=!~\[(]", line, maxsplit=1)[0]) for line in lines}

@@ -110,7 +110,11 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "plugins lock", "record what is installed as trusted", "listings:lock", outside_calls=True
     ),
     _command(
-        "plugins sync", "compare what is installed to the lock", "listings:sync", outside_calls=True
+        "plugins sync",
+        "compare what is installed to the lock, and install what is missing",
+        "listings:sync",
+        Argument("--yes", "install it without asking", kind="flag"),
+        outside_calls=True,
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
     Command("policy", "show whether a tool call would be allowed, and why"),

@@ -72,6 +72,8 @@ class Host:
         """The installed plugins, configured; the command that reads new ones says so."""
         plugins = installed_plugins(self.config)
         clean_errors_by(partial(_without_secrets, plugins))
+        if gone := plugins.gone.keys() - plugins.set_aside.keys():
+            self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
             self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
         return plugins

@@ -4,9 +4,9 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from nanocoder_config import user_config_dir
+from nanocoder_config import state_dir, user_config_dir
 from nanocoder_console import print_json, print_line, print_table
-from nanocoder_discovery import differences, installed_now, read_lock, write_lock
+from nanocoder_discovery import differences, installed_now, read_lock, record_in, write_lock
 from nanocoder_schema import one_line
 
 from nanocoder.cli.host import Host
@@ -95,16 +95,25 @@ def lock(_: Namespace, _host: Host) -> int:
     path = user_config_dir() / "plugins.lock"
     now = installed_now()
     write_lock(path, now)
+    record_in(state_dir()).unlink(missing_ok=True)  # what is gone is agreed to, too
     count = sum(bool(locked.module) for locked in now.values())
     print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
     return 0
 
 
-def sync(_: Namespace, _host: Host) -> int:
-    """Compare what is installed with the lock; returns 1 where they differ."""
-    changed = differences(read_lock(user_config_dir() / "plugins.lock"), installed_now())
+def sync(arguments: Namespace, host: Host) -> int:
+    """Compare what is installed with the lock; returns 1 where they differ.
+
+    A person who agrees has a plugin install what is missing, as it was locked.
+    """
+    locked, now = read_lock(user_config_dir() / "plugins.lock"), installed_now()
+    changed = differences(locked, now)
     for name, difference in changed.items():
         print_line(f"{name} {difference}")
     if not changed:
         print_line("Everything installed matches the lock.")
+    missing = [locked[name] for name in sorted(locked.keys() - now)]
+    if missing and (arguments.yes or host.is_interactive):
+        names = dict.fromkeys(f"{each.distribution}=={each.version}" for each in missing)
+        return host.hand_over("plugins install", arguments, names=[*names])
     return 1 if changed else 0

@@ -24,6 +24,9 @@ from nanocoder.version import VERSION
 SettingsOf = Callable[[str, type], Any]
 
 DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
+GONE = """it was installed at the last start and is gone, and with it what it denied
+To have it back: nanocoder plugins install {0}
+To go on without it: nanocoder plugins remove {0}"""
 MAX_FAILURES = 5
 """How often a plugin may fail in a session before it is set aside."""
 
@@ -51,7 +54,7 @@ class Plugins:
 
     A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
     works. *failed* has those of them that failed too often in this session; *removed* has those
-    that were taken out, with the reason.
+    that were taken out, with the reason; *gone* has those that were installed at the last start.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Plugins:
     ) -> None:
         self.entries: dict[str, Entry] = dict(entries or {})
         self.fresh = tuple(fresh)
+        self.gone: Mapping[str, tuple[str, bool]] = EMPTY
         self.set_aside: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
@@ -142,8 +146,10 @@ class Plugins:
     def require_policies(self) -> None:
         """Load every plugin that judges calls.
 
-        Raises PluginError when one cannot work.
+        Raises PluginError when one cannot work, or is gone and nobody has agreed to that.
         """
+        if gone := " ".join(sorted(self.gone.keys() & self.set_aside.keys())):
+            raise PluginError(gone, GONE.format(gone))
         for name, entry in self.entries.items():
             if entry.is_policy:
                 self._load(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder_config import cache_dir, state_dir, user_config_dir
+from nanocoder_discovery import missed, record_in
 from nanocoder_schema import (
     SURELY_MEANT,
     ConfigError,
@@ -29,11 +30,16 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
 
     The manifest cache is left out where there is no home for it, or none to trust.
     """
-    cache: Path | None = None
+    cache, record = None, None
     with suppress(ConfigError):
-        # In a cache that lies in the project, its files could say what to load.
-        cache = None if config.refusal else cache_dir(environment) / "plugins.json"
+        if not config.refusal:  # files of the project could say what to load
+            cache = cache_dir(environment) / "plugins.json"
+            record = record_in(state_dir(environment))
     plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
+    plugins.gone = missed(record, plugins.entries)
+    for name, (package, is_policy) in plugins.gone.items():
+        if is_policy:
+            plugins.put_aside(name, f"{package} was installed at the last start and is gone")
     configure(plugins, config)
     return plugins
 
