@@ -260,6 +260,12 @@ def test_what_calls_leave_behind_is_found(tmp_path):
     assert "it left the processes" in printed
 
 
+def test_a_tool_without_an_example_fails_for_that_alone(tmp_path):
+    printed = checked(tmp_path, GOOD.replace('[{"path": "hello.py"}]', "[]"))
+    assert "word has no example" in printed
+    assert "1 failed, " in printed
+
+
 def test_a_readme_that_says_nothing_is_found(tmp_path):
     assert "say what 'word' is for" in checked(tmp_path, GOOD, readme="# tool\n")
 

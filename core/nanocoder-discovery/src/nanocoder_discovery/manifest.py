@@ -24,7 +24,7 @@ from nanocoder_discovery.installed import (
     text_of,
 )
 
-FORMAT = 9
+FORMAT = 10
 RECORD_KEY = [1, sys.prefix]
 """The format of the record of plugins, and the environment that it is for."""
 DESCRIBE_DEADLINE_S = 10.0

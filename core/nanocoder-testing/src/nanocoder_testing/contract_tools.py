@@ -90,6 +90,7 @@ def test_a_safe_tool_leaves_the_workspace_as_it_was(
 
 
 @for_each_of("tools")
+@needs(lambda subject, item: bool(subject.tool(item.callspec.params["part"]).examples))
 def test_a_cancelled_call_ends_at_once(
     subject: Subject, part: str, contract_workspace: Path
 ) -> None:

@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from nanocoder import Message, OutputLimit, brief, clip, clip_output, for_model, spoken
 from nanocoder_kit_redact import Redactor
 
 TRANSCRIPT: Final = "transcript.txt"
 """The file in a session's folder of outputs that holds what compactions have replaced."""
+CHUNK_BYTES: Final = 1 << 16
 
 
 def transcript_text(
@@ -59,12 +60,26 @@ def write_transcript(
     with suppress(OSError):
         private_directory(folder)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(path, flags, 0o600), "r+", encoding="utf-8", newline="\n") as file:
-            earlier = file.readlines()[:after]
-            new = for_model(Redactor().redact(transcript_text(messages)))
-            lines = [*earlier, *(f"{line}\n" for line in new.split("\n"))]
-            file.seek(0)
-            file.writelines(lines)
+        with open(os.open(path, flags, 0o600), "r+b") as file:
+            earlier = _skip_lines(file, after)
             file.truncate()
-        return str(path), len(lines)
+            new = for_model(Redactor().redact(transcript_text(messages)))
+            file.write(f"{new}\n".encode())
+        return str(path), earlier + new.count("\n") + 1
     return "", 0
+
+
+def _skip_lines(file: BinaryIO, most: int) -> int:
+    """Go past the first lines of *file*, *most* of them at the most; return how many there are.
+
+    A long session has a long transcript, so it is neither kept in memory nor split into lines.
+    """
+    lines = position = 0
+    while lines < most and (chunk := file.read(CHUNK_BYTES)):
+        missing, ends = most - lines, chunk.count(b"\n")
+        if ends >= missing:
+            chunk = b"\n".join(chunk.split(b"\n", missing)[:missing]) + b"\n"
+        lines += min(ends, missing)
+        position += len(chunk)
+    file.seek(position)
+    return lines
