@@ -162,6 +162,18 @@ def test_charts_are_whole_and_hold_no_markup_of_others():
         assert not re.search(r"nan|inf\b", chart)
 
 
+def test_values_that_are_all_nothing_are_said_and_not_drawn():
+    chart = histogram("Cost", [0.0, 0.0], lambda value: f"${value:.4f}")
+    assert "$0.0000 each" in chart
+    assert "<rect" not in chart
+
+
+def test_a_summary_says_why_a_task_that_needed_approval_failed():
+    denied = [{"tool": "write_file", "reason": "mode ask needs your approval"}]
+    needing = result("a", stop_reason="approval_needed", denied=denied)
+    assert "mode ask needs your approval" in summary_page("Batch", [needing], 1)
+
+
 def test_a_summary_says_what_is_still_to_do():
     page = summary_page("Batch", [result("a"), result("b", checked=False)], 5)
     assert "2 results of 5 tasks; 3 are still to do" in page

@@ -78,9 +78,10 @@ def short(label: str) -> str:
 
 def histogram(title: str, values: Sequence[float], show: Callable[[float], str]) -> str:
     """Return how *values* spread: their counts in equal steps up to the 99th in a hundred."""
-    if not values:
-        return _figure(title, _text(0, 18, "unknown"), ROW)
-    top = quantile(values, 0.99) or max(values) or 1.0
+    if not values or not any(values):
+        each = f"{show(0.0)} each" if values else "unknown"
+        return _figure(title, _text(0, 18, each), ROW)
+    top = quantile(values, 0.99) or max(values)
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(BINS * value / top)) if top > 0 else 0] += 1

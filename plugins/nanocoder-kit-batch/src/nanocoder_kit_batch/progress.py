@@ -10,7 +10,7 @@ from attrs import define, field
 from nanocoder import Host, counted, for_terminal, one_line
 
 from nanocoder_kit_batch.running import Watcher
-from nanocoder_kit_batch.tally import Tally, failure_of, price_of
+from nanocoder_kit_batch.tally import Tally, failure_of, price_of, reason_of
 
 BAR_CELLS: Final = 20
 PAINT_S: Final = 0.1
@@ -75,9 +75,8 @@ class Bar:
     def finished(self, result: Mapping[str, Any], tally: Tally) -> None:
         """Paint the bar again; a failure gets a line of its own above it."""
         if failure := failure_of(result):
-            message = (result["error"] or {}).get("message", "")
-            message = message or "; ".join(row["reason"] for row in result.get("denied", ()))
-            line = one_line(f"failed: {result['id']}: {failure} {message}", self.columns - 1)
+            text = f"failed: {result['id']}: {failure} {reason_of(result)}"
+            line = one_line(text, self.columns - 1)
             self.out.write(f"{CLEAR}{for_terminal(line)}\n")
             self._painted = 0.0
         if time.monotonic() - self._painted >= PAINT_S:

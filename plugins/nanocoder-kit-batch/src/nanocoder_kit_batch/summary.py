@@ -15,7 +15,7 @@ from nanocoder_kit_batch.page import facts, page, table
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.running import Batch
 from nanocoder_kit_batch.statistics import wilson
-from nanocoder_kit_batch.tally import Tally, failure_of, price_of, quantile
+from nanocoder_kit_batch.tally import Tally, failure_of, price_of, quantile, reason_of
 
 SHOWN_FAILURES: Final = 200
 SHOWN_GROUPS: Final = 20
@@ -86,7 +86,7 @@ def _failures(failed: Iterable[Mapping[str, Any]]) -> str:
         (
             result["id"],
             failure_of(result),
-            one_line((result["error"] or {}).get("message", ""), BRIEF) or "-",
+            one_line(reason_of(result), BRIEF) or "-",
             result.get("session_id", "") or "-",
         )
         for result in failed

@@ -16,6 +16,12 @@ def failure_of(result: Mapping[str, Any]) -> str:
     return "check_failed" if result["checked"] is False else ""
 
 
+def reason_of(result: Mapping[str, Any]) -> str:
+    """Return why a task failed: the message of its error, or what was denied; "" for neither."""
+    message = (result.get("error") or {}).get("message", "")
+    return message or "; ".join(row["reason"] for row in result.get("denied", ()))
+
+
 def tokens_of(result: Mapping[str, Any]) -> int:
     """Return the tokens of all requests of a task, in and out."""
     usage = result["usage"]
