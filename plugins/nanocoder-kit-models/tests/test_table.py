@@ -7,7 +7,7 @@ from pathlib import Path
 import genai_prices
 import pytest
 from nanocoder import ConfigError, ModelInfo, Usage
-from nanocoder_kit_models import MODELS_SETTING, Catalog, Model, Price, source_of_table
+from nanocoder_kit_models import FREE, MODELS_SETTING, Catalog, Model, Price, source_of_table
 
 TABLE = Path(__file__).parents[1] / "src/nanocoder_kit_models/models.json"
 GENERATE = Path(__file__).with_name("generate.py")
@@ -36,9 +36,19 @@ def test_a_model_is_known_by_its_name_and_by_those_with_a_date(vendor, name, con
 
 
 def test_a_model_that_is_not_in_the_table_has_no_price_rather_than_a_guess():
-    for model in (catalog().find("gpt-of-tomorrow"), catalog("").find("gpt-5.5")):
+    for model in (catalog().find("gpt-of-tomorrow"), catalog("").find("qwen3-coder")):
         assert (model.context, model.price, model.abilities) == (0, None, ())
         assert model.priced(Usage(1, 1)).cost is None
+
+
+@pytest.mark.contract("F8")
+@pytest.mark.parametrize("name", ["claude-sonnet-4-6", "anthropic/claude-sonnet-4-6"])
+def test_a_gateway_takes_the_price_of_the_maker(name):
+    model = catalog("").find(name)
+    assert model.price == catalog("anthropic").find("claude-sonnet-4-6").price
+    assert (model.context, model.abilities) == (0, ())  # these are the gateway's choice
+    free = {name: {"input": 0.0, "output": 0.0}}
+    assert catalog("", overrides=free).find(name).price == FREE
 
 
 def test_a_request_costs_each_kind_of_token_and_more_above_a_step():

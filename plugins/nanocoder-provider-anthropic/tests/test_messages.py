@@ -112,7 +112,7 @@ def test_text_is_streamed_and_usage_counts_the_cache(play):
         TextDelta("Hello"),
         Finished(
             "Hello",
-            usage=Usage(5, 3, 7, cost=0.0),
+            usage=Usage(5, 3, 7),
             native={
                 "anthropic": [{"type": "text", "text": "Hello"}],
                 "host": f"127.0.0.1:{server.port}",
@@ -364,7 +364,7 @@ def test_a_whole_body_from_a_server_that_does_not_stream_is_one_reply(play):
     }
     provider, server = play(refusal(200, body))
     last = reply(provider)[-1]
-    assert (last.text, last.usage) == ("ok", Usage(1, 2, cost=0.0))
+    assert (last.text, last.usage) == ("ok", Usage(1, 2))
     assert last.calls == (ToolCall("a", "x", {"n": 1}),)
     assert len(server.seen) == 1
 
@@ -505,7 +505,7 @@ def test_a_cancel_ends_a_silent_reply_within_a_second(play):
 def test_models_are_asked_for(play):
     listed = [{"id": "claude-x", "display_name": "Claude X", "max_input_tokens": 200_000}, None]
     provider, server = play(refusal(200, {"data": listed}))
-    assert provider.models() == [ModelInfo("claude-x", 200_000, "Claude X", 0.0, 0.0)]
+    assert provider.models() == [ModelInfo("claude-x", 200_000, "Claude X")]
     assert server.seen[0].path == "/v1/models?limit=1000"
     provider, _ = play(refusal(200, []))
     with pytest.raises(ProviderError, match="list of models"):
@@ -529,7 +529,8 @@ def test_a_known_model_of_the_vendor_has_a_price_and_another_has_none(monkeypatc
     assert (known.has_price, known.context) == (True, 1_000_000)
     assert not open_provider("claude-of-tomorrow", None).has_price
     elsewhere = nanocoder_settings()(base_url="https://gateway.example")
-    assert not open_provider("claude-sonnet-4-6", elsewhere).has_price
+    assert open_provider("claude-sonnet-4-6", elsewhere).has_price
+    assert not open_provider("claude-of-tomorrow", elsewhere).has_price
 
 
 def test_effort_lets_the_model_decide_and_betas_are_a_header(play):

@@ -70,7 +70,7 @@ def test_text_and_thoughts_are_streamed_and_usage_counts_cache_and_thoughts(play
         TextDelta("Hello"),
         Finished(
             "Hello",
-            usage=Usage(6, 5, 4, cost=0.0),
+            usage=Usage(6, 5, 4),
             native={"google": [{"text": "Hello"}], "host": f"127.0.0.1:{server.port}"},
         ),
     ]
@@ -303,7 +303,7 @@ def test_models_are_asked_for(play):
         None,
     ]
     provider, server = play(refusal(200, {"models": listed}))
-    assert provider.models() == [ModelInfo("gemini-x", 1000, "Gemini X", 0.0, 0.0)]
+    assert provider.models() == [ModelInfo("gemini-x", 1000, "Gemini X")]
     assert server.seen[0].path == "/v1beta/models?pageSize=1000"
     provider, _ = play(refusal(200, []))
     with pytest.raises(ProviderError, match="list of models"):

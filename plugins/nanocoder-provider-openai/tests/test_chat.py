@@ -104,7 +104,7 @@ def test_text_is_streamed_and_the_whole_reply_comes_last(play):
     )
     assert reply(provider) == [
         TextDelta("Hello"),
-        Finished("Hello", usage=Usage(6, 2, 4, cost=0.0)),
+        Finished("Hello", usage=Usage(6, 2, 4)),
     ]
     assert server.seen[0].path == "/chat/completions"
     assert server.seen[0].json == {
@@ -579,7 +579,7 @@ def test_a_whole_body_from_a_server_that_does_not_stream_is_one_reply(play):
     provider, server = play(refusal(200, body))
     assert reply(provider) == [
         TextDelta("ok"),
-        Finished("ok", (ToolCall("c", "x", {"n": 1}),), Usage(3, 4, cost=0.0)),
+        Finished("ok", (ToolCall("c", "x", {"n": 1}),), Usage(3, 4)),
     ]
     assert len(server.seen) == 1
 
@@ -690,8 +690,8 @@ def test_models_are_asked_for(play):
     listed = [{"id": "b", "owned_by": "me", "max_model_len": 4096}, {"id": "a"}, None]
     provider, server = play(refusal(200, {"data": listed}))
     assert provider.models() == [
-        ModelInfo("a", 0, "", 0.0, 0.0),
-        ModelInfo("b", 4096, "me", 0.0, 0.0),
+        ModelInfo("a", 0, ""),
+        ModelInfo("b", 4096, "me"),
     ]
     assert server.seen[0].path == "/models"
     provider, _ = play(refusal(200, []))
@@ -723,7 +723,19 @@ def test_a_price_is_promised_only_where_it_is_known_and_tokens_are_counted(monke
     uncounted = nanocoder_settings()(stream_usage=False)
     assert not open_provider("gpt-5.5", uncounted).has_price
     elsewhere = nanocoder_settings()(base_url="https://gateway.example/v1")
-    assert not open_provider("gpt-5.5", elsewhere).has_price
+    assert open_provider("gpt-5.5", elsewhere).has_price
+    assert not open_provider("gpt-of-tomorrow", elsewhere).has_price
+
+
+@pytest.mark.contract("F8", "F9")
+def test_a_gateway_on_this_machine_is_not_free(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:4000/v1")
+    assert open_provider("anthropic/claude-sonnet-4-6", None).has_price
+    assert not open_provider("my-alias", None).has_price
+    own = nanocoder_settings()(models={"my-alias": {"input": 0.0, "output": 0.0}})
+    assert open_provider("my-alias", own).has_price
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")  # where vLLM serves weights
+    assert open_provider("my-alias", None).has_price
 
 
 def test_the_plugin_offers_openai_and_imports_no_http_client():

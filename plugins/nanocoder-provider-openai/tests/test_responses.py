@@ -107,7 +107,7 @@ def test_text_is_streamed_and_the_cache_is_counted(play):
         TextDelta("Hello"),
         Finished(
             "Hello",
-            usage=Usage(6, 5, 4, cost=0.0),
+            usage=Usage(6, 5, 4),
             native={"openai-items": [MESSAGE], "host": f"127.0.0.1:{server.port}"},
         ),
     ]

@@ -3,8 +3,8 @@
 The table is read when the first model is looked up, not when this module is imported.
 """
 
-from nanocoder_kit_models.model import Model, Price
+from nanocoder_kit_models.model import FREE, Model, Price
 from nanocoder_kit_models.settings import MODELS_SETTING
 from nanocoder_kit_models.table import Catalog, source_of_table
 
-__all__ = ["MODELS_SETTING", "Catalog", "Model", "Price", "source_of_table"]
+__all__ = ["FREE", "MODELS_SETTING", "Catalog", "Model", "Price", "source_of_table"]

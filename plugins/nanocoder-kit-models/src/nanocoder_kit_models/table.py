@@ -15,13 +15,16 @@ from nanocoder_kit_models.model import FREE, Model, Price
 TABLE: Final = Path(__file__).with_name("models.json")
 _PRICES: Final = ("input", "output", "cache_read", "cache_write")
 _KEYS: Final = ("context", *_PRICES)
+_MAKERS: Final = ("anthropic", "openai", "google", "x-ai")
+"""Vendors of models that a gateway buys from them; weights of others may run anywhere, free."""
 
 
 class Catalog:
     """The models of one vendor, as a person's settings change them.
 
-    *vendor* is a name in the table, or "" for a server that nothing is known of; *is_free* is true
-    for a server whose models cost nothing. *overrides* is the setting `models` of *plugin*.
+    *vendor* is a name in the table, or "" for any other server: a gateway's model costs what its
+    maker takes. *is_free* is true for a server whose models cost nothing. *overrides* is the
+    setting `models` of *plugin*.
     """
 
     def __init__(
@@ -47,7 +50,10 @@ class Catalog:
 
     def _look_up(self, name: str) -> Model:
         row = _row(self._vendor, name) if self._vendor else None
-        model = Model(name) if row is None else _model(name, row)
+        model = _model(name, row) if row else Model(name)
+        if not self._vendor and (sold := _row_of_maker(name)):
+            # How much it reads, and whether it sees pictures, is the gateway's choice.
+            model = model._replace(price=_price(_current(sold)))
         if self._is_free:
             model = model._replace(price=FREE)
         own = self._overrides.get(name)
@@ -112,6 +118,12 @@ def _row(vendor: str, name: str) -> Mapping[str, Any] | None:
     exact = (row for row in rows if lower in row["names"])
     fitting = (row for row in rows if "pattern" in row and re.search(row["pattern"], lower))
     return next(exact, None) or next(fitting, None)
+
+
+def _row_of_maker(name: str) -> Mapping[str, Any] | None:
+    """Return the row of a model by the name that gateways use, such as anthropic/claude-2."""
+    own_name = name.rpartition("/")[2]
+    return next(filter(None, (_row(maker, own_name) for maker in _MAKERS)), None)
 
 
 @cache

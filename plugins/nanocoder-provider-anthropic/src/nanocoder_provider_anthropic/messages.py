@@ -53,7 +53,6 @@ class AnthropicProvider(HttpProvider):
             "anthropic" if base_url == VENDOR_URL else "",
             settings.models,
             plugin="provider-anthropic",
-            is_free=self._client.is_local,
         )
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None

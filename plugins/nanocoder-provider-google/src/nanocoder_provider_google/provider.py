@@ -44,7 +44,6 @@ class GoogleProvider(HttpProvider):
             "google" if base_url == VENDOR_URL else "",
             settings.models,
             plugin="provider-google",
-            is_free=self._client.is_local,
         )
         entry = self._catalog.find(model)
         self.has_price = entry.price is not None

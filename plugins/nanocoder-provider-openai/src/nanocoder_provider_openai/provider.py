@@ -19,7 +19,7 @@ from nanocoder_kit_http import (
     is_small,
     with_path,
 )
-from nanocoder_kit_models import Catalog, Model
+from nanocoder_kit_models import FREE, Catalog, Model
 
 from nanocoder_provider_openai.chat import ChatWire
 from nanocoder_provider_openai.settings import Settings
@@ -59,15 +59,14 @@ class OpenAIProvider(HttpProvider):
         if vendor.address.startswith("https:") and not key.read():
             raise ProviderError(_missing_key(vendor, key_from), kind="auth")
         super().__init__(model, settings, base_url, key, own=own)
+        # Behind any other address on this machine may be a gateway to models that cost.
+        is_free = vendor.takes_schema and self._client.is_local
         self._catalog = Catalog(
-            vendor.prices,
-            settings.models,
-            plugin="provider-openai",
-            is_free=self._client.is_local,
+            vendor.prices, settings.models, plugin="provider-openai", is_free=is_free
         )
         entry = self._catalog.find(model)
-        is_counted = settings.stream_usage or vendor.counts_unasked or self._client.is_local
-        self.has_price = entry.price is not None and is_counted
+        is_counted = settings.stream_usage or vendor.counts_unasked
+        self.has_price = entry.price == FREE or (entry.price is not None and is_counted)
         self._vendor = vendor
         self._context = entry.context
         self._has_looked = not vendor.takes_schema

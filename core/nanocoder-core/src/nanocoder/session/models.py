@@ -130,8 +130,8 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
             f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
-            " kept; remove max_cost_usd (--max-cost, NANOCODER_MAX_COST_USD), or limit max_tokens"
-            " (--max-tokens) or max_seconds (--max-seconds) instead"
+            " kept; give its price (0: free) in the setting `models` of its plugin, or limit"
+            " max_tokens (--max-tokens) in place of max_cost_usd (--max-cost)"
         )
 
 
