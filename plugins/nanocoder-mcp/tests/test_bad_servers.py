@@ -260,6 +260,7 @@ def test_true_and_false_are_schemas(place):
         assert called(session, "mcp_boolean_echo", {"no": 1})[0].is_error
 
 
+@pytest.mark.contract("A3")
 def test_pictures_that_no_model_sees_do_not_reach_one_and_many_are_too_many(place):
     place.add("drawings")
     place.add("gallery")
@@ -267,6 +268,7 @@ def test_pictures_that_no_model_sees_do_not_reach_one_and_many_are_too_many(plac
         result, _ = called(session, "mcp_drawings_echo", SAY)
         assert result.attachments == ()
         assert "image not shown: image/svg+xml" in result.output
+        assert "(image left out: it is no valid PNG: it begins otherwise)" in result.output
         result, _ = called(session, "mcp_gallery_echo", SAY)
     assert len(result.attachments) == 20
     assert "(image left out: a result has at most 20 of them)" in result.output

@@ -1,11 +1,15 @@
 """What read_file answers."""
 
+import base64
 import os
 import tracemalloc
 
 import pytest
 from nanocoder import BadArguments, ToolContext, ToolError, Workspace
 from nanocoder_tool_read import Settings, read_file
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+GIF = "R0lGODdhAQABAIEAAP8AAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAOw=="
 
 
 @pytest.fixture
@@ -264,10 +268,8 @@ def test_a_file_that_grew_past_a_window_can_still_be_written(ctx, tmp_path):
 @pytest.mark.parametrize(
     ("data", "media"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "image/png"),
-        (b"\xff\xd8\xff\xe0\0", "image/jpeg"),
-        (b"GIF89a\0", "image/gif"),
-        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        (base64.b64decode(PNG), "image/png"),
+        (base64.b64decode(GIF), "image/gif"),
         (b"%PDF-1.7\n\0", "application/pdf"),
     ],
 )
@@ -279,6 +281,15 @@ def test_without_the_extras_images_and_pdf_are_attached_as_they_are(
     [attachment] = result.attachments
     assert (attachment.media_type, attachment.data) == (media, data * 2_000)
     assert media in result.output
+
+
+@pytest.mark.contract("A3")
+@pytest.mark.parametrize("size", [8, 60])
+def test_without_the_extras_a_broken_image_is_not_attached(ctx, tmp_path, bare, size):
+    (tmp_path / "picture.png").write_bytes(base64.b64decode(PNG)[:size])
+    error = error_of(ctx, "picture.png")
+    assert error.error_class == "broken_file"
+    assert str(error) == "'picture.png' is not attached: it is no valid PNG: it is cut short"
 
 
 @pytest.mark.contract("MA-10")

@@ -1,5 +1,6 @@
 """What web_fetch brings back, and from where it does not."""
 
+import base64
 import gzip
 import time
 
@@ -9,6 +10,7 @@ from nanocoder_kit_net import RateLimit
 from nanocoder_tool_web import Settings, nanocoder_render, nanocoder_resources, web_fetch
 from nanocoder_tool_web.page import make_readable
 
+GIF = base64.b64decode("R0lGODdhAQABAIEAAP8AAAAAAAAAAAAAACwAAAAAAQABAAAIBAABBAQAOw==")
 PAGE = """<!DOCTYPE html><html><head><title>The  title</title><style>p {}</style></head><body>
 <nav>Menu</nav><h1>Hello</h1><p>One <b>bold</b> <a href="/x?y=1">link</a>.</p>
 <pre><code class="language-python">print("&lt;hi&gt;")
@@ -81,13 +83,22 @@ def test_the_content_type_decides(get, server, content_type, body, output):
 
 
 @pytest.mark.contract("MA-67")
-@pytest.mark.parametrize("kind", ["image/png", "application/pdf"])
+@pytest.mark.parametrize("kind", ["image/gif", "application/pdf"])
 def test_images_and_pdf_are_attached(get, server, kind):
-    server.pages["/a.bin"] = server.text(b"\x89\0data", content_type=kind)
+    server.pages["/a.bin"] = server.text(GIF, content_type=kind)
     result = get("/a.bin")
     [attached] = result.attachments
-    assert (attached.media_type, attached.data, attached.name) == (kind, b"\x89\0data", "a.bin")
-    assert result.output == f"[{kind}, 6 bytes, attached]"
+    assert (attached.media_type, attached.data, attached.name) == (kind, GIF, "a.bin")
+    assert result.output == f"[{kind}, 43 bytes, attached]"
+
+
+@pytest.mark.contract("A3")
+def test_a_broken_image_is_described_and_not_attached(get, server):
+    server.pages["/a.gif"] = server.text(GIF[:20], content_type="image/gif")
+    result = get("/a.gif")
+    assert result.attachments == ()
+    problem = "it is no valid GIF: it is cut short"
+    assert result.output == f"[image/gif, 20 bytes, not attached: {problem}]"
 
 
 @pytest.mark.contract("MA-62")

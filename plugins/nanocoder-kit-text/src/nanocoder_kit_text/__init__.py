@@ -1,4 +1,4 @@
-"""Text files of any common encoding, which survive an edit byte for byte."""
+"""Text files of any common encoding, which survive an edit byte for byte; whole pictures."""
 
 from nanocoder_kit_text.checks import OBJECTIONS, Objections, TextChange, check_change
 from nanocoder_kit_text.encodings import guess_encoding, legacy_encodings
@@ -11,6 +11,7 @@ from nanocoder_kit_text.lookalikes import (
     without_hidden,
 )
 from nanocoder_kit_text.notebook import Notebook, notebook_of
+from nanocoder_kit_text.pictures import picture_problem
 from nanocoder_kit_text.text_files import TextFile, decode, encode, is_binary, read_text_file
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "is_binary",
     "legacy_encodings",
     "notebook_of",
+    "picture_problem",
     "read_hidden",
     "read_text_file",
     "show_hidden",

@@ -6,19 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from nanocoder import Attachment, BadArguments, ToolResult, for_model
+from nanocoder_kit_text import picture_problem
 
 MAX_ATTACHMENT_BYTES: Final = 5_000_000
 MAX_ATTACHMENTS: Final = 20
 MAX_DATA_CHARS: Final = 200_000
 BINARY: Final = ("image", "audio")
-PICTURES: Final = {
-    "image/gif": b"GIF8",
-    "image/jpeg": b"\xff\xd8\xff",
-    "image/png": b"\x89PNG",
-    "image/webp": b"RIFF",
-}
-"""What models can see, and how its data begins: a service refuses a request with anything else in
-it, and each later one of the session, too."""
+PICTURES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+"""The pictures that models can see."""
 
 
 def result_of(server: str, tool: str, answer: Mapping[str, Any]) -> ToolResult:
@@ -111,7 +106,9 @@ def _attached(data: object, media_type: object, kind: str, attachments: list[Att
         return f"(an {kind} that is not base64)"
     if len(content) > MAX_ATTACHMENT_BYTES:
         return f"({kind} of {len(content):,} bytes left out: the limit is {MAX_ATTACHMENT_BYTES:,})"
-    if content.startswith(PICTURES.get(str(media_type), b"\0no picture")):
+    if str(media_type) in PICTURES:
+        if problem := picture_problem(content, str(media_type)):
+            return f"({kind} left out: {problem})"
         if len(attachments) >= MAX_ATTACHMENTS:
             return f"({kind} left out: a result has at most {MAX_ATTACHMENTS} of them)"
         attachments.append(Attachment(str(media_type), content))

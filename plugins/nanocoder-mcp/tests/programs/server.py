@@ -28,7 +28,9 @@ TREE = {  # of trees: each of its levels is judged twice
         {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}, "required": ["z"]},
     ]
 }
-PIXEL = "iVBORw0KGgo="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+)
 SCHEMAS = {
     "boolean": {"type": "object", "properties": {"text": True, "no": False}},
     "doubling": DOUBLING,

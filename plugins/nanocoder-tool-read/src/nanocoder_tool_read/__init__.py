@@ -18,7 +18,13 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_text import TextFile, notebook_of, read_text_file, show_hidden
+from nanocoder_kit_text import (
+    TextFile,
+    notebook_of,
+    picture_problem,
+    read_text_file,
+    show_hidden,
+)
 
 from nanocoder_tool_read.media import attachment_type, describe_binary
 from nanocoder_tool_read.window import (
@@ -272,6 +278,8 @@ def _attach_unchanged(
     where = ctx.workspace.relative(media.path)
     data = media.head + file.read(settings.max_bytes)
     is_small = media.type == "application/pdf" or len(data) <= MAX_IMAGE_BYTES
+    if is_small and (problem := picture_problem(data, media.type)):
+        raise ToolError(f"{where!r} is not attached: {problem}", error_class="broken_file")
     how = "attached" if is_small else f"not attached: to make it smaller install {package}"
     if media.type == "application/pdf":
         how += f"; to read it by page install {package}"

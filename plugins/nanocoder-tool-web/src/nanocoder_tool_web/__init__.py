@@ -30,6 +30,7 @@ from nanocoder_kit_net import (
     parse_rules,
     parse_url,
 )
+from nanocoder_kit_text import picture_problem
 
 from nanocoder_tool_web.page import MAX_CHARS, make_readable
 from nanocoder_tool_web.search import search
@@ -271,7 +272,10 @@ def _content(
     kind = answer.media_type
     if kind in ATTACHED_TYPES and not answer.is_cut:
         name = answer.url.partition("?")[0].rpartition("/")[2]
-        note = f"{kind}, {counted(len(answer.body), 'byte')}, attached"
+        size = counted(len(answer.body), "byte")
+        if problem := picture_problem(answer.body, kind):
+            return "", "", [f"{kind}, {size}, not attached: {problem}"], ()
+        note = f"{kind}, {size}, attached"
         return "", "", [note], (Attachment(kind, answer.body, name),)
     # Text in UTF-16 has NULs, too; in UTF-8 a NUL means binary content.
     if _NUL in answer.body[:8_192] and answer.charset == "utf-8":
