@@ -53,6 +53,38 @@ def load(tmp_path):
     return load
 
 
+@pytest.mark.contract("M1")
+def test_the_files_above_count_up_to_the_root_of_the_repository(load):
+    root = load.workspace
+    load("", 'pace = "stand"\n[shelf]\nskip = ["root"]\n')
+    inner = root / "a/b"
+    (inner / ".nanocoder").mkdir(parents=True)
+    (inner / ".nanocoder/config.toml").write_text('[shelf]\nskip = ["inner"]\n')
+    environment = {"HOME": str(load.home)}
+    assert Config.load(inner, environment=environment).values["shelf",] == Shelf(("inner",))
+    (root / ".git").mkdir()
+    config = Config.load(inner, environment=environment)
+    assert config.values["shelf",] == Shelf(("root", "inner"))
+    assert config.values[()].pace == "stand"
+    assert Config.load(root / "a", environment=environment).values["shelf",] == Shelf(("root",))
+
+
+@pytest.mark.contract("M1")
+def test_a_file_above_loosens_only_where_its_own_folder_is_trusted(load):
+    load('pace = "walk"\n', 'pace = "run"\n')
+    (load.workspace / ".git").mkdir()
+    inner = load.workspace / "a"
+    inner.mkdir()
+    environment = {"HOME": str(load.home)}
+    assert Config.load(inner, environment=environment, trusted=True).values[()].pace == "walk"
+    state = load.home / ".local/state/nanocoder"
+    state.mkdir(parents=True)
+    trusted = {"folders": {str(load.workspace): trust_entry(load.workspace)}}
+    (state / "trusted.json").write_text(json.dumps(trusted))
+    (state / "trusted.json").chmod(0o600)
+    assert Config.load(inner, environment=environment).values[()].pace == "run"
+
+
 def test_the_strongest_layer_wins_and_each_value_knows_its_origin(load):
     config = load(
         'jobs = 4\npace = "run"\n', variables={"NANOCODER_JOBS": "3"}, flags={"pace": "stand"}

@@ -4,7 +4,7 @@ Each plugin's table is checked when it is first asked for.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -25,6 +25,7 @@ from nanocoder_config.document import (
     UnreadableError,
     is_trusted,
     project_file,
+    project_folders,
     read_project_bytes,
     read_user_file,
 )
@@ -115,7 +116,7 @@ class LayeredConfig:
             _managed_layer(managed_dir),
             # Where a project could have written the user's file, it is not read.
             None if refused else _user_layer(environment, notices),
-            _project_layer(cwd, notices, trusted=trusted),
+            *_project_layers(cwd, notices, environment, trusted=trusted),
             # A profile was named for this run, so it goes before the project's file.
             _profile_layer(profile, environment),
             _environment_layer(environment, keys),
@@ -287,6 +288,15 @@ def _profile_layer(name: str, environment: Mapping[str, str]) -> Layer | None:
         near = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
         raise UsageError(f"there is no profile {name!r}{near}")
     return _layer_of("user", folder / f"{name}.toml")
+
+
+def _project_layers(
+    cwd: Path, notices: list[str], environment: Mapping[str, str], *, trusted: bool
+) -> Iterator[Layer | None]:
+    for folder in project_folders(cwd):
+        # What a person trusts is a folder with its configuration, so each is asked by itself.
+        counts = trusted and (folder == cwd or is_trusted(folder, environment=environment))
+        yield _project_layer(folder, notices, trusted=counts)
 
 
 def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | None:

@@ -140,6 +140,13 @@ def project_file(folder: Path) -> Path:
     return folder / ".nanocoder" / "config.toml"
 
 
+def project_folders(cwd: Path) -> list[Path]:
+    """Return the folders whose configuration holds in *cwd*: from its repository's root down."""
+    above = [cwd, *cwd.parents]
+    roots = (at for at, folder in enumerate(above) if os.path.lexists(folder / ".git"))
+    return above[next(roots, 0) :: -1]
+
+
 def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:
     """Tell whether the person trusts *folder* as it is now."""
     try:

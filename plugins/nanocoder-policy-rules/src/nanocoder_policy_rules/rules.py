@@ -149,14 +149,26 @@ def rules_of(
     """Return the rules of both forms with *verdict*; raises ValueError for one that is none.
 
     A pattern `/secrets/**` that forbids is about the machine's root and, as in ignore files, the
-    workspace's.
+    workspace's. A pattern `src/**` of a project's file is also about the folder of that project,
+    which may be above the workspace.
     """
     rules = [rule(text, verdict) for text in texts]
     rules += [rule_of(table) for table in tables if table.verdict == verdict]
     if verdict == "allow":
         return tuple(rules)
-    absolute = [each for each in rules if each.pattern[:1] == "/" and each.tool != SHELL]
-    return (*rules, *(evolve(each, pattern=f".{each.pattern}") for each in absolute))
+    of_paths = [each for each in rules if "/" in each.pattern and each.tool != SHELL]
+    return (*rules, *filter(None, map(_elsewhere, of_paths)))
+
+
+def _elsewhere(rule: Rule) -> Rule | None:
+    """Return the same rule about the other place that its pattern names, if there is one."""
+    if rule.pattern[:1] == "/":
+        return evolve(rule, pattern=f".{rule.pattern}")
+    origin = rule.table.origin()
+    if getattr(origin, "layer", "") != "project" or rule.is_absolute:
+        return None
+    folder = Path(getattr(origin, "file", "")).parents[1]
+    return evolve(rule, pattern=f"{folder}/{rule.pattern.removeprefix('./')}")
 
 
 def rule(text: str, verdict: RuleVerdict) -> Rule:
