@@ -18,7 +18,13 @@ from nanocoder import (
     tool,
 )
 from nanocoder_testing.playing import called, opened
-from nanocoder_tool_wrap import with_fallback, with_retry, with_timeout
+from nanocoder_tool_wrap import (
+    Settings,
+    nanocoder_tools,
+    with_fallback,
+    with_retry,
+    with_timeout,
+)
 
 
 class Shaky:
@@ -88,6 +94,20 @@ def test_only_what_may_happen_twice_is_tried_twice():
         with_retry(writing)
     same = Shaky().tool(risk="medium", effects={Effect.WRITE, Effect.IDEMPOTENT})
     assert with_retry(same).name == "look"
+
+
+@pytest.mark.contract("B8")
+def test_a_tool_that_changes_is_tried_again_where_the_person_says_it_does_no_harm(tmp_path):
+    shaky = Shaky(FAILED)
+    writing = shaky.tool(risk="medium", effects={Effect.WRITE})
+    assert with_retry(writing, repeatable=True).name == "look"
+    tools = nanocoder_tools({"look": writing}, Settings(retry={"look": 2}, repeatable=("look",)))
+    with Workspace(tmp_path) as workspace:
+        ctx = ToolContext("s", "c", workspace, tmp_path)
+        assert tools[0].real().invoke(ctx, {"path": "a"}).output == "saw a"
+    assert shaky.calls == 2
+    with pytest.raises(PluginError, match="name it in `repeatable`"):
+        nanocoder_tools({"look": writing}, Settings(retry={"look": 2}))
 
 
 @pytest.mark.contract("CO-02")

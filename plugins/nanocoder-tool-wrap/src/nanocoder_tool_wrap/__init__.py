@@ -42,6 +42,10 @@ class Settings:
         validator=_at_least(1),
         metadata={"description": "How often a failing call is tried.", "user_only": True},
     )
+    repeatable: tuple[str, ...] = field(
+        default=(),
+        metadata={"description": "Tools that change, and may be tried again.", "user_only": True},
+    )
     wait_s: dict[str, float] = field(
         factory=dict,
         validator=_at_least(0),
@@ -89,6 +93,7 @@ def _names(settings: Settings) -> Iterator[tuple[str, str]]:
     for key in ("retry", "wait_s", "timeout_s", "fallback"):
         for name in getattr(settings, key):
             yield f"{key}.{name}", name
+    yield from (("repeatable", name) for name in settings.repeatable)
     for name, other in settings.fallback.items():
         yield f"fallback.{name}", other
 
@@ -112,7 +117,8 @@ def _wrap(tool: Tool[..., Any], other: Tool[..., Any] | None, settings: Settings
     key = f"retry.{name}"
     try:
         if attempts > 1:
-            tool = with_retry(tool, attempts, wait_s=settings.wait_s.get(name, 0.0))
+            wait_s, repeatable = settings.wait_s.get(name, 0.0), name in settings.repeatable
+            tool = with_retry(tool, attempts, wait_s=wait_s, repeatable=repeatable)
         key = f"fallback.{name}"
         if other is not None:
             tool = with_fallback(tool, call_as_step(other))

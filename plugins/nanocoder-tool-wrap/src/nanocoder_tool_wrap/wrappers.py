@@ -15,18 +15,20 @@ FINAL = frozenset(
 """Error classes that another attempt, or another tool, does not change."""
 
 
-def with_retry(tool: Tool[..., Any], attempts: int = 3, *, wait_s: float = 0.0) -> Tool[..., Any]:
+def with_retry(
+    tool: Tool[..., Any], attempts: int = 3, *, wait_s: float = 0.0, repeatable: bool = False
+) -> Tool[..., Any]:
     """Retry a call that fails: up to *attempts* in all, *wait_s* seconds apart.
 
     All attempts together have the time of one call; an interruption ends the waiting. A denial or
-    wrong arguments are not retried.
-    Raises: PluginError for a tool whose calls change something and are not idempotent.
+    wrong arguments are not retried. *repeatable* says that a second call does no harm.
+    Raises: PluginError for a tool whose calls change something and are neither idempotent nor that.
     """
-    if not (tool.is_read_only or Effect.IDEMPOTENT in tool.effects):
+    if not (repeatable or tool.is_read_only or Effect.IDEMPOTENT in tool.effects):
         raise PluginError(
             tool.plugin or tool.name,
             f"{tool.name} cannot be wrapped with a retry: its calls change something, and a second"
-            " one could change it twice; declare Effect.IDEMPOTENT if that does no harm",
+            " one could change it twice; name it in `repeatable` if that does no harm",
         )
 
     def retried(ctx: ToolContext, **arguments: Any) -> ToolResult:
