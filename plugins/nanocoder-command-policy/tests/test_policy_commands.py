@@ -118,6 +118,28 @@ def test_coverage_names_tools_without_a_rule_and_rules_that_never_decide(
 
 
 @pytest.mark.contract("W14")
+@pytest.mark.parametrize(
+    ("allow", "deny", "tool", "arguments"),
+    [
+        ("bash(frob deploy *)", "bash(frob *)", "bash", {"command": "frob deploy x"}),
+        ("write_file(a/b/**)", "write_file(a/**)", "write_file", {"path": "a/b/x", "content": ""}),
+    ],
+)
+def test_an_allow_that_a_deny_beats_is_found_and_ends_with_1(
+    nanocoder, configure, allow, deny, tool, arguments
+):
+    configure(f'[plugins.policy-rules]\nallow = ["{allow}"]\n')
+    assert nanocoder("policy", "coverage").returncode == 0
+    configure(f'[plugins.policy-rules]\nallow = ["{allow}"]\ndeny = ["{deny}"]\n')
+    done = nanocoder("policy", "coverage", "--output", "json")
+    assert done.returncode == 1
+    meanings = {row["subject"]: row["meaning"] for row in json.loads(done.stdout)["findings"]}
+    assert meanings[allow] == f"never decides: the rule {deny!r} wins (deny)"
+    explained = nanocoder("policy", "explain", tool, json.dumps(arguments)).stdout
+    assert explained.startswith(f"deny: the rule {deny!r} ")
+
+
+@pytest.mark.contract("W14")
 def test_coverage_shows_what_decides_about_each_tool(nanocoder, configure):
     configure('[plugins.policy-rules]\nask = ["read_file(notes/**)"]\n')
     done = nanocoder("policy", "coverage", "--output", "json")
@@ -204,7 +226,7 @@ def test_coverage_counts_rules_that_are_tables(nanocoder, configure, asked):
     assert ("no rule", "bash") not in gaps
     assert gaps["dead", "frobnicate"]["where"].startswith(f"{file}:")
     kinds = {kind for kind, subject in gaps if subject == "bash(git push origin *) in mode auto"}
-    assert kinds & {"shadowed", "never hit"}
+    assert kinds == {"shadowed"}
     assert not [subject for _, subject in gaps if subject == "bash(git push *)"]
 
 

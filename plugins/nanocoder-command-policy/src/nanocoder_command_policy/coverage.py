@@ -10,12 +10,13 @@ from nanocoder_kit_table import print_table
 
 from nanocoder_command_policy.covered_tools import Group, covered_tools, examples
 from nanocoder_command_policy.judging import Judge, judging
-from nanocoder_command_policy.listed_rules import ListedRule, RuleList
+from nanocoder_command_policy.listed_rules import ListedRule, RuleList, calls_of_rule
 from nanocoder_command_policy.stored_calls import calls_of_all_sessions
 from nanocoder_command_policy.typical_calls import MODES, typical_calls
 
 NO_RULE: Final = "no rule"
 NEVER_HIT: Final = "never hit"
+_USELESS: Final = ("dead", "shadowed")
 _ADVICE: Final = {
     "dead": "dead: no installed tool has this name. Correct the name, or remove the rule.",
     "shadowed": (
@@ -37,7 +38,7 @@ class Finding:
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Print what decides about the tools, and the gaps, which are no failure."""
+    """Print what decides about the tools, and the gaps; return 1 if a rule can never decide."""
     stored = [stored.call for stored in calls_of_all_sessions(host)]
     with judging(host) as judge:
         groups = covered_tools(judge)
@@ -52,12 +53,12 @@ def run(arguments: Namespace, host: Host) -> int:
         rows = [{name: getattr(it, name) for name in names} for it in findings]
         tools = [group.data() for group in groups]
         host.print_json({"stored_calls": len(stored), "tools": tools, "findings": rows})
-        return 0
+        return int(any(it.kind in _USELESS for it in findings))
     # Without a stored session that would be said of each rule.
     left_out = {NO_RULE} if stored else {NO_RULE, NEVER_HIT}
     _print(host, groups, [it for it in findings if it.kind not in left_out])
     host.print_line(_looked_at(len(stored)))
-    return 0
+    return int(any(it.kind in _USELESS for it in findings))
 
 
 def _looked_at(stored: int) -> str:
@@ -89,7 +90,8 @@ def gaps(judge: Judge, stored: Iterable[ToolCall]) -> Iterator[Finding]:
         if not any(rule.names(tool) for rule in rules.rules):
             yield Finding(NO_RULE, tool, "the mode and the tool's rating decide")
     for rule in rules.rules:
-        fitting = [(call, alone) for call in samples if (alone := rules.verdict_alone(rule, call))]
+        known = (*samples, *calls_of_rule(rule, judge.plugins.tools()))
+        fitting = [(call, alone) for call in known if (alone := rules.verdict_alone(rule, call))]
         is_hit = any(call in stored for call, _ in fitting)
         yield from _gaps_of(rule, judge, fitting, is_hit=is_hit)
 
@@ -109,8 +111,9 @@ def _gaps_of(
 
 def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> str:
     """Return what decides about *call* in place of *rule*, in every mode; "" if the rule does."""
-    winner = ""
-    for mode in MODES:
+    winner, own_mode = "", str(judge.session.info.mode)
+    # The last one is told, so that `policy explain` agrees.
+    for mode in sorted(MODES, key=own_mode.__eq__):
         ruled = judge.judge(call, mode=mode)
         own = next((vote for vote in ruled.votes if vote.plugin == rule.plugin), ruled.verdict)
         if (own.rule, own.decision) != (alone.rule, alone.decision):

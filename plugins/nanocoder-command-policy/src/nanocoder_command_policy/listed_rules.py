@@ -1,20 +1,23 @@
 """The rules in the settings of policies, one by one, and which calls each fits by itself."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import attrs
 from attrs import frozen
-from nanocoder import NanocoderError, ToolCall, Verdict
+from nanocoder import Mode, NanocoderError, SessionInfo, Tool, ToolCall, Verdict
 
 from nanocoder_command_policy.judging import Judge
+from nanocoder_command_policy.sample_arguments import sample_of
 
 HOOK: Final = "nanocoder_before_execute"
 MARKS: Final = frozenset({"tool_of", "place"})
 """Settings with one of these in their metadata hold rules."""
 _TOOL: Final = re.compile(r"[\w*?.\[\]-]+")
+_SHORT: Final = re.compile(r"\s*([\w.-]+)\((.+)\)", re.DOTALL)
+_WILDCARD: Final = re.compile(r"\*+|\?")
 
 
 @frozen(eq=False)
@@ -47,11 +50,18 @@ class RuleList:
 
     def verdict_alone(self, rule: ListedRule, call: ToolCall) -> Verdict | None:
         """Return what *rule* would say of *call*, were it the only one; None if it does not fit."""
-        alone = self._verdict(rule.plugin, call, {rule.setting: (rule.item,)})
-        without = self._verdict(rule.plugin, call, {})
-        return None if alone is None or not alone.rule or alone == without else alone
+        info = self._judge.session.info
+        for mode in getattr(rule.item, "modes", ()) or (info.mode,):
+            as_if = attrs.evolve(info, mode=Mode(mode))
+            alone = self._verdict(rule.plugin, call, {rule.setting: (rule.item,)}, as_if)
+            without = self._verdict(rule.plugin, call, {}, as_if)
+            if alone is not None and alone.rule and alone != without:
+                return alone
+        return None
 
-    def _verdict(self, plugin: str, call: ToolCall, rules: dict[str, Any]) -> Verdict | None:
+    def _verdict(
+        self, plugin: str, call: ToolCall, rules: dict[str, Any], session: SessionInfo
+    ) -> Verdict | None:
         settings = self._plugins.settings(plugin)
         empty = dict.fromkeys(_rule_fields(settings), ())
         changed = attrs.evolve(settings, **{**empty, **rules})
@@ -61,7 +71,7 @@ class RuleList:
         except NanocoderError:
             return None
         [policy] = [it for it in self._plugins.implementations(HOOK) if it.plugin == plugin]
-        context: dict[str, Any] = {"call": call, "tool": tool, "session": self._judge.session.info}
+        context: dict[str, Any] = {"call": call, "tool": tool, "session": session}
         context |= {"settings": lambda _: changed, "resource": lambda _: None}
         verdict: Verdict | None = policy(context)
         return verdict
@@ -72,6 +82,18 @@ class RuleList:
             for name in _rule_fields(settings):
                 for item in getattr(settings, name):
                     yield ListedRule(policy.plugin, name, item, _text_of(item))
+
+
+def calls_of_rule(rule: ListedRule, tools: Mapping[str, Tool[..., Any]]) -> Iterator[ToolCall]:
+    """Yield calls that a rule in short form may be about, made of its own pattern."""
+    match = _SHORT.match(rule.text)
+    tool = tools.get(match[1]) if match else None
+    if match is None or tool is None:
+        return
+    fewest, text = sample_of(tool.parameters), _WILDCARD.sub("x", match[2].replace(":*", " *"))
+    for name, schema in tool.parameters.get("properties", {}).items():
+        if schema.get("type") == "string":
+            yield ToolCall("of the rule", tool.name, {**fewest, name: text})
 
 
 def _rule_fields(settings: Any) -> list[str]:
