@@ -88,6 +88,7 @@ def notices(session) -> list[str]:
 # A named sandbox
 
 
+@pytest.mark.contract("E5")
 @pytest.mark.parametrize(
     ("name", "problem"),
     [

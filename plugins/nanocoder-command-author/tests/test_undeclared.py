@@ -1,5 +1,6 @@
 """What the source of a plugin uses without a word in its manifest is named."""
 
+import pytest
 from nanocoder_command_author.check import undeclared
 from nanocoder_kit_capabilities import Package
 
@@ -9,7 +10,6 @@ def test_each_use_beyond_the_declaration_is_named(tmp_path):
     folder.mkdir()
     (folder / "__init__.py").write_text("import subprocess\nopen('x')\n")
     package = Package("acme-run", "1", ("acme-run",), (folder,), ())
-    assert undeclared(package) == [], "a plugin that declares nothing promises nothing"
     manifest = folder / "nanocoder-plugin.toml"
     manifest.write_text('api = 1\ncapabilities = ["fs.read"]\n')
     [line] = undeclared(package)
@@ -21,3 +21,17 @@ def test_each_use_beyond_the_declaration_is_named(tmp_path):
     assert undeclared(package) == []
     manifest.write_text("api = 1\n")
     assert "capabilities is missing" in undeclared(package)[0]
+
+
+@pytest.mark.contract("I15")
+def test_a_plugin_without_a_manifest_declares_nothing(tmp_path):
+    folder = tmp_path / "acme_run"
+    folder.mkdir()
+    package = Package("acme-run", "1", ("acme-run",), (folder,), ())
+    hook = "def nanocoder_event(event):\n    "
+    (folder / "__init__.py").write_text(f"{hook}pass\n")
+    assert undeclared(package) == []
+    (folder / "__init__.py").write_text(f"import os\n\n\n{hook}os.system('make')\n")
+    [line] = undeclared(package)
+    assert line.startswith("acme-run: acme_run/__init__.py:5 ")
+    assert line.endswith(" (exec), and there is no nanocoder-plugin.toml to declare it")

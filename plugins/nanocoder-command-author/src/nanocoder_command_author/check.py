@@ -15,6 +15,7 @@ from nanocoder_command_author.importing import deeds_at_import
 from nanocoder_command_author.testing import NO_KIT
 
 PREFIX: Final = "nanocoder-"
+NO_MANIFEST: Final = "there is no nanocoder-plugin.toml to declare it"
 
 
 def _missing(name: str) -> str:
@@ -71,13 +72,12 @@ def undeclared(package: Package) -> list[str]:
         capabilities = package.capabilities
     except ManifestError as error:
         return [f"{package.distribution}: {error}"]
-    if capabilities is None:
-        return []
+    reason = NO_MANIFEST if capabilities is None else "nanocoder-plugin.toml does not declare it"
     uses = [use for folder in package.folders for use in scan(folder)]
     return [
-        f"{package.distribution}: {use}, and nanocoder-plugin.toml does not declare it"
+        f"{package.distribution}: {use}, and {reason}"
         for use in uses
-        if use.capability not in capabilities
+        if capabilities is None or use.capability not in capabilities
     ]
 
 
