@@ -59,8 +59,24 @@ def problems(function: Any, arguments: Any) -> list[str]:
     return list(caught.value.problems)
 
 
-@pytest.mark.contract("LC-03")
 @pytest.mark.contract("LC-05")
+def test_a_handler_is_the_one_place_where_its_arguments_are_described():
+    def first(path: Annotated[str, "The file."]): ...
+
+    def second(path: Annotated[str, "A folder."], depth: Annotated[int, Param(ge=1)] = 2): ...
+
+    before, after = (Signature.of_function(each) for each in (first, second))
+    assert before.json_schema["properties"] == {
+        "path": {"type": "string", "description": "The file."}
+    }
+    assert after.json_schema["properties"]["path"]["description"] == "A folder."
+    assert after.json_schema["properties"]["depth"]["minimum"] == 1
+    assert after.check({"path": "a"}) == {"path": "a", "depth": 2}
+    assert problems(first, {"path": "a", "depth": 1})
+    assert problems(second, {"path": "a", "depth": 0})
+
+
+@pytest.mark.contract("LC-03")
 def test_checked_arguments_are_the_keyword_arguments_of_the_handler():
     arguments = {"path": "a.py", "edits": [{"old_string": "x"}]}
     checked = Signature.of_function(edit_file).check(arguments)

@@ -17,6 +17,7 @@ def test_the_plugin_offers_bash_and_its_settings():
     assert nanocoder_settings() is Settings
 
 
+@pytest.mark.contract("LC-09")
 @pytest.mark.contract("NT-24")
 @pytest.mark.contract("MA-01")
 @pytest.mark.contract("NA-41")

@@ -4,7 +4,7 @@ Each plugin's table is checked when it is first asked for.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -23,9 +23,9 @@ from nanocoder_schema import (
 from nanocoder_config.document import (
     ConfigFile,
     UnreadableError,
+    above,
     is_trusted,
     project_file,
-    project_folders,
     read_project_bytes,
     read_user_file,
 )
@@ -104,8 +104,9 @@ class LayeredConfig:
         again = partial(cls.load, cwd, flags=flags, trusted=trusted)
         notices: list[str] = []
         refused = refusal(cwd, environment)
+        trusts = partial(is_trusted, environment=environment)
         if trusted is None:
-            trusted = not refused and is_trusted(cwd, environment=environment)
+            trusted = not refused and trusts(cwd)
         options = {key: value for key, value in (flags or {}).items() if value is not None}
         profile = options.pop("profile", "")
         names = {key: "--" + key.removesuffix("_usd").replace("_", "-") for key in options}
@@ -116,7 +117,9 @@ class LayeredConfig:
             _managed_layer(managed_dir),
             # Where a project could have written the user's file, it is not read.
             None if refused else _user_layer(environment, notices),
-            *_project_layers(cwd, notices, environment, trusted=trusted),
+            # A person trusts a folder with its configuration, so that each is asked by itself.
+            *[_project_layer(it, notices, trusted=trusted and trusts(it)) for it in above(cwd)],
+            _project_layer(cwd, notices, trusted=trusted),
             # A profile was named for this run, so it goes before the project's file.
             _profile_layer(profile, environment),
             _environment_layer(environment, keys),
@@ -288,15 +291,6 @@ def _profile_layer(name: str, environment: Mapping[str, str]) -> Layer | None:
         near = did_you_mean(name, names, f"; profiles are files such as {folder}/{name}.toml")
         raise UsageError(f"there is no profile {name!r}{near}")
     return _layer_of("user", folder / f"{name}.toml")
-
-
-def _project_layers(
-    cwd: Path, notices: list[str], environment: Mapping[str, str], *, trusted: bool
-) -> Iterator[Layer | None]:
-    for folder in project_folders(cwd):
-        # What a person trusts is a folder with its configuration, so each is asked by itself.
-        counts = trusted and (folder == cwd or is_trusted(folder, environment=environment))
-        yield _project_layer(folder, notices, trusted=counts)
 
 
 def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | None:

@@ -140,11 +140,10 @@ def project_file(folder: Path) -> Path:
     return folder / ".nanocoder" / "config.toml"
 
 
-def project_folders(cwd: Path) -> list[Path]:
-    """Return the folders whose configuration holds in *cwd*: from its repository's root down."""
-    above = [cwd, *cwd.parents]
-    roots = (at for at, folder in enumerate(above) if os.path.lexists(folder / ".git"))
-    return above[next(roots, 0) :: -1]
+def above(cwd: Path) -> list[Path]:
+    """Return the folders above *cwd* in its repository, whose configuration holds there too."""
+    roots = (at for at, it in enumerate((cwd, *cwd.parents)) if os.path.lexists(it / ".git"))
+    return list(cwd.parents)[: next(roots, 0)][::-1]
 
 
 def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:

@@ -90,8 +90,8 @@ def gaps(judge: Judge, stored: Iterable[ToolCall]) -> Iterator[Finding]:
         if not any(rule.names(tool) for rule in rules.rules):
             yield Finding(NO_RULE, tool, "the mode and the tool's rating decide")
     for rule in rules.rules:
-        known = (*samples, *calls_of_rule(rule, judge.plugins.tools()))
-        fitting = [(call, alone) for call in known if (alone := rules.verdict_alone(rule, call))]
+        calls = (*samples, *calls_of_rule(rule, judge.plugins.tools()))
+        fitting = [(call, alone) for call in calls if (alone := rules.verdict_alone(rule, call))]
         is_hit = any(call in stored for call, _ in fitting)
         yield from _gaps_of(rule, judge, fitting, is_hit=is_hit)
 

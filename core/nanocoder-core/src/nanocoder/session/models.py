@@ -129,9 +129,8 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
     """Raise UsageError when money is limited and the price of *model* is not known."""
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
-            f"max_cost_usd is set, but the price of {model} is unknown, so the limit cannot be"
-            " kept; give its price (0: free) in the setting `models` of its plugin, or limit"
-            " max_tokens (--max-tokens) in place of max_cost_usd (--max-cost)"
+            f"max_cost_usd (--max-cost) is set, but the price of {model} is unknown; set it (or 0)"
+            " in `models` of its plugin's settings, or limit max_tokens (--max-tokens) in its place"
         )
 
 
