@@ -326,9 +326,8 @@ def _environment_layer(
 def _odd_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[str]:
     """Return a notice for each variable that looks like one of ours and is none."""
     variables = list(map(variable_of, keys))
-    ours = (name for name in environment if name.startswith("NANOCODER_"))
     # Other programs may have variables of that name: only a slip is worth a notice.
-    unknown = sorted({*ours}.difference(variables))
+    unknown = sorted(it for it in {*environment} - {*variables} if it.startswith("NANOCODER_"))
     hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 

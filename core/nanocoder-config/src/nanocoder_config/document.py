@@ -210,9 +210,7 @@ def _decoded(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        raise ConfigError(
-            f"{path}:{line}:{column}: this is not UTF-8; save the file as UTF-8"
-        ) from None
+        raise ConfigError(f"{path}:{line}:{column}: this is not UTF-8; save it as UTF-8") from None
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:

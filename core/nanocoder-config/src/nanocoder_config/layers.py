@@ -212,10 +212,9 @@ def loosens_managed(metadata: Mapping[Any, Any], managed: Managed | None, propos
 
 def _loosens(metadata: Mapping[Any, Any], current: Any, proposed: Any, otherwise: str) -> str:
     """Say that *proposed* loosens *current*, or *otherwise* where no order tells; or ""."""
-    tighten = metadata.get("tighten")
-    if not tighten:
+    if not metadata.get("tighten"):
         return otherwise
-    if tighten == "union" or not _is_looser(metadata, current, proposed):
+    if metadata["tighten"] == "union" or not _is_looser(metadata, current, proposed):
         return ""
     return f"{proposed!s} cannot replace the stricter {current!s}"
 
@@ -243,9 +242,8 @@ def hint(word: str, names: Collection[str]) -> str:
 
 def setting(default: Any, description: str, *, converter: Any = None, **metadata: Any) -> Any:
     """Return a field of a settings class: its default, one sentence, and the metadata above."""
-    return field(
-        default=default, converter=converter, metadata={"description": description, **metadata}
-    )
+    metadata = {"description": description, **metadata}
+    return field(default=default, converter=converter, metadata=metadata)
 
 
 def variable_of(key: str) -> str:
