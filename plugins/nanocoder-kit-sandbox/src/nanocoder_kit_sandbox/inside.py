@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +35,7 @@ class Inside:
         self._root = str(session.cwd)
         self._writable = frozenset(settings.writable)
         self._has_network = settings.network
-        self.files = SandboxFiles(session, self._note_end, self._note_meanwhile)
+        self.files = SandboxFiles(session, self._look_again)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
         self._repository: InnerRepository | None = None
@@ -106,8 +105,6 @@ class Inside:
         self._guard.release()
         self.files.close()
         self._objects.close()
-        if self._repository is not None:
-            self._repository.close()
 
     def writable_elsewhere(self) -> list[str]:
         """Return the paths outside of the workspace that a person lets programs change."""
@@ -149,13 +146,8 @@ class Inside:
                 self._lines[MAX_LINES - 1 :] = [MORE]
         return latest[0] if latest else None
 
-    def _note_meanwhile(self) -> None:
-        """Move away what a program that still runs has made."""
-        with self._guard, suppress(OSError, ToolError):  # the next look says so
-            if self._arrivals.is_expecting:
-                self._lines += self._arrivals.move_away(self._look)
-
-    def _note_end(self) -> None:
+    def _look_again(self) -> None:
+        """Undo what programs left that still run, or that ended after their call."""
         try:
             self._note_changes()
         except (OSError, ToolError) as error:

@@ -93,11 +93,6 @@ class InnerRepository:
             self._config = config
             return problems
 
-    def close(self) -> None:
-        """Remove what was made in the repository only to be seen inside."""
-        with suppress(OSError):  # it is in use
-            (self._outside / LOGS).rmdir()
-
     def _mounts_of(self, entry: "os.DirEntry[str]") -> list[Mount]:
         copy = self._inside / entry.name
         if copy.is_symlink() or not copy.is_dir():

@@ -23,10 +23,8 @@ from nanocoder_kit_sandbox.leases import (
     take_lease,
 )
 
-POLL_S: Final = 0.2
-"""How often the watch checks whether everything inside has ended."""
-MEANWHILE_S: Final = 1.0
-"""How often it looks at what programs that still run have made, and"""
+PAUSE_S: Final = 1.0
+"""How long the watch waits between two looks, at least, and"""
 LOOK_SHARE: Final = 20
 """by how many times the pause is at least longer than the look."""
 START_S: Final = 1.0
@@ -45,18 +43,17 @@ class SandboxFiles:
     """The files of one session's sandbox, in a folder of its own in *base*.
 
     *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder for
-    what programs see of a repository, *layers* one for throw-away layers. *at_end* is called when
-    nothing runs inside any more, *meanwhile* now and then before that.
+    what programs see of a repository, *layers* one for throw-away layers. *look* is called now and
+    then while something runs inside, and when nothing does any more.
     Raises: ToolError (sandbox_unavailable) where they cannot be made.
     """
 
     def __init__(
         self,
         session: SessionInfo,
-        at_end: Callable[[], object] = list,
-        meanwhile: Callable[[], object] = list,
+        look: Callable[[], object],
     ) -> None:
-        self._at_end, self._meanwhile = at_end, meanwhile
+        self._look = look
         self.base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}")
         # All sessions of a workspace have names that begin so.
         self._name = hashlib.sha256(os.fsencode(session.cwd)).hexdigest()[:16]
@@ -104,7 +101,7 @@ class SandboxFiles:
             until = time.monotonic() + END_S
             while is_held(self.lock) and time.monotonic() < until:
                 time.sleep(END_S / 50)
-        self._at_end()
+        self._look()
         self.lease.end()
 
     def _remove_killed(self) -> None:
@@ -116,15 +113,12 @@ class SandboxFiles:
                 lease.end()
 
     def _await_end(self) -> None:
-        next_s = time.monotonic() + MEANWHILE_S
-        while not self._closed.wait(POLL_S):
-            if self._is_over():
-                self._at_end()
-                return
-            if (start_s := time.monotonic()) >= next_s:
-                self._meanwhile()
-                end_s = time.monotonic()
-                next_s = end_s + max(MEANWHILE_S, LOOK_SHARE * (end_s - start_s))
+        pause_s, is_over = PAUSE_S, False
+        while not is_over and not self._closed.wait(pause_s):
+            is_over = self._is_over()
+            start_s = time.monotonic()
+            self._look()
+            pause_s = max(PAUSE_S, LOOK_SHARE * (time.monotonic() - start_s))
 
     def _is_over(self) -> bool:
         with self._guard:
