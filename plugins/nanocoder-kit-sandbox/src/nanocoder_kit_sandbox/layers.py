@@ -45,17 +45,18 @@ def open_up(name: str, folder: int | None = None) -> int:
 
 
 def _changed(upper: str, lower: str) -> Iterator[str]:
+    old = {upper}  # what was a folder below, too; a link there is not followed
     for top, folders, files in os.walk(upper):
         prefix = f"{top}/"[len(upper) + 1 :]
-        # What a link below leads to is not looked at: a program could learn of it by guessing.
-        below = os.path.realpath(f"{lower}/{prefix}")
-        is_old = below == os.path.normpath(f"{lower}/{prefix}")
         folders[:] = [name for name in folders if not _is_cache(f"{top}/{name}")]
         for name in folders:
-            if not listed(f"{top}/{name}") and not (is_old and os.path.isdir(f"{below}/{name}")):
+            below = f"{lower}/{prefix}{name}"
+            if top in old and os.path.isdir(below) and not os.path.islink(below):
+                old.add(f"{top}/{name}")
+            elif not listed(f"{top}/{name}"):
                 yield f"{prefix}{name}/"  # also one that its mode closes
         for name in files:
-            if not is_old or not _is_same(f"{top}/{name}", f"{below}/{name}"):
+            if top not in old or not _is_same(f"{top}/{name}", f"{lower}/{prefix}{name}"):
                 yield prefix + name
 
 
