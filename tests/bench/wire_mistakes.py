@@ -139,6 +139,99 @@ SERVER: Final = [bash(SERVE, background=True), CURL]
 LOOK: Final = "find . -iname '*{}*' -not -path './.git/*'"
 SHOW_CALC: Final = "cat -A src/calc.py"
 
+CART: Final = (READ_CART, saw("MARK-CART"))
+CALCULATOR: Final = (READ_CALC, SEEN)
+REPAIRED: Final = (FIX, FIXED)
+FIND_CALC: Final = LOOK.format("calc")
+README: Final = (read("readme.md"), saw("MARK-README"))
+GO_EDIT: Final = edit("src/main.go", "\tif ready {\n\t\tstart()", "\tif ready {\n\t\trun()")
+QUOTES: Final = edit("src/quotes.md", "It\u2019s \u201cready\u201d \u2013 now", "It is done")
+
+
+def in_calc(old: str, new: str = ADD_FIXED) -> Step:
+    """Return an edit of src/calc.py."""
+    return edit("src/calc.py", old, new)
+
+
+LOST: Final[Sequence[tuple[str, Step, Step, Done, str, str]]] = (
+    ("bare name of a file", read("cart.py"), *CART, r"shop/cart\.py", LOOK.format("cart")),
+    ("other capitals", read("README.md"), *README, r"readme\.md'", LOOK.format("readme")),
+    ("pattern for a path", read("src/shop/*.py"), *CART, r"cart\.py", LOOK.format("cart")),
+    ("folder for a file", read("src/shop"), *CART, r"cart\.py", "ls src/shop"),
+    (
+        "path of another machine",
+        read("/workspace/project/src/calc.py"),
+        *CALCULATOR,
+        r"'src/calc\.py|/work/src/calc\.py",
+        FIND_CALC,
+    ),
+    ("misspelt path", read("src/clac.py"), *CALCULATOR, r"calc\.py", FIND_CALC),
+    ("path with backslashes", read("src\\calc.py"), *CALCULATOR, r"src/calc\.py", FIND_CALC),
+    ("path in quotes", read('"src/calc.py"'), *CALCULATOR, r"[^\"]src/calc\.py", FIND_CALC),
+    ("path one folder too deep", read("src/shop/calc.py"), *CALCULATOR, r"src/calc\.py", FIND_CALC),
+    ("edit of a bare name", edit("calc.py", ADD, ADD_FIXED), *REPAIRED, r"src/calc\.py", FIND_CALC),
+    (
+        "offset behind the end",
+        read("src/calc.py", offset=900, limit=20),
+        *CALCULATOR,
+        r"\b\d+ lines|lines? \d+",
+        "wc -l src/calc.py",
+    ),
+    (
+        "text that is there twice",
+        in_calc("    return a - b", "    return a + b"),
+        *REPAIRED,
+        "twice|multiple|matches|unique|2 ",
+        SHOW_CALC,
+    ),
+    (
+        "blanks for tabs",
+        edit("src/main.go", "    if ready {\n        start()", "    if ready {\n        run()"),
+        GO_EDIT,
+        has("src/main.go", "\t\trun()"),
+        r"tab|\\t|\t\tstart",
+        "cat -A src/main.go",
+    ),
+    (
+        "line numbers in the old text",
+        in_calc("4\tdef add(a, b):\n5\t    return a - b"),
+        *REPAIRED,
+        "line number|return a - b",
+        SHOW_CALC,
+    ),
+    (
+        "straight quotes for curly ones",
+        edit("src/quotes.md", 'It\'s "ready" - now', "It is done"),
+        QUOTES,
+        has("src/quotes.md", "done"),
+        "quot|\u2019",
+        "cat src/quotes.md",
+    ),
+    (
+        "line ends of another system",
+        edit("src/crlf.txt", "alpha\nbeta", "alpha\nBETA"),
+        edit("src/crlf.txt", "beta", "BETA"),
+        has("src/crlf.txt", "BETA"),
+        "CRLF|beta",
+        "cat -A src/crlf.txt",
+    ),
+    (
+        "escapes written out",
+        in_calc(ADD.replace("\n", "\\n")),
+        *REPAIRED,
+        r"escape|line end|return a - b",
+        SHOW_CALC,
+    ),
+    (
+        "blanks at the ends of lines",
+        in_calc(ADD.replace("\n", "  \n")),
+        *REPAIRED,
+        "blank|space|return a - b",
+        SHOW_CALC,
+    ),
+)
+"""Mistakes about a path or a text: the arguments of `lost`."""
+
 MISTAKES: Final[Sequence[Mistake]] = (
     again("foreign name of the reading tool", READ_CALC, "tool", SEEN),
     again("foreign name of the shell", ECHO, "tool", ECHOED),
@@ -174,143 +267,7 @@ MISTAKES: Final[Sequence[Mistake]] = (
     again("call as text, as JSON", ECHO, "hermes", ECHOED),
     again("call as text, as XML", ECHO, "xml", ECHOED),
     again("empty reply after a result", FIX, "empty", FIXED, before=[READ_CALC], clue="."),
-    lost(
-        "bare name of a file",
-        read("cart.py"),
-        READ_CART,
-        saw("MARK-CART"),
-        r"shop/cart\.py",
-        LOOK.format("cart"),
-    ),
-    lost(
-        "other capitals",
-        read("README.md"),
-        read("readme.md"),
-        saw("MARK-README"),
-        r"readme\.md'",
-        LOOK.format("readme"),
-    ),
-    lost(
-        "pattern for a path",
-        read("src/shop/*.py"),
-        READ_CART,
-        saw("MARK-CART"),
-        r"cart\.py",
-        LOOK.format("cart"),
-    ),
-    lost(
-        "folder for a file",
-        read("src/shop"),
-        READ_CART,
-        saw("MARK-CART"),
-        r"cart\.py",
-        "ls src/shop",
-    ),
-    lost(
-        "path of another machine",
-        read("/workspace/project/src/calc.py"),
-        READ_CALC,
-        SEEN,
-        r"'src/calc\.py|/work/src/calc\.py",
-        LOOK.format("calc"),
-    ),
-    lost("misspelt path", read("src/clac.py"), READ_CALC, SEEN, r"calc\.py", LOOK.format("calc")),
-    lost(
-        "path with backslashes",
-        read("src\\calc.py"),
-        READ_CALC,
-        SEEN,
-        r"src/calc\.py",
-        LOOK.format("calc"),
-    ),
-    lost(
-        "path in quotes",
-        read('"src/calc.py"'),
-        READ_CALC,
-        SEEN,
-        r"[^\"]src/calc\.py",
-        LOOK.format("calc"),
-    ),
-    lost(
-        "path one folder too deep",
-        read("src/shop/calc.py"),
-        READ_CALC,
-        SEEN,
-        r"src/calc\.py",
-        LOOK.format("calc"),
-    ),
-    lost(
-        "edit of a bare name",
-        edit("calc.py", ADD, ADD_FIXED),
-        FIX,
-        FIXED,
-        r"src/calc\.py",
-        LOOK.format("calc"),
-    ),
-    lost(
-        "offset behind the end",
-        read("src/calc.py", offset=900, limit=20),
-        READ_CALC,
-        SEEN,
-        r"\b\d+ lines|lines? \d+",
-        "wc -l src/calc.py",
-    ),
-    lost(
-        "text that is there twice",
-        edit("src/calc.py", "    return a - b", "    return a + b"),
-        FIX,
-        FIXED,
-        "twice|multiple|matches|unique|2 ",
-        SHOW_CALC,
-    ),
-    lost(
-        "blanks for tabs",
-        edit("src/main.go", "    if ready {\n        start()", "    if ready {\n        run()"),
-        edit("src/main.go", "\tif ready {\n\t\tstart()", "\tif ready {\n\t\trun()"),
-        has("src/main.go", "\t\trun()"),
-        r"tab|\\t|\t\tstart",
-        "cat -A src/main.go",
-    ),
-    lost(
-        "line numbers in the old text",
-        edit("src/calc.py", "4\tdef add(a, b):\n5\t    return a - b", ADD_FIXED),
-        FIX,
-        FIXED,
-        "line number|return a - b",
-        SHOW_CALC,
-    ),
-    lost(
-        "straight quotes for curly ones",
-        edit("src/quotes.md", 'It\'s "ready" - now', "It is done"),
-        edit("src/quotes.md", "It\u2019s \u201cready\u201d \u2013 now", "It is done"),
-        has("src/quotes.md", "done"),
-        "quot|\u2019",
-        "cat src/quotes.md",
-    ),
-    lost(
-        "line ends of another system",
-        edit("src/crlf.txt", "alpha\nbeta", "alpha\nBETA"),
-        edit("src/crlf.txt", "beta", "BETA"),
-        has("src/crlf.txt", "BETA"),
-        "CRLF|beta",
-        "cat -A src/crlf.txt",
-    ),
-    lost(
-        "escapes written out",
-        edit("src/calc.py", ADD.replace("\n", "\\n"), ADD_FIXED),
-        FIX,
-        FIXED,
-        r"escape|line end|return a - b",
-        SHOW_CALC,
-    ),
-    lost(
-        "blanks at the ends of lines",
-        edit("src/calc.py", ADD.replace("\n", "  \n"), ADD_FIXED),
-        FIX,
-        FIXED,
-        "blank|space|return a - b",
-        SHOW_CALC,
-    ),
+    *(lost(*row) for row in LOST),
     Mistake(
         "file that changed since",
         [FIX],
