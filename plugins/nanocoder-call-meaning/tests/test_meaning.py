@@ -166,6 +166,8 @@ def test_a_time_beyond_the_limit_is_in_milliseconds(given, meant):
     understood, remarks = read_arguments({"seconds": given}, signature.json_schema, signature.check)
     assert understood == {"seconds": meant}
     assert remarks == ([f"seconds as {meant:g} s"] if given != meant else [])
+    in_text = read_arguments({"seconds": f"{given}"}, signature.json_schema, signature.check)[0]
+    assert in_text == {"seconds": meant}
 
 
 def test_what_fits_is_left_alone():

@@ -1,8 +1,8 @@
 import sys
 
 import pytest
-from nanocoder import Message
-from nanocoder_kit_http import EncodedMessages
+from nanocoder import Message, ToolResult
+from nanocoder_kit_http import EncodedMessages, result_text
 
 
 class Counted:
@@ -87,3 +87,19 @@ def test_a_message_without_bytes_leaves_no_comma():
         )
         == b"a,b"
     )
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (ToolResult("no such file", is_error=True), "Error: no such file"),
+        (ToolResult("Error: broken", is_error=True), "Error: broken"),
+        (ToolResult("fine"), "fine"),
+        (
+            ToolResult("2 passed\n[exit code 1]", is_error=True, metadata={"exit_code": 1}),
+            "2 passed\n[exit code 1]",
+        ),
+    ],
+)
+def test_the_output_of_a_command_that_failed_is_not_taken_for_its_error(result, text):
+    assert result_text(result) == text

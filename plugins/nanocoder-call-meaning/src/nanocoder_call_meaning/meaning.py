@@ -172,7 +172,7 @@ class _Reading:
                     self.remarks.append(f"{where} as {_show(meaning)}")
                     value = meaning
                     break
-        elif (seconds := _seconds(value, schema)) != value:
+        if (seconds := _seconds(value, schema)) != value:
             self.remarks.append(f"{where} as {seconds:g} s")
             value = seconds
         member = next((each for each in _members(schema) if _takes(value, each)), schema)

@@ -2,6 +2,7 @@ from nanocoder_kit_http.addresses import with_path as with_path
 from nanocoder_kit_http.client import WHOLE_REPLY as WHOLE_REPLY
 from nanocoder_kit_http.client import Client as Client
 from nanocoder_kit_http.encoded_messages import EncodedMessages as EncodedMessages
+from nanocoder_kit_http.encoded_messages import result_text as result_text
 from nanocoder_kit_http.ends import End as End
 from nanocoder_kit_http.ends import end_of as end_of
 from nanocoder_kit_http.failures import FinalError as FinalError

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Sequence
 from operator import is_
 
-from nanocoder import Message
+from nanocoder import Message, ToolResult
+
+
+def result_text(result: ToolResult) -> str:
+    """Return what a model reads of a result where the protocol has no mark for errors.
+
+    A command that failed says so at its end: before its output the mark would be part of that.
+    """
+    is_marked = result.output.startswith("Error") or bool(result.metadata.get("exit_code"))
+    return result.output if is_marked or not result.is_error else f"Error: {result.output}"
 
 
 class EncodedMessages:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolDefinition, ToolResult
-from nanocoder_kit_http import encode_json
+from nanocoder_kit_http import encode_json, result_text
 
 NATIVE: Final = "ollama"
 """The key of our part in a message's native data: the thinking that led to its calls."""
@@ -38,11 +38,8 @@ class MessageEncoder:
         return fields
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
-        text = result.output
-        if result.is_error and not text.startswith("Error"):
-            text = f"Error: {text}"
         call = {"tool_name": self._names.get(result.call_id, ""), "tool_call_id": result.call_id}
-        return _with_files("tool", text, result.attachments) | call
+        return _with_files("tool", result_text(result), result.attachments) | call
 
 
 def tool_definition(tool: ToolDefinition) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from nanocoder_kit_http import (
     ReplyContext,
     encode_json,
     native_of,
+    result_text,
 )
 from nanocoder_kit_models import Model
 
@@ -19,7 +20,7 @@ from nanocoder_provider_openai.responses_reply import NATIVE_ITEMS, ResponsesRep
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.strict import strict_schema
 from nanocoder_provider_openai.vendors import Vendor
-from nanocoder_provider_openai.wire import cannot_be_shown, data_url, result_text
+from nanocoder_provider_openai.wire import cannot_be_shown, data_url
 
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 

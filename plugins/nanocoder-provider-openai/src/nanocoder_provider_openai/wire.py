@@ -4,7 +4,7 @@ from base64 import b64encode
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult, value
-from nanocoder_kit_http import encode_json
+from nanocoder_kit_http import encode_json, result_text
 
 from nanocoder_provider_openai.echo import echoed
 from nanocoder_provider_openai.strict import strict_schema
@@ -76,13 +76,6 @@ def _results(results: tuple[ToolResult, ...]) -> list[dict[str, Any]]:
         {"role": "tool", "tool_call_id": result.call_id, "content": result_text(result)}
         for result in results
     ]
-
-
-def result_text(result: ToolResult) -> str:
-    """Return what the model reads of a result; the protocols have no mark for errors."""
-    if result.is_error and not result.output.startswith("Error"):
-        return f"Error: {result.output}"
-    return result.output
 
 
 def data_url(attachment: Attachment) -> str:
