@@ -49,7 +49,7 @@ def definitions() -> list[ToolDefinition]:
 
 def prompt() -> str:
     """Return the system prompt of a session at a terminal, on a day of its own."""
-    text = system_prompt(SessionInfo("page", FOLDER), (), is_sandboxed=True, is_answered=True)
+    text = system_prompt(SessionInfo("page", FOLDER, answered=True), (), is_sandboxed=True)
     return re.sub(r"\d{4}-\d\d-\d\d", "2030-01-31", text)
 
 

@@ -4,6 +4,7 @@ import pytest
 from attrs import frozen
 from nanocoder import Effect, Mode, Resource, hookimpl, tool
 from nanocoder_testing import Tools, opened, play
+from nanocoder_testing.playing import agree
 
 
 def needing(name, *needs):
@@ -77,7 +78,8 @@ def test_a_sub_agent_in_the_background_has_nobody_to_ask(tmp_path, background):
 
     plugins = {"needy": Plugin(), "leading": Tools(lead)}
     turns = [[("lead", {})], "Child.", "Done."]
-    requests = play(tmp_path, turns, plugins=plugins, ask=lambda _: "yes").model.requests
+    options = {"ask": lambda _: "yes", "approve": agree}
+    requests = play(tmp_path, turns, plugins=plugins, **options).model.requests
     names = [definition.name for definition in requests[1].tools]
     assert ("question" in names) is not background
 

@@ -8,7 +8,8 @@ from nanocoder_policy_rules import nanocoder_after_execute
 
 
 def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=False, **more):
-    session = SessionInfo("s", Path("/w"), Mode(mode), find_sandbox=lambda: sandbox)
+    facts = {"answered": more.pop("answered", True), "find_sandbox": lambda: sandbox}
+    session = SessionInfo("s", Path("/w"), Mode(mode), **facts)
     metadata = more.pop("metadata", {})
     result = ToolResult(output, is_error=is_error, metadata=metadata)
     call = ToolCall("1", "bash", {"command": "x", **more}, typed=typed)
@@ -72,3 +73,10 @@ def test_the_next_step_is_named(tools, output, mode, more, expected):
 )
 def test_nothing_is_said_where_the_sandbox_refused_nothing(tools, output, more):
     assert hint(tools, output, **more) == ""
+
+
+@pytest.mark.parametrize("output", [NO_HOST, READ_ONLY])
+def test_where_nobody_approves_calls_the_next_step_says_so(tools, output):
+    told = hint(tools, output, answered=False)
+    assert told.endswith("; nobody is there to agree to that, only a rule can]")
+    assert told.startswith(hint(tools, output).removesuffix("]"))

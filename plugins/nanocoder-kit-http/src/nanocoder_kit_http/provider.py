@@ -85,7 +85,7 @@ class HttpProvider:
                 batches, reply, request, self._written, context.host, is_thinking=is_thinking
             )
             self._begins_thinking = is_thinking or lone_end
-            if self._written.is_told:
+            if self._written.is_only_way:
                 self._take_as_small()
 
         return self._retry.run(attempt, cancel)

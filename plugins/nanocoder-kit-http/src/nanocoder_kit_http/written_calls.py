@@ -67,6 +67,11 @@ class WrittenCalls:
         reply = evolve(finished, text=prose.strip(), calls=tool_calls, native=None)
         return [*self._notices(calls), reply]
 
+    @property
+    def is_only_way(self) -> bool:
+        """Tell whether the model has written calls, and made none through the tool interface."""
+        return self.is_told and not self._makes_calls
+
     def _prose(self, request: Request) -> "Prose":
         """Return what may stand before calls: less, once a model has made calls properly."""
         if self._makes_calls:

@@ -38,6 +38,7 @@ _OUTSIDE: Final = 'call again with access="outside" and a reason'
 _KNOWS_HOSTS: Final = "bwrap"
 _NETWORK: Final = "network = true"
 _WRITE: Final = 'call again with access="write"'
+_ONLY_A_RULE: Final = "; nobody is there to agree to that, only a rule can]"
 
 
 def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
@@ -65,6 +66,8 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
         hint = f"[this ran in a sandbox ({session.sandbox}), {limit}: {_OUTSIDE}]"
     if not hint:
         return None
+    if "access=" in hint and not session.answered:
+        hint = f"{hint.removesuffix(']')}{_ONLY_A_RULE}"
     output = f"{output.rstrip()}\n{hint}"
     data = dict(result.data) if isinstance(result.data, dict) else result.data
     return evolve(result, output=output, data=data)  # a new text drops the old data

@@ -92,6 +92,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         mode=Mode(config.core.mode),
         model=_choose_name(config, stored.model if stored else "", warn),
         interactive=interactive,
+        answered=interactive or approve is not None,
         output=output,
         own_folders=own_folders(environment),
         dry_run=dry_run,

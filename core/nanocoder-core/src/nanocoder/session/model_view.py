@@ -178,27 +178,24 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
     return {**schema, "properties": properties, "required": needed}
 
 
-def system_prompt(
-    session: SessionInfo, additions: Iterable[str], *, is_sandboxed: bool | None, is_answered: bool
-) -> str:
+def system_prompt(info: SessionInfo, additions: Iterable[str], *, is_sandboxed: bool | None) -> str:
     """Return the system prompt of a session: the base text, the mode, and what plugins add.
 
-    *is_sandboxed* says whether commands run in a sandbox (None: there are no commands),
-    *is_answered* whether somebody answers questions. Plugins may quote a project: what a person
-    cannot see of that is written out for the model, too.
+    *is_sandboxed* says whether commands run in a sandbox (None: there are no commands). Plugins may
+    quote a project: what a person cannot see of that is written out for the model, too.
     """
     parts = [SMALL]
-    if session.profile != "small":
+    if info.profile != "small":
         facts = [TODAY.format(time.strftime("%Y-%m-%d"))]
         if is_sandboxed is not None:
             facts.append(SANDBOXED if is_sandboxed else NOT_SANDBOXED)
-        facts += [MODES.get(session.mode, ""), "" if is_answered else NOBODY]
-        base = FULL.format(cwd=session.cwd, system=os.uname().sysname)
+        facts += [MODES.get(info.mode, ""), "" if info.answered else NOBODY]
+        base = FULL.format(cwd=info.cwd, system=os.uname().sysname)
         parts = [base, "\n".join(filter(None, facts))]
-    if session.mode is Mode.PLAN:
+    if info.mode is Mode.PLAN:
         # A sub-agent has instructions of its own.
-        parts.append(PLAN if session.agent else f"{PLAN} {ANSWER_WITH_PLAN}")
-    elif session.dry_run:
+        parts.append(PLAN if info.agent else f"{PLAN} {ANSWER_WITH_PLAN}")
+    elif info.dry_run:
         parts.append(DRY_RUN)
     return for_terminal("\n\n".join([*parts, *additions]))
 

@@ -28,7 +28,7 @@ from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ToolInfo, Tools
-from nanocoder.values import Access, ApprovalRequest, Effect, Message, Question, Usage
+from nanocoder.values import Access, Effect, Message, Usage
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
@@ -109,20 +109,14 @@ class Runtime(_Working):
         """The tools on offer, by name."""
         return self.tool_list.tools()
 
-    def is_answered(self, by: str) -> bool:
-        """Tell whether somebody answers the requests of `approve`, or of `ask`."""
-        callback = getattr(self, by)
-        if self.parent is not None:
-            return callback is not no_answer and self.parent.is_answered(by)
-        return self.info.interactive or callback is not None
-
     def _has(self, need: str, plugin: str) -> bool:
         """Tell whether what a tool of *plugin* needs is there; a plugin is not loaded for nothing.
 
         Raises: ConfigError.
         """
         if need == "person":
-            return self.is_answered("ask")
+            is_reached = self.parent is None or self.info.answered
+            return self.info.interactive or (is_reached and self.ask is not None)
         with suppress(ToolError):
             return bool(self.resource(plugin, need))
         is_set = plugin in self.config.plugins_with_settings
@@ -234,14 +228,11 @@ class Runtime(_Working):
             self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
             executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
             # A start says so where no sandbox works.
-            is_sandboxed = sandboxes.is_wanted(self.config) and not self.notices
-            text = system_prompt(
-                self.info,
-                [text for _, text in self.additions],
-                is_sandboxed=is_sandboxed if executes else None,
-                is_answered=self.is_answered("approve"),
+            is_sandboxed = (
+                sandboxes.is_wanted(self.config) and not self.notices if executes else None
             )
-            self._system = key, text
+            additions = [text for _, text in self.additions]
+            self._system = key, system_prompt(self.info, additions, is_sandboxed=is_sandboxed)
         return self._system[1]
 
     def open_workspace(self) -> "Workspace":
@@ -388,10 +379,6 @@ class Runtime(_Working):
         for own in (self.journal, self._workspace):
             getattr(own, "close", bool)()
         self.on_close()
-
-
-def no_answer(_: ApprovalRequest | Question) -> None:
-    """Give no answer: a sub-agent in the background has no person to ask."""
 
 
 def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:

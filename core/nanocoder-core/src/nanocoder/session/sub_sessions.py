@@ -22,7 +22,7 @@ from nanocoder.path.path import CLOSE_GRACE_S
 from nanocoder.path.worker import Ask, Emitted, inquiry
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.model_view import ToolList
-from nanocoder.session.runtime import Runtime, kept_in, no_answer
+from nanocoder.session.runtime import Runtime, kept_in
 from nanocoder.session.workspaces import existing_directory, open_workspace
 from nanocoder.tools.outcome import request_data
 from nanocoder.tools.session_info import ChildSession, SessionInfo
@@ -124,11 +124,12 @@ class SubSessions:
             parent_call=caller.call.id,
             origins=parent.origins if is_same else (parent.cwd, *parent.origins),
             interactive=parent.interactive and not background,
+            answered=parent.answered and not background,
             own_folders=parent.own_folders if is_same else own_folders(root=root),
         )
         info, journal = self._start(info)
         title = options.get("title", "")
-        approve, ask = (no_answer, no_answer) if background else _forwarders(caller, agent, title)
+        approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
         own: dict[str, Any] = {}
         if not is_same:  # otherwise it has one row of backups, and one list of changes to undo
             opener = partial(open_workspace, root, journal, ours.config, ours=True)
@@ -172,6 +173,10 @@ class SubSessions:
 def stricter(mode: Mode, other: Mode) -> Mode:
     """Return the mode of the two in which less happens without asking."""
     return min(mode, other, key=tuple(Mode).index)
+
+
+def _no_answer(_: ApprovalRequest | Question) -> None:
+    """Give no answer: a sub-agent in the background has no person to ask."""
 
 
 def _forwarders(caller: InFlight, agent: str, title: str) -> tuple[Approver, Asker]:

@@ -47,8 +47,9 @@ class Notices:
 class SessionInfo:
     """What plugins may know of a session.
 
-    *interactive* is host state, whether a person is there to answer. *output* is "text", "json" or
-    "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
+    *interactive* is host state, whether a person is there to answer; *answered* says whether
+    anybody approves calls, be it by the program that opened the session. *output* is "text", "json"
+    or "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
     the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
     it is None for a session that is not kept. *outputs* is the directory in it with the outputs
     that were too long for the model, which may read them. *agent* is the name of a sub-agent's
@@ -71,6 +72,7 @@ class SessionInfo:
     mode: Mode = Mode.ASK
     model: str = ""
     interactive: bool = False
+    answered: bool = False
     output: str = "text"
     profile: str = "full"
     folder: Path | None = None
