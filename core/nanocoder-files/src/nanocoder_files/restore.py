@@ -180,7 +180,7 @@ class LogRestore(Restore[Place]):
 
     def _state(self, place: Place) -> FileState:
         """Look at *place* without what a killed write, or a killed restore, has left beside it."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # it is gone, or was never there: the disk may be read-only
             os.unlink(self._temporary, dir_fd=place.fd)
         return state_of(place)
 

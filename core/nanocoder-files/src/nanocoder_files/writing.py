@@ -178,7 +178,9 @@ def check_writable(place: Place, old: Old | None) -> None:
     user, mode, path = os.geteuid(), mode_of.S_IMODE(old.status.st_mode), escape_path(place.path)
     is_own = old.status.st_uid == user
     may_write = os.access(place.name, os.W_OK, dir_fd=place.fd, effective_ids=HAS_EFFECTIVE_IDS)
-    if not (may_write and mode & (0o200 if is_own else 0o222)):
+    if os.fstatvfs(place.fd).f_flag & os.ST_RDONLY:
+        problem = "is on a file system that is read-only"
+    elif not (may_write and mode & (0o200 if is_own else 0o222)):
         problem = f"is read-only (mode {mode:03o}); if the change is meant, use chmod u+w first"
     elif user and not is_own:
         problem = "belongs to another user, and a new file would be yours; a command can write it"

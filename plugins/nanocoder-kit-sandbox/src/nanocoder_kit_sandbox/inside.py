@@ -180,8 +180,11 @@ class Inside:
     def _git(self, names: Surveyed) -> list[Mount]:
         if not names.git or GIT in self._writable:
             return []
+        # On a disk that is read-only, or in the repository of another user: it can only be read.
+        if not os.access(git := f"{self._root}/{GIT}", os.W_OK):
+            return [read_only(git)]
         if self._repository is None:
-            self._repository = InnerRepository(Path(self._root, GIT), self.files.git)
+            self._repository = InnerRepository(Path(git), self.files.git)
         try:
             denied = frozenset(f"{self._root}/{path}" for path in names.protected)
             return self._repository.mounts(denied)

@@ -30,6 +30,10 @@ CONFIG_STAYS: Final = (
 INDEX: Final = "index"
 LOCK_S: Final = 2.0
 """How long a file that a git outside has locked is waited for."""
+LOCKED: Final = (
+    "is locked by {}, and stays as it is there: if no git runs outside, a git that was killed left"
+    " that file, and the user can remove it"
+)
 _POLL_S: Final = 0.02
 RETURNING: Final = (
     *("HEAD", INDEX, "packed-refs", *OF_HASHES),
@@ -57,6 +61,7 @@ class InnerRepository:
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
         self._config: bytes | None = None
         self._is_held = False
+        self._locks: set[str] = set()
         self._links = {path for path, _, _ in self._special_files()}
         self._denied: frozenset[str] = frozenset()
         self._guard = threading.Lock()
@@ -70,6 +75,7 @@ class InnerRepository:
         with self._guard:
             self._denied = denied
             list(self._exchange())
+            self._copy_locks()
             (self._outside / LOGS).mkdir(exist_ok=True)  # a new repository has none yet
             (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             mounts = [writable(self._inside, self._outside)]
@@ -111,6 +117,23 @@ class InnerRepository:
             if content != self._base.get(name):
                 _put(self._inside / name, content)
                 self._base[name] = content
+
+    def _copy_locks(self) -> None:
+        """Show git inside the locks that stay: what it begins under them could not come back.
+
+        An editor's git outside is done in a moment, and is waited for.
+        """
+        for lock in (f"{name}{LOCK}" for name in _ALWAYS):
+            while 0 < (age_s := _age_s(self._outside / lock)) <= LOCK_S:
+                time.sleep(_POLL_S)
+            stays = age_s > LOCK_S
+            if stays and lock not in self._locks:
+                with suppress(FileExistsError):
+                    os.close(os.open(self._inside / lock, _NEW, 0o644))
+                    self._locks.add(lock)
+            elif lock in self._locks and not stays:
+                (self._inside / lock).unlink(missing_ok=True)
+                self._locks.remove(lock)
 
     def _exchange(self) -> Iterator[str]:
         """Copy each file that comes back to the side that has the older one; yield problems."""
@@ -183,6 +206,14 @@ def _read(path: Path | str) -> bytes | None:
         return None
 
 
+def _age_s(path: Path) -> float:
+    """Return how long ago a file was written, in seconds; 0 when it is missing."""
+    try:
+        return time.time() - path.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _put(path: Path, content: bytes | None) -> None:
     """Make a file in our folder hold *content*, whatever is there; None removes it."""
     if path.is_dir() and not path.is_symlink():
@@ -206,7 +237,7 @@ def _replace_locked(path: Path, content: bytes) -> str:
             lock.replace(path)
         except FileExistsError:
             if time.monotonic() > until:
-                return "is locked by a git outside, and stays as it is there"
+                return LOCKED.format(lock.relative_to(path.parent.parent))
             time.sleep(_POLL_S)
         except OSError as error:
             return f"cannot be written: {error.strerror or error}"
