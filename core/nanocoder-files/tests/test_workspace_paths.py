@@ -380,3 +380,16 @@ def test_a_closed_workspace_opens_nothing(tmp_path):
     workspace.close()
     with pytest.raises(WorkspaceError):
         workspace.scan()
+
+
+def test_nothing_is_read_or_written_in_a_workspace_that_is_another_directory_by_now(ground):
+    workspace, root, out = ground
+    root.rename(out / "old")
+    said = r"was moved, removed or replaced: end nanocoder, and begin there with --continue"
+    with pytest.raises(WorkspaceError, match=said):
+        workspace.read_text("ok.txt")
+    root.mkdir()
+    (root / "ok.txt").write_text("of the new one")
+    with pytest.raises(WorkspaceError, match=said):
+        workspace.write_text("ok.txt", "meant for the new one")
+    assert (out / "old/ok.txt").read_text() == "inside"

@@ -15,6 +15,8 @@ from nanocoder_files.readable import Readable
 from nanocoder_files.resolution import Resolver, Trace
 from nanocoder_files.snapshot import RECORDING, Sighting, version_mark
 
+GONE = "{!r} was moved, removed or replaced: end nanocoder, and begin there with --continue"
+
 
 class Root(Beneath):
     """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
@@ -39,11 +41,19 @@ class Root(Beneath):
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
         if self.fd < 0:
             raise WorkspaceError("the workspace is closed", error_class="io_error")
+        if not self._is_in_place():  # what is done by its name would be done elsewhere
+            raise WorkspaceError(GONE.format(self.root), error_class="io_error")
         check_path(path)
         raw = self.relative(path)
         if ".." in raw and climbs(raw):
             raise outside(path, self.root)
         return raw
+
+    def _is_in_place(self) -> bool:
+        """Tell whether the path still leads to the directory that was opened."""
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+        return False
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
