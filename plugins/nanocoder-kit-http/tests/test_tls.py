@@ -70,3 +70,12 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_with_advice(address, m
     monkeypatch.delenv("SSL_CERT_DIR", raising=False)
     with pytest.raises(ProviderError, match=r"not trusted.*SSL_CERT_FILE"):
         ask(address)
+
+
+def test_a_server_without_tls_is_not_called_silent():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"https://127.0.0.1:{server.server_port}"
+        with pytest.raises(ProviderError, match=f"what answers at {address} speaks no TLS"):
+            ask(address)
+        server.shutdown()

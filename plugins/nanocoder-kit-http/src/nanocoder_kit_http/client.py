@@ -309,6 +309,12 @@ class Client:
                 f"{self.host} has a certificate that is not trusted: {detail}{advice}",
                 kind="network",
             )
+        if "WRONG_VERSION_NUMBER" in detail:
+            return FinalError(
+                f"what answers at {self._base_url} speaks no TLS: {detail}; use http://, or the"
+                " server's other port",
+                kind="network",
+            )
         if self.is_local and not self._has_answered:
             return FinalError(
                 f"nothing answers at {self._base_url}: {detail}; is the server running?",
