@@ -5,6 +5,7 @@ from pathlib import Path
 import nanocoder_compact_trim as plugin
 import pytest
 from nanocoder import (
+    Attachment,
     Effect,
     Finished,
     Message,
@@ -221,3 +222,49 @@ def test_what_was_left_out_can_be_read_in_the_file_that_the_note_names(tmp_path)
     assert len(compacted) >= 4
     said = [line for line in session.report.text.splitlines() if line.startswith("User: ")]
     assert said[:2] == [f"User: {fact}" for fact in facts[:2]]
+
+
+PICTURE = Attachment("image/png", b"\x89PNG", "shot.png")
+
+
+class Blind(Scripted):
+    """Asks for a picture, and refuses each request that has one."""
+
+    def stream(self, request, _cancel):
+        results = [result for message in request.messages for result in message.results]
+        if any(each.attachments for each in (*request.messages, *results)):
+            raise ProviderError("Could not process image", kind="media", status=400)
+        yield Finished("Done.") if results else Finished("", (ToolCall("c", "photograph", {}),))
+
+
+@tool(risk="safe", effects={Effect.READ})
+def photograph() -> ToolResult:
+    """Take a picture."""
+    return ToolResult("taken", attachments=(PICTURE,))
+
+
+class Photographing:
+    @hookimpl
+    def nanocoder_tools(self):
+        return [photograph]
+
+
+def test_a_conversation_goes_on_without_the_pictures_that_its_server_refuses(tmp_path):
+    plugins = {"compact-trim": plugin, "photographing": Photographing()}
+    with opened(tmp_path, plugins=plugins, model=Blind([])) as (session, _):
+        events = list(session.run("look", attachments=[PICTURE]))
+        reasons = [e.data["reason"] for e in events if e.kind == "transcript.compacted"]
+        assert session.report.text == "Done."
+        typed, result = session.messages[0], session.messages[2].results[0]
+    assert reasons == ["refused", "refused"]
+    assert typed.text == "look\n[shot.png left out: the model's server refused a request with it]"
+    assert spoken(typed)[0] == "look"
+    assert result.output.startswith("taken\n[shot.png left out")
+
+
+def test_a_refusal_without_pictures_in_the_conversation_ends_the_run(tmp_path):
+    model = Scripted([ProviderError("bad image", kind="media", status=400), "never"])
+    with opened(tmp_path, plugins={"compact-trim": plugin}, model=model) as (session, _):
+        list(session.run("look"))
+        assert session.report.error["kind"] == "media"
+        assert len(model.requests) == 1

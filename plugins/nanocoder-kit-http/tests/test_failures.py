@@ -148,3 +148,22 @@ def test_an_overflow_is_known_however_it_is_worded(status, message, code):
 def test_a_limit_of_tokens_in_a_time_is_none_of_the_context(status, message, kind):
     body = json.dumps({"error": {"message": message}}).encode()
     assert failure(status, body).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Could not process image"),
+        (400, "unknown variant `image_url`, expected `text`"),
+        (404, "No endpoints found that support image input"),
+        (422, "this model is not multimodal"),
+        (500, "image input is not supported"),
+    ],
+)
+def test_a_refusal_of_pictures_is_known_at_any_status(status, message):
+    assert failure(status, json.dumps({"error": {"message": message}}).encode()).kind == "media"
+
+
+def test_the_name_of_a_model_is_no_word_about_pictures():
+    body = b'{"error": {"message": "the model some-vision-7b does not exist"}}'
+    assert failure(404, body).kind == "not_found"

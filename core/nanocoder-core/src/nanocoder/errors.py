@@ -48,9 +48,9 @@ class ProviderError(PersonError):
     """The model could not be asked, or its answer broke off.
 
     *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow,
-    empty_response, network, protocol, unavailable. *status* is the HTTP status when there was one,
-    *retry_after_s* what the server asked us to wait. *retry* is what is known about another try:
-    it helps, it does not, or None: the kind decides.
+    media (a picture or another file), empty_response, network, protocol, unavailable. *status* is
+    the HTTP status when there was one, *retry_after_s* what the server asked us to wait. *retry* is
+    what is known about another try: it helps, it does not, or None: the kind decides.
     """
 
     error_class = "provider"

@@ -45,7 +45,14 @@ def nanocoder_compact(
     settings: Any,
     resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
-    """Leave out what is old, results first; after every plugin that keeps more of its meaning."""
+    """Leave out what is old, results first; after every plugin that keeps more of its meaning.
+
+    After a refusal of pictures and other files these are left out, and nothing else.
+    """
+    if reason == "refused":
+        from nanocoder_compact_trim.trimming import without_files
+
+        return without_files(window.request.messages)
     limit = resource(ROOM).limit_tokens(window, reason, session.model)
     if not limit:
         return None

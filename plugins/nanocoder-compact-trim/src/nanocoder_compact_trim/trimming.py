@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from operator import is_
 
-from nanocoder import Message, ToolResult, clip, evolve, message_tokens
+from nanocoder import Message, ToolResult, clip, evolve, message_tokens, spoken
 from nanocoder_kit_context import NoteWriter, earlier_note, first_kept, latest_request
 
 LEAST_SAVED = 0.6
@@ -15,6 +15,14 @@ RECENT_RESULT_PART = 0.125
 """A recent result longer than this part of the limit is cut, if nothing else helps."""
 CHARS_PER_TOKEN = 3
 LEFT_OUT = "[output left out to make room{}; run the tool again if you need it]"
+
+REFUSED = "[{} left out: the model's server refused a request with it]"
+
+
+def without_files(messages: Sequence[Message]) -> list[Message] | None:
+    """Return *messages* without pictures and other files, None where they have none."""
+    shorter = [_without_files(message) for message in messages]
+    return None if all(map(is_, shorter, messages)) else shorter
 
 
 def trim(notes: NoteWriter, *, target: float, recent: float) -> list[Message] | None:
@@ -150,3 +158,21 @@ def _clip_results(message: Message, most_chars: int) -> Message:
         for result in message.results
     )
     return evolve(message, results=tuple(results)) if message.results else message
+
+
+def _without_files(message: Message) -> Message:
+    results = tuple(
+        evolve(result, output=f"{result.output}\n{_left_out(result)}".lstrip(), attachments=())
+        if result.attachments
+        else result
+        for result in message.results
+    )
+    if message.attachments:
+        text = f"{message.text}\n{_left_out(message)}".lstrip()
+        return evolve(message, text=text, typed=spoken(message)[0], attachments=())
+    return message if all(map(is_, results, message.results)) else evolve(message, results=results)
+
+
+def _left_out(holder: Message | ToolResult) -> str:
+    names = ", ".join(file.name or file.media_type for file in holder.attachments)
+    return REFUSED.format(names)

@@ -44,6 +44,8 @@ class Room:
         self._count_messages(messages, window.usage)
         size = self._learned.get(model) or window.tokens or ASSUMED_WINDOW
         used = self._tokens + self._prompt_tokens
+        if reason == "refused":  # it is not about the size
+            return 0
         if reason == "overflow":
             # The refusal shows that the window is smaller than was thought, or than was counted.
             size = self._learned[model] = min(size, int(used * FULL))

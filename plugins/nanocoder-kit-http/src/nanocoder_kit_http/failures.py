@@ -61,6 +61,10 @@ _OVERFLOW_WORDS: Final = (
 )
 """How vendors and servers word it; a limit of tokens in a time is worded much like it."""
 _IN_A_TIME: Final = r"per (?:second|minute|hour|day)|\b[rt]p[md]\b|rate limit"
+_MEDIA_WORDS: Final = (
+    r"(?<![\w-])(?:images?|image_urls?|pictures?|pdfs?|vision|multi-?modal|media types?)(?![\w-])"
+)
+"""How they word that a picture or another file is broken, too large or not for this model."""
 _AUTH_WORDS: Final = (
     "api key not valid",
     "api key expired",
@@ -335,6 +339,9 @@ def _kind(status: int, code: str, message: str) -> str:
         by_code == "context_overflow" or any(re.search(each, lower) for each in _OVERFLOW_WORDS)
     ):
         kind = "context_overflow"
+    # A server without eyes may call that a fault of its own, or an address that is not there.
+    elif kind in {"", "bad_request", "not_found", "unavailable"} and re.search(_MEDIA_WORDS, lower):
+        kind = "media"
     elif kind in {"", "bad_request"} and any(word in lower for word in _AUTH_WORDS):
         kind = "auth"
     if kind:

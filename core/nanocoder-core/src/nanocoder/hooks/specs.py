@@ -247,7 +247,8 @@ def nanocoder_compact(
     `ask_model(system, messages)` asks the session's model; raises ProviderError or Cancelled.
 
     Called: before each request is sent, where the plugin decides by the sizes (*reason* ""); after
-    one that the model refused as too long ("overflow"); when a person asks for it ("asked").
+    one that the model refused as too long ("overflow"), or for its pictures and other files
+    ("refused"); when a person asks for it ("asked").
     Results: the first shorter answer replaces the transcript; each call must keep its result, and
     the last message should stay. The journal keeps what was replaced; the request is put together
     anew and passes `nanocoder_before_request` again.

@@ -37,6 +37,8 @@ FALLS_BACK = frozenset(
     {"rate_limit", "quota", "overloaded", "unavailable", "network", "context_overflow"}
 )
 """What another model may be able to do; the kinds of `ProviderError`."""
+SHORTENED_FOR = {"context_overflow": "overflow", "media": "refused"}
+"""With which reason the transcript is shortened after which kind of `ProviderError`."""
 TOO_MANY = f"too many calls in one reply; only the first {MAX_CALLS} run"
 
 Events = Generator[Event, None, Any]
@@ -296,15 +298,16 @@ class Run:
         return reply
 
     def _reply(self, request: Request) -> Generator[Event, None, Reply]:
-        """Ask the model; a request that is too long for it is shortened and sent once more."""
+        """Ask the model; a request that is too much for it is shortened and sent once more."""
         provider, model = self.runtime.open_provider(), self.runtime.info.model
         try:
             return (yield from ask(provider, request, model, self.cancel, self._keep))
         except ProviderError as error:
-            if error.kind != "context_overflow":
+            reason = SHORTENED_FOR.get(error.kind)
+            if reason is None or not (shorter := self.compaction.propose(reason)):
                 raise
-            if not (yield from self.compaction.shorten("overflow")):
-                raise
+            yield Event("notice", {"text": f"{error}; asking again with less"})
+            yield from self.compaction.replace(shorter, reason)
         request = self.runtime.next_request(self.runtime.conversation.messages)
         return (yield from ask(provider, request, model, self.cancel, self._keep))
 
