@@ -4,7 +4,6 @@ The plugin's tests have a fixture *box*, which opens a sandbox: `box(session, se
 and import the fixture *repository*.
 """
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -357,40 +356,6 @@ def test_a_git_outside_that_locks_the_index_is_waited_for(repository):
     assert box.changes() == []
     remover.wait()
     assert repository.git("status", "--short", "a") == "A  a\n"
-
-
-def test_a_lock_that_stays_outside_keeps_git_inside_from_half_a_commit(repository):
-    (repository.workspace / "a").touch()
-    repository.git("add", "-N", "a")
-    lock = repository.workspace / ".git/index.lock"
-    lock.touch()
-    os.utime(lock, (0, 0))
-    box, before = repository.open(), repository.git("log", "--format=%s")
-
-    def commit():
-        names = "-c user.name=a -c user.email=a@example.org"
-        done = repository.start(box.wrap(["/bin/sh", "-c", f"git {names} commit -m a a"], ()))
-        return done.stderr, box.changes()
-
-    error, changes = commit()
-    assert "index.lock': File exists" in error
-    assert changes == []
-    assert repository.git("log", "--format=%s") == before
-    lock.unlink()
-    assert commit() == ("", [])
-    assert repository.git("status", "--short", "-uno") == ""
-
-
-def test_a_lock_that_is_removed_inside_alone_is_named(repository):
-    lock = repository.workspace / ".git/index.lock"
-    lock.touch()
-    os.utime(lock, (0, 0))
-    (repository.workspace / "a").touch()
-    box = repository.open()
-    repository.start(box.wrap(["/bin/sh", "-c", "rm .git/index.lock; git add a"], ()))
-    (change,) = box.changes()
-    assert change.startswith(".git/index is locked by .git/index.lock, and stays as it is there")
-    assert lock.exists()
 
 
 def test_submodules_that_are_there_already_stay(repository):

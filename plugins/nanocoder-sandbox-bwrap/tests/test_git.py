@@ -57,6 +57,40 @@ def test_a_rebase_that_its_session_leaves_can_be_begun_anew(repository):  # noqa
     assert (repository.workspace / "file").read_text() == "a\n"
 
 
+def test_a_lock_that_stays_outside_keeps_git_inside_from_half_a_commit(repository):  # noqa: F811
+    (repository.workspace / "a").touch()
+    repository.git("add", "-N", "a")
+    lock = repository.workspace / ".git/index.lock"
+    lock.touch()
+    os.utime(lock, (0, 0))
+    box, before = repository.open(), repository.git("log", "--format=%s")
+
+    def commit():
+        names = "-c user.name=a -c user.email=a@example.org"
+        done = repository.start(box.wrap(["/bin/sh", "-c", f"git {names} commit -m a a"], ()))
+        return done.stderr, box.changes()
+
+    error, changes = commit()
+    assert "index.lock': File exists" in error
+    assert changes == []
+    assert repository.git("log", "--format=%s") == before
+    lock.unlink()
+    assert commit() == ("", [])
+    assert repository.git("status", "--short", "-uno") == ""
+
+
+def test_a_lock_that_is_removed_inside_alone_is_named(repository):  # noqa: F811
+    lock = repository.workspace / ".git/index.lock"
+    lock.touch()
+    os.utime(lock, (0, 0))
+    (repository.workspace / "a").touch()
+    box = repository.open()
+    repository.start(box.wrap(["/bin/sh", "-c", "rm .git/index.lock; git add a"], ()))
+    (change,) = box.changes()
+    assert change.startswith(".git/index is locked by .git/index.lock, and stays as it is there")
+    assert lock.exists()
+
+
 def test_a_link_in_the_repository_shows_nothing_of_elsewhere(inside):  # noqa: F811
     inside.git("init", "-q")
     (inside.out / "key").write_text(SECRET)
