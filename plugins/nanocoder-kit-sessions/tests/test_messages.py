@@ -66,7 +66,7 @@ def test_what_makes_no_sense_is_left_out_or_refused_never_a_crash(data):
         message = decode_message(data)
     except ValueError:
         return
-    json.dumps(encode_message(message))
+    assert same(decode_message(json.loads(json.dumps(encode_message(message)))), message)
 
 
 def test_large_attachments_are_kept_beside_the_journal(tmp_path):
