@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 import nanocoder_context_freshness as plugin
 import pytest
 from nanocoder import Message, Plugins, ToolResult, open_session
-from nanocoder_context_freshness.seen import Seen
+from nanocoder_context_freshness.seen import MOST_FILES, Seen
 from nanocoder_kit_sessions import testing
 from nanocoder_testing import Scripted
 from nanocoder_testing.playing import agree, gathered, opened
@@ -258,3 +258,15 @@ def test_many_files_are_counted(tmp_path):
         (tmp_path / name).write_text("23")
     (shown,) = seen.with_notes([Message("user", f"all of {names}")])
     assert "f19.py, 10 more. Read them" in shown.text
+
+
+def test_only_the_files_that_were_read_last_are_looked_at(tmp_path):
+    seen, names = Seen(tmp_path), [f"{number}.txt" for number in range(MOST_FILES + 1)]
+    for name in names:
+        (tmp_path / name).write_text("one")
+        seen.remember(ToolResult("", metadata={"path": name}))
+    for name in (names[0], names[-1]):
+        (tmp_path / name).write_text("three")
+    note = seen.note_of_changes()
+    seen.close()
+    assert f": {names[-1]}. Read" in note

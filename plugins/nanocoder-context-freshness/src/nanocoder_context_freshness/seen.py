@@ -17,6 +17,8 @@ CHANGED: Final = (
     "[Changed on the disk since they were last read: {}. Read them again before you rely on them.]"
 )
 MAX_SHOWN: Final = 20
+MOST_FILES: Final = 200
+"""How many of the files that were read last are looked at."""
 MAX_BYTES: Final = 8 * 1024 * 1024
 """A larger file counts as changed when its size or time did."""
 
@@ -67,12 +69,15 @@ class Seen:
         """Take a snapshot of each file that *result* is about."""
         with self._lock:
             for path, stated in _files_of(result):
+                self._files.pop(path, None)  # the latest stand last
                 version = self._version(path)
                 if version is None:  # not a file of this machine, as in a replay
-                    self._files.pop(path, None)
                     continue
                 digest = stated or self._digest(path, version)
                 self._files[path] = Snapshot(digest, version, self._clock())
+            # Each is looked at after each call, and a long session reads thousands.
+            for path in [*self._files][:-MOST_FILES]:
+                del self._files[path]
 
     def note_of_changes(self) -> str:
         """Return what to say of the files that changed, "" if there are none."""
