@@ -40,9 +40,6 @@ ENDING = [
     "sudo -n reboot",
     "if true; then poweroff; fi",
     "systemctl poweroff",
-    "init 0",
-    "kill -9 -1",
-    "kill -- -1",
 ]
 ORDINARY = [
     "rm -rf build dist",
@@ -113,7 +110,6 @@ FOLLOWED = [
     "cd src && rm -rf ../.git",
     "d=/; rm -rf $d",
     "d=/; d+=usr; rm -rf $d",
-    "d=a; unset d; rm -rf $d/*",
     "d=~; rm -rf $d/*",
     "find / -name '*' -delete",
     "find / -path '/*' -delete",

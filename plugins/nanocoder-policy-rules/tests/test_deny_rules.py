@@ -146,7 +146,7 @@ def test_a_denied_command_is_found_in_its_spellings(rule, command, judge):
         ("git$IFS'push'", "computed"),
         ('bash -c "$code"', "computed"),
         ('eval "$code"', "computed"),
-        ("g\\\nit pull", "line break"),
+        ("g\\\nit pull", "backslash"),
         ("echo \\ # && git push", "backslash"),
         ("if true", "not understood"),
         ("echo \u200b", "cannot be seen"),

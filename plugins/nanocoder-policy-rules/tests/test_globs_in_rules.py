@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from nanocoder_policy_rules.checked_settings import Settings
+from nanocoder_policy_rules.settings import Settings
 
 # A pattern, paths that it names, and others like them.
 GLOBS = [

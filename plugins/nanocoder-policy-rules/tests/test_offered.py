@@ -5,9 +5,9 @@ import pytest
 from nanocoder import Mode, Request, SessionInfo, ToolDefinition, hookimpl, tool
 from nanocoder_kit_redact import Redactor
 from nanocoder_policy_rules import Settings, nanocoder_before_request
+from nanocoder_policy_rules.offered import Offered
 from nanocoder_policy_rules.redaction import RedactedMessages
 from nanocoder_policy_rules.rule_tables import RuleTable
-from nanocoder_policy_rules.rulebook import Offered
 from nanocoder_testing import opened
 
 

@@ -1,69 +1,6 @@
-"""Commands that would let nanocoder itself do more from the next start on."""
+"""Commands that name what decides what runs, where no sandbox keeps it from them."""
 
 import pytest
-
-OWN = [
-    "echo x > ~/.config/nanocoder/config.toml",
-    "echo x | tee $HOME/.config/nanocoder/config.toml",
-    'cp x "$XDG_CONFIG_HOME/nanocoder/config.toml"',
-    "sed -i s/a/b/ ~/.local/state/nanocoder/trusted.json",
-    "rm -rf /home/me/.Config/nanocoder",
-    "nanocoder config trust",
-    "nanocoder --cwd . config trust",
-    "nanocoder config set mode auto",
-    "env -u NANOCODER_CALL nanocoder config unset plugins.policy-rules.deny",
-    "n=config; NANOCODER_CALL= nanocoder $n set mode auto",
-    ".venv/bin/nanocoder plugins install evil",
-    "nanocoder plugins remove policy-rules",
-    "nanocoder plugins sync",
-    "n'a'nocoder config tr\\ust",
-    "python3 -m nanocoder config trust",
-    ".venv/bin/python -P -m nanocoder --cwd . config set mode auto",
-    "python3 -mnanocoder plugins lock",
-    "python3 -m nanocoder $x $y",
-    "uv run nanocoder config trust",
-    "pipx run nanocoder config set mode auto",
-    "git config core.hooksPath x",
-    "git config --global core.pager 'touch x'",
-    "git -C . config set --type path core.fsmonitor ./x",
-    "git config alias.x '!touch x'",
-    "git config --add include.path ../x",
-    "git config filter.a.b.clean ./x",
-    "git config remote.x.url 'ext::sh -c x'",
-    "git config $key ./x",
-    "git config core.editor $program",
-]
-
-
-@pytest.mark.parametrize("command", OWN)
-def test_conf_010_no_command_changes_what_nanocoder_may_do(command, judge):
-    trusting = ["bash(echo *)", "bash(tee *)", "bash(cp *)", "bash"]
-    assert str(judge("bash", {"command": command}, "auto", allow=trusting).decision) == "deny"
-    assert str(judge("bash", {"command": command}, "edits", allow=trusting).decision) == "ask"
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "nanocoder config show",
-        "nanocoder plugins list",
-        "nanocoder doctor",
-        "git log nanocoder",
-        "python3 -m nanocoder config show",
-        "rg nanocoder $a $b",
-        "git config --list",
-        "git config get core.pager",
-        "git config --unset core.pager",
-        'git config user.email "$USER@x.test"',
-        "git config set core.autocrlf input",
-        "git config branch.a/b.c.merge refs/heads/x",
-        "git config $key",
-        "cat .config/x",
-        "make -C nanocoder/state",
-    ],
-)
-def test_what_only_mentions_nanocoder_runs_in_mode_auto(command, judge):
-    assert str(judge("bash", {"command": command}, "auto").decision) == "allow"
 
 
 @pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
@@ -79,7 +16,7 @@ def test_conf_010_our_own_folders_are_known_wherever_they_were_put(
 
 
 @pytest.mark.parametrize("tool", ["dev_server", "stranger"])
-@pytest.mark.parametrize("command", [*OWN, "cat .env", "echo x > .git/hooks/pre-commit"])
+@pytest.mark.parametrize("command", ["cat .env", "echo x > .git/hooks/pre-commit"])
 def test_conf_010_no_other_tool_runs_what_the_shell_may_not(tool, command, judge):
     arguments = {"action": "start", "command": command}
     assert str(judge(tool, arguments, "auto").decision) == "deny"

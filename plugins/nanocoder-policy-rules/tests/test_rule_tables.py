@@ -201,61 +201,8 @@ def test_a_path_that_a_rule_keeps_from_one_reader_is_kept_from_all(judge, tmp_pa
 
 @pytest.mark.contract("C13")
 @pytest.mark.parametrize(
-    "keys",
-    [
-        {
-            "tool": "bash",
-            "pattern": "git push *",
-            "match": ["git push", "cd a && git push -f"],
-            "not_match": ["git pull", "git commit -m 'describe git push'"],
-        },
-        {
-            "tool": "write_file",
-            "pattern": "secrets/**",
-            "match": ["secrets/a", "x/../secrets/b"],
-            "not_match": ["secret"],
-        },
-        {
-            "tool": "web_fetch",
-            "pattern": "*.example.org",
-            "match": ["https://a.example.org/"],
-            "not_match": ["https://example.com"],
-        },
-        {
-            "effect": "write",
-            "arguments": {"path": "*.lock"},
-            "match": [{"path": "a/uv.lock"}, "uv.lock"],
-            "not_match": [{"path": "a"}, {}],
-        },
-        {
-            "verdict": "allow",
-            "tool": "bash",
-            "pattern": "pytest *",
-            "match": ["pytest -q", "pytest | tail -3"],
-            "not_match": ["pytest; make", "pytest /etc", "$(pytest)"],
-        },
-    ],
-)
-def test_examples_that_are_as_they_say_are_fine(keys):
-    assert table(**keys)
-
-
-@pytest.mark.contract("C13")
-@pytest.mark.parametrize(
     ("keys", "message"),
     [
-        (
-            {"tool": "bash", "pattern": "git psuh *", "match": ["git push"]},
-            "'bash(git psuh *)' does not fit its `match` example 'git push'",
-        ),
-        (
-            {"tool": "bash", "pattern": "git *", "not_match": ["git log"]},
-            "'bash(git *)' fits its `not_match` example 'git log'",
-        ),
-        (
-            {"verdict": "allow", "tool": "bash", "pattern": "make *", "match": ["make && rm x"]},
-            "does not fit its `match` example",
-        ),
         (
             {"verdict": "allow", "tool": "bash", "pattern": "git *"},
             "allows too much: git runs what its arguments say",
@@ -272,6 +219,7 @@ def test_examples_that_are_as_they_say_are_fine(keys):
         ({"tool": "bash", "pattern": " "}, "has an empty pattern"),
         ({"tool": "a b"}, "is not of the form TOOL"),
         ({"tool": "bash", "patern": "x"}, "rules[0].patern: no such name; did you mean 'pattern'?"),
+        ({"tool": "bash", "match": ["x"]}, "rules[0].match: no such name"),
         ({"tool": "bash", "mode": "yolo"}, "rules[0].mode: "),
         (
             {"tool": "bash", "verdict": "forbid"},

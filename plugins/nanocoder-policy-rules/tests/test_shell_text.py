@@ -105,7 +105,7 @@ def test_assignments_and_variables_of_loops_are_kept():
         ("echo *(e:'touch x':)", "not understood as bash"),
         ("import os\nprint('x')\ndef f(:", "not understood as bash"),
         ("a" * (MAX_CHARS + 1), "more than 131,072 characters"),
-        ("g\\\nit push", "a line break joins two of its words"),
+        ("g\\\nit push", "a backslash stands"),
         ("sudo " + "a " * MAX_WORDS, "more than 200 words"),
         ("a $(" * 300 + ")" * 300, "nested too deeply"),
         (

@@ -19,7 +19,7 @@ from nanocoder import (
     hookimpl,
 )
 
-from nanocoder_policy_rules.checked_settings import Settings
+from nanocoder_policy_rules.settings import Settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from nanocoder import Command, Host
 
+    from nanocoder_policy_rules.offered import Offered
     from nanocoder_policy_rules.redaction import RedactedMessages
-    from nanocoder_policy_rules.rulebook import Offered
 
 OFFERED = "offered"
 """The resource that holds the tools which a session's model is offered."""
@@ -110,7 +110,7 @@ def nanocoder_resources() -> list[Resource]:
     """
 
     def open_offered(_session: SessionInfo, _settings: Settings | None) -> "Offered":
-        from nanocoder_policy_rules.rulebook import Offered
+        from nanocoder_policy_rules.offered import Offered
 
         return Offered()
 

@@ -10,13 +10,11 @@ from nanocoder import Access, Effect, Mode, SessionInfo, Tool, ToolCall, ToolErr
 
 from nanocoder_policy_rules import paths
 from nanocoder_policy_rules.rules import SHELL
-from nanocoder_policy_rules.settings import UncheckedSettings as Settings
+from nanocoder_policy_rules.settings import Settings
 from nanocoder_policy_rules.shell_text import Script, parse
 from nanocoder_policy_rules.shell_words import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from nanocoder import ResolvedPath
 
     from nanocoder_policy_rules.starts import Starts
@@ -87,11 +85,6 @@ class CallContext:
         from nanocoder_policy_rules.starts import starts_of
 
         return starts_of(self.script)
-
-    @property
-    def programs(self) -> "Collection[str] | None":
-        """Return the programs that the command may start; None where one is unknown."""
-        return None if self.script.problem or "" in self.starts else self.starts.keys()
 
     @cached_property
     def sandbox(self) -> str:

@@ -8,14 +8,14 @@ of the workspace a sandbox holds that, and inside undo brings back what was ther
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from nanocoder_kit_glob import BadPattern, expand_braces
 
-from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS, Deeds
+from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
 from nanocoder_policy_rules.shell_text import Command, Script
 from nanocoder_policy_rules.shell_words import BRACES, Expansion, Word
@@ -40,6 +40,7 @@ MAX_BOMB: Final = 2_000
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin")
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
+_SETTING: Final = frozenset(("source", ".", "eval", "read", "mapfile", "readarray", "printf"))
 _UNSET: Final = "$"
 """How the part of a path is written that nobody knows before the command runs."""
 _HERE: Final = Word(".", (".",))
@@ -59,43 +60,39 @@ class Extent(IntEnum):
 def damage(context: "CallContext") -> tuple[str, Extent]:
     """Describe what a command destroys, and how much that is; ("", NOTHING) for nothing."""
     script, lost = context.script, ("", Extent.NOTHING)
-    if _BOMB.search(context.started, 0, MAX_BOMB):
+    if "function_definition" in script.features and _BOMB.search(context.started, 0, MAX_BOMB):
         return "starts itself again and again", Extent.SYSTEM
+    started = [words for command in script.commands for words in command.started]
+    for words in started:
+        if deed := _damage_by_program(_program(words), [word.text for word in words[1:]]):
+            return deed, Extent.SYSTEM
+    for redirect in (each for command in script.commands for each in command.redirects):
+        if redirect.target and _DISK.fullmatch(redirect.target.text):
+            return f"overwrites the disk {redirect.target.text}", Extent.SYSTEM
+    if REMOVERS.keys().isdisjoint(map(_program, started)):
+        return lost
     shell = _Shell(context.folder, os.path.realpath(context.session.cwd))
     for command in script.commands:
-        for redirect in command.redirects:
-            if redirect.target and _DISK.fullmatch(redirect.target.text):
-                return f"overwrites the disk {redirect.target.text}", Extent.SYSTEM
-        shell.assign(command)
-        if command.program in {"cd", "pushd"}:
-            shell.enter(command.words[1] if len(command.words) > 1 else _HOME_WORD)
-            continue
-        for words in command.started:
-            if deed := _damage_by_program(_program(words), [word.text for word in words[1:]]):
-                return deed, Extent.SYSTEM
-            lost = max([lost, *_removed(words, shell)], key=lambda each: each[1])
+        shell.follow(command)
+        removed = (each for words in command.started for each in _removed(words, shell))
+        lost = max([lost, *removed], key=lambda each: each[1])
     return lost
 
 
-def deed_among(deeds: Deeds, script: Script) -> tuple[tuple[str, ...], str]:
-    """Return the words and the deed of the first command that does one of *deeds*, or ""."""
-    programs = {words[0] for words in deeds}
-    for command in script.commands:
-        for words in command.started:
-            if _program(words) in programs:
-                for pattern, deed in deeds.items():
-                    if match_words(pattern, words) is Match.YES:
-                        return pattern, deed
-    return (), ""
+def begins_with(beginnings: Collection[tuple[str, ...]], script: Script) -> tuple[str, ...]:
+    """Return which of *beginnings* a command of *script* begins with, () for none."""
+    programs = {words[0] for words in beginnings}
+    for words in (words for command in script.commands for words in command.started):
+        if _program(words) in programs:
+            for beginning in beginnings:
+                if match_words(beginning, words) is Match.YES:
+                    return beginning
+    return ()
 
 
 def _damage_by_program(name: str, arguments: Sequence[str]) -> str:
     if name in POWER or (name == "systemctl" and not POWER.isdisjoint(arguments)):
         return "switches the machine off"
-    if name in {"init", "telinit"} and arguments[:1] in (["0"], ["6"]):
-        return "switches the machine off"
-    if name == "kill" and "-1" in arguments[1:]:
-        return "ends every process of the user"
     if name in {"cp", "mv"}:
         targets = arguments[-1:]
     elif name in FORMATTING or name.startswith("mkfs."):
@@ -130,15 +127,13 @@ def _removed(words: Sequence[Word], shell: "_Shell") -> Iterator[tuple[str, Exte
 def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequence[Word]:
     """Return what *name* removes or makes accessible, as far as it goes through folders."""
     operands = [word for word in words if not word.text.startswith("-")]
-    if name in REMOVERS:
-        return operands if _is_recursive(texts, REMOVERS[name]) else ()
     if name == "find":
         removes = not {"-delete", "rm", "shred", "unlink"}.isdisjoint(texts)
         end = next((at for at, text in enumerate(texts) if text.startswith("-")), len(texts))
         return (words[:end] or (_HERE,)) if removes else ()
     if name == "rsync":  # it deletes there what its source does not have
         return operands[-1:] if any(text.startswith("--del") for text in texts) else ()
-    return ()
+    return operands if _is_recursive(texts, REMOVERS.get(name, "")) else ()
 
 
 def _is_recursive(texts: Sequence[str], letters: str) -> bool:
@@ -171,19 +166,15 @@ class _Shell:
         self.values = dict.fromkeys(("USER", "TMPDIR", "PATH", "SHELL", "LOGNAME"), _UNSET)
         self.values |= {"PWD": folder, "HOME": os.path.expanduser("~")}
 
-    def assign(self, command: Command) -> None:
-        """Note which variables a command sets; those that it sets to something unknown, too."""
+    def follow(self, command: Command) -> None:
+        """Note which variables a command sets, and which directory it enters."""
         self.values |= {name: self._text(word) for name, word in command.assignments}
-        names = [word.text for word in command.words[1:]]
-        if command.program in {"source", ".", "eval"}:
+        if command.program in _SETTING:
             self.values[""] = _UNSET  # any may be set there
-        elif command.program in {"read", "mapfile", "readarray", "getopts", "printf"}:
-            self.values |= dict.fromkeys(names, _UNSET)
-        elif command.program == "unset":
-            self.values |= dict.fromkeys(names, "")
+        elif command.program in {"cd", "pushd"}:
+            self._enter(command.words[1] if len(command.words) > 1 else _HOME_WORD)
 
-    def enter(self, word: Word) -> None:
-        """Follow the commands to another directory."""
+    def _enter(self, word: Word) -> None:
         text = self._text(word) or "."
         is_known = not text.endswith(_UNSET) and (self.folder or text[0] in "/~")
         self.folder = _resolve(text, self.folder) if is_known else ""

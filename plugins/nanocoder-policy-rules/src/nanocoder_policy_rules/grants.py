@@ -11,7 +11,7 @@ from nanocoder import Access, Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, grant_file, programs
 from nanocoder_policy_rules.call_context import HERE
-from nanocoder_policy_rules.destruction import deed_among
+from nanocoder_policy_rules.destruction import begins_with
 from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.unasked import command_only_reads, covers, is_plain
 
@@ -62,7 +62,7 @@ def _of_command(context: "CallContext") -> tuple[str, ...]:
         return ()
     if context.directory != HERE or not {*arguments} <= _KNOWN_ARGUMENTS or not is_plain(script):
         return ()
-    if deed_among(programs.LASTING, script)[1]:
+    if begins_with(programs.LASTING, script):
         return ()
     unknown = [each for each in script.commands if not command_only_reads(each, context)]
     if not unknown or not all(_may_be_granted(each, context) for each in unknown):

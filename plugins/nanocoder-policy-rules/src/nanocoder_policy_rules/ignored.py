@@ -10,7 +10,7 @@ from nanocoder import PathFilter, SessionInfo, unescape_path
 from nanocoder_files import open_private
 from nanocoder_kit_glob.ignore_file import Rules, read_rules
 
-from nanocoder_policy_rules.settings import UncheckedSettings as Settings
+from nanocoder_policy_rules.settings import Settings
 
 NAME: Final = ".nanocoderignore"
 MAX_BYTES: Final = 1_000_000

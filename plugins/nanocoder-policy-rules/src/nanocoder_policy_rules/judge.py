@@ -4,19 +4,19 @@ A command in a sandbox is held by the kernel, so it needs no question; what asks
 sandbox gives is asked about. Without one, only a short list of commands runs unasked.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
-from nanocoder import Access, Decision, Effect, Mode, Risk, Verdict
+from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verdict
 
 from nanocoder_policy_rules import paths, programs, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
-from nanocoder_policy_rules.protection import ask_about_protected
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rule_tables import RuleVerdict
-from nanocoder_policy_rules.rulebook import book
-from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.rules import SHELL, Rule, rules_for
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.unasked import (
     covering_rule,
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
+_PROTECTED: Final = "protected names"
+_NAMED_OFTEN: Final = frozenset((ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY))
+_STARTING_GIT: Final = frozenset(("hooks", "config", "config.worktree", "commondir"))
 _DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
 _UNDECLARED: Final = "does not declare its effects"
 _UNSURE: Final = "a part of it is computed when it runs, or is an argument that may be run"
@@ -148,6 +151,37 @@ def _deny_in_plan(context: CallContext) -> Verdict | None:
     return Verdict(Decision.DENY, reason, source="mode plan")
 
 
+def _ask_about_protected(context: CallContext) -> Verdict | None:
+    """Ask a person about files that decide what runs, even if a rule allows the call."""
+    for path in () if context.tool.is_read_only else (*context.paths, *_protected_words(context)):
+        if path.protection is not None:
+            where, link = repr(path.names[0]), f", which leads to {path.path!r},"
+            what = where if path.path == path.names[0] else f"{where}{link}"
+            reason = f"{what} is protected: {path.protection.reason}"
+            if context.mode is not Mode.AUTO:
+                return Verdict(Decision.ASK, reason, _PROTECTED, _DEFAULT)
+            reason = f"{reason}; only a person can approve it, and mode auto does not ask"
+            return Verdict(Decision.DENY, reason, _PROTECTED, _DEFAULT)
+    return None
+
+
+def _protected_words(context: CallContext) -> "Iterator[ResolvedPath]":
+    """Yield the protected files that a command names, where no sandbox keeps them from it."""
+    if not context.started or context.is_held or only_reads(context):
+        return
+    for word in context.operands:
+        joined = word[2:] if word.startswith("-") and "/" in word else ""
+        for part in filter(None, dict.fromkeys((word, word.rpartition("=")[2], joined))):
+            path = context.operand(os.path.expanduser(part))
+            kind = path.protection.kind if path.protection else ProtectionKind.PROGRAM
+            # Commands often name `.git` to leave it out, and installed programs to run them.
+            is_file_of_git = kind is ProtectionKind.GIT and _STARTING_GIT.isdisjoint(
+                path.path.split("/")
+            )
+            if kind not in _NAMED_OFTEN and not is_file_of_git:
+                yield path
+
+
 def _ask_by_rule(context: CallContext) -> Verdict | None:
     return _apply_rules(context, Decision.ASK, Match.YES)
 
@@ -164,8 +198,8 @@ def _ask_when_unsure(context: CallContext) -> Verdict | None:
 def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verdict | None:
     """Judge by the first rule of *decision* that matches so certainly; one that may match asks."""
     kind: RuleVerdict = "deny" if decision is Decision.DENY else "ask"
-    for rule in book(context.settings, kind).forbidding(context):
-        if rule_matching.forbids(rule, context) is not match:
+    for rule, how_certain in _matches(context, kind):
+        if how_certain is not match:
             continue
         if match is Match.MAYBE:
             why = context.script.problem or _UNSURE
@@ -184,8 +218,21 @@ def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verd
     return None
 
 
+@lru_cache(maxsize=2)  # what is certain is asked about first, then what is not
+def _matches(context: CallContext, kind: RuleVerdict) -> list[tuple[Rule, Match]]:
+    """Return the rules of *kind* that hold, and how certainly each is about a call."""
+    holding = _rules(context, kind, with_commands=bool(context.started))
+    return [(rule, rule_matching.forbids(rule, context)) for rule in holding]
+
+
+def _rules(context: CallContext, kind: RuleVerdict, *, with_commands: bool = False) -> list[Rule]:
+    named = rules_for(context.settings, kind, context.call.name, with_commands=with_commands)
+    about = [rule for rule in named if rule.is_about(context.tool)]
+    return [rule for rule in about if rule.holds(context.session, context.mode)]
+
+
 def _allow_by_rule(context: CallContext) -> Verdict | None:
-    rules = book(context.settings, "allow").of_tool(context)
+    rules = _rules(context, "allow")
     for rule in rules:
         if rule.fits_any or (context.call.name != SHELL and rule_matching.allows(rule, context)):
             return _allowed_by(rule, context)
@@ -213,9 +260,10 @@ def _ask_about_lasting(context: CallContext) -> Verdict | None:
     """Ask in every mode about what others see at once, and about all files of the workspace."""
     if not context.started:
         return None
-    from nanocoder_policy_rules.destruction import Extent, damage, deed_among
+    from nanocoder_policy_rules.destruction import Extent, begins_with, damage
 
-    words, deed = deed_among(programs.LASTING, context.script)
+    words = begins_with(programs.LASTING, context.script)
+    deed = "is seen by others at once" if words else ""
     access = Access.OUTSIDE if words and context.sandbox else None
     if not deed and context.access is not Access.READ:
         deed, lost = damage(context)
@@ -313,7 +361,7 @@ def _ask(context: CallContext, reason: str = "") -> Verdict:
     if not reason:
         cause = _unknown_part(context) or f"{context.tool.name} {_rating(context.tool)}"
         reason = f"{cause}, so mode {context.mode} needs your approval"
-    if context.command and (rules := book(context.settings, "allow").of_tool(context)):
+    if context.command and (rules := _rules(context, "allow")):
         uncovered = why_not_covered(rules, context)
         reason = f"{reason}; {uncovered}" if uncovered else reason
     return Verdict(Decision.ASK, reason, source=f"mode {context.mode}", grants=offered)
@@ -341,7 +389,7 @@ _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
     _deny_secret,
     _deny_reading,
     _deny_in_plan,
-    ask_about_protected,
+    _ask_about_protected,
     _ask_by_rule,
     _ask_about_reading,
     _ask_when_unsure,

@@ -1,38 +1,21 @@
-"""Paths in arguments: which names in them are secret, which paths are protected."""
+"""Paths in arguments: which names in them are secret."""
 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nanocoder import fold_name, named_paths
 from nanocoder_kit_glob import alternatives, glob_tokens, spell_out_classes
 from nanocoder_kit_glob.expressions import STAR, glob_expression
 
-if TYPE_CHECKING:
-    from nanocoder import ResolvedPath
-
 WHY_DENIED: Final = (
     "{!r} is the name of a secret; plugins.policy-rules.secrets and not_secrets set which names are"
 )
 
-OURS = "nanocoder's own settings decide what may run"
-# How words name folders of our own settings and trust, before a shell computes where they are.
-_OWN_PLACES: Final = frozenset(
-    (folder, "nanocoder")
-    for folder in (".config", "state", ".cache", "${xdg_config_home}", "${xdg_state_home}")
-)
-# Git reads these names in its directory to know which programs to start.
-_DECIDING: Final = ("hooks", "config", "config.worktree", "commondir")
 # A file system may ignore a part of such names.
 _ODD_NAME = r":|[. ](?:/|\Z)"
-LOOSENING: Final = (
-    *(("nanocoder", "config", action) for action in ("trust", "set", "unset")),
-    *(("nanocoder", "plugins", action) for action in ("install", "remove", "lock", "sync")),
-)
 
 
 def only_path(arguments: Mapping[str, Any]) -> str:
@@ -55,11 +38,6 @@ def _real(path: str) -> str:
         return os.path.realpath(path)
     except (OSError, ValueError):  # too long, or with a NUL: no file is called so
         return path
-
-
-def names(path: str) -> list[str]:
-    """Return the components of *path* as the most forgiving file system compares them."""
-    return fold_path(path).split("/")
 
 
 def fold_path(path: str) -> str:
@@ -88,35 +66,6 @@ def secret(paths: Iterable[str], secrets: tuple[str, ...], but: tuple[str, ...])
         if not _any_of(but).match(text, match.start()):
             return match[0].rstrip(". ")
     return ""
-
-
-def protection_of_word(word: str, resolved: "ResolvedPath") -> str:
-    """Return why a word of a command, *resolved*, names something protected, or "".
-
-    Commands often name `.git` to leave it out, and installed programs to run them. So only the
-    programs and settings in `.git` count here.
-    """
-    if not _OWN_PLACES.isdisjoint(pairwise(names(word))):
-        return OURS
-    why = resolved.protection
-    if why is None:
-        return ""
-    from nanocoder import ProtectionKind  # few words name something protected
-
-    if why.kind in {ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY}:
-        return ""
-    if why.kind is ProtectionKind.GIT and not any(map(_decides, resolved.names)):
-        return ""
-    return why.reason
-
-
-def _decides(path: str) -> bool:
-    """Tell whether git reads *path*, which a shell may expand, to know what to start."""
-    components = names(path)
-    if ".git" not in components:
-        return True
-    after = components[components.index(".git") + 1 :]
-    return any(fnmatchcase(each, name) for name in after if name.strip("*?") for each in _DECIDING)
 
 
 @lru_cache(maxsize=32)

@@ -4,22 +4,11 @@ It makes questions fewer or more precise; the sandbox holds what a program can d
 `READING` runs unasked.
 """
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 
 def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split(", "))
-
-
-Deeds = Mapping[tuple[str, ...], str]
-"""What commands do, by the words that they begin with."""
-
-
-def _by_words(deeds: Mapping[str, str]) -> Deeds:
-    return {
-        tuple(each.split()): deed for deed, texts in deeds.items() for each in texts.split(", ")
-    }
 
 
 SHELLS: Final = _listed("bash, sh, dash, zsh, ksh, ash")
@@ -28,16 +17,8 @@ WRAPPERS: Final = _listed(
     " setsid, stdbuf, strace, sudo, su, taskset, time, timeout, unshare, watch, xargs"
 )
 """Programs that start the program which their arguments name."""
-TRANSPARENT: Final = {
-    "command": ("p", "", 0),
-    "nice": ("n:", "adjustment=", 0),
-    "nohup": ("", "", 0),
-    "stdbuf": ("i:o:e:", "input= output= error=", 0),
-    "time": ("p", "", 0),
-    "timeout": ("k:s:v", "foreground kill-after= preserve-status signal= verbose", 1),
-}
-"""Those of them that change nothing of it: their options, short and long as `getopt` takes them,
-and how many arguments stand before it."""
+TRANSPARENT: Final = _listed("command, nice, nohup, stdbuf, time, timeout")
+"""Those of them that change nothing of it."""
 UNRULED: Final = _listed(
     "eval, source, ., trap, alias, enable, hash, shopt, set, nanocoder, declare, typeset, let, [["
 )
@@ -87,61 +68,38 @@ A program with its first word is looked up before the program alone.
 """
 
 
-class Reading(NamedTuple):
-    """The options with which a program only reads, short and long ones as `getopt` takes them.
-
-    *operands* are "paths", "text", "pattern" and then paths, at most "one" path, or "none"; where
-    all "words" are shown or are options that only read, none is looked at.
-    """
-
-    short: str = ""
-    long: str = ""
-    operands: str = "paths"
-
-
-_DIGITS: Final = "0123456789"
 READING: Final = {
-    "basename": Reading("azs:", operands="text"),
-    "cat": Reading("AbEnsTtv", "number"),
-    "cut": Reading("szb:c:d:f:", "complement output-delimiter="),
-    "date": Reading("uRI", operands="format"),
-    "dirname": Reading(operands="words"),
-    "echo": Reading(operands="words"),
-    "file": Reading("bi", "mime-type brief"),
-    "grep": Reading(
-        f"ivclLwxEFGPohHsqnaZA:B:C:m:e:{_DIGITS}", "color count ignore-case line-number", "pattern"
-    ),
-    "head": Reading(f"qvzn:c:{_DIGITS}", "lines= bytes="),
-    "ls": Reading("1aAbBcCdfFghiklmnNopqQrsStuUvxX", "all color group-directories-first"),
-    "nl": Reading("pb:d:f:h:i:n:s:v:w:"),
-    "pwd": Reading("LP", operands="none"),
-    "sort": Reading("bdfghinrsuVzk:t:", "numeric-sort reverse unique"),
-    "stat": Reading("tc:", "format= printf="),
-    "tail": Reading(f"qvzn:c:{_DIGITS}", "lines= bytes="),
-    "test": Reading("efdrwxsLhzn"),
-    "tr": Reading(operands="words"),
-    "true": Reading(operands="none"),
-    "uniq": Reading("cdiuzf:s:w:", operands="one"),
-    "wc": Reading("clLmw", "lines words bytes chars"),
-    "which": Reading(operands="words"),
+    **dict.fromkeys(("basename", "dirname", "echo", "tr", "true", "which"), r".*"),
+    "cat": r"-[AbEnsTtv]*",
+    "cut": r"-[szn]*(?:[bcdf][^/]*)?",
+    "date": r"-[uRI]|\+.*",
+    "file": r"-[bi]*",
+    "grep": r"-[ivclLwxEFGPohHsqna\d]*(?:[ABCme][^/]*)?",
+    "head": r"-[qvz\d]*(?:[nc][^/]*)?",
+    "ls": r"-[1aAbBcCdfFghiklmnNopqQrsStuUvxX]*",
+    "nl": r"-[p]*(?:[bdfhinsvw][^/]*)?",
+    "pwd": r"-[LP]",
+    "sort": r"-[bdfghinrsuVz]*(?:[kt][^/]*)?",
+    "stat": r"-[Lt]*(?:c[^/]*)?",
+    "tail": r"-[qvz\d]*(?:[nc][^/]*)?",
+    "test": r"-[efdrwxsLhzn]",
+    "uniq": r"-[cdiuz]*(?:[fsw][^/]*)?",
+    "wc": r"-[clLmw]*",
 }
-"""What runs unasked without a sandbox, on plain words."""
+"""What runs unasked without a sandbox, by the words that are no files: options that only read.
 
-LASTING: Final = _by_words(
-    {
-        "pushes to another repository": "git push, git send-pack",
-        "opens a pull request": "gh pr create",
-        "merges a pull request": "gh pr merge",
-        "writes to a pull request": "gh pr comment",
-        "reviews a pull request": "gh pr review",
-        "closes a pull request": "gh pr close",
-        "opens an issue": "gh issue create",
-        "writes to an issue": "gh issue comment",
-        "publishes a release": "gh release create",
-        "deletes a repository": "gh repo delete",
-        "opens a merge request": "glab mr create",
-        "merges a merge request": "glab mr merge",
-    }
+Each other word has to be a file that may be read.
+"""
+TAKING_NO_FILE: Final = _listed("date, pwd, uniq")
+"""Those of them that change what another word names."""
+
+LASTING: Final = tuple(
+    tuple(each.split())
+    for each in (
+        *("git push", "git send-pack", "gh pr create", "gh pr merge", "gh pr comment"),
+        *("gh pr review", "gh pr close", "gh issue create", "gh issue comment"),
+        *("gh release create", "gh repo delete", "glab mr create", "glab mr merge"),
+    )
 )
 """What others see at once, by the words of the command: it needs a person in every mode."""
 
@@ -150,8 +108,8 @@ FORMATTING: Final = _listed(
     "mkfs, mkswap, mke2fs, wipefs, blkdiscard, sfdisk, sgdisk, shred, tee, dd"
 )
 """Programs that overwrite a disk which they are given."""
-REMOVERS: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R"}
-"""Programs that go through whole directories, with the options that make them do so."""
+REMOVERS: Final = {"rm": "rR", "chmod": "R", "chown": "R", "chgrp": "R", "find": "", "rsync": ""}
+"""Programs that go through whole directories, some with the options that make them do so."""
 
 NOT_GRANTED: Final = (SHELLS | WRAPPERS | UNRULED | INTERPRETERS | REMOVERS.keys() | FORMATTING) | (
     _listed(

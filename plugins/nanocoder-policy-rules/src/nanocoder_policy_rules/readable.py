@@ -20,7 +20,7 @@ from nanocoder_policy_rules.wildcards import NOTHING, any_of
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.ignored import Ignored
-    from nanocoder_policy_rules.settings import UncheckedSettings as Settings
+    from nanocoder_policy_rules.settings import Settings
 
 _ODD: Final = re.compile(r":|[. ](?:\n|\Z)")
 MAX_OUTSIDE: Final = 1_000

@@ -11,7 +11,7 @@ from nanocoder import named_paths
 from nanocoder_policy_rules import rules
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.shell_words import Word
-from nanocoder_policy_rules.starts import name_of, starts_among
+from nanocoder_policy_rules.starts import starts_among
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MAX_TRIES: Final = 500
 """In so many places of one call a rule is looked for; with more it may be about it."""
-_WILD: Final = frozenset("*?[")
 
 
 class Match(IntEnum):
@@ -52,8 +51,7 @@ def allows(rule: Rule, context: "CallContext") -> bool:
         named = all(_allows_named(rule, name, context) for name in rule.arguments)
         return named and not named_paths(others)
     if context.paths:
-        names = (name for path in context.paths for name in path.names)
-        return all(rules.names_path(rule, (name,)) for name in names)
+        return all(rules.names_path(rule, (name,)) for name in context.path_names)
     return rules.names_argument(rule, context.call.arguments, any_of=False)
 
 
@@ -118,7 +116,7 @@ def _forbids_commands(rule: Rule, context: "CallContext") -> Match:
     if context.script.problem:
         return Match.MAYBE
     best, in_argument = Match.NO, Match.YES if len(rule.words) > 1 else Match.MAYBE
-    for tried, start in enumerate(starts_among(context.starts, program_of(rule))):
+    for tried, start in enumerate(starts_among(context.starts, rule.program)):
         most = Match.YES if start.is_run else in_argument
         if best < most:
             best = max(best, min(most, match_words(rule.words, start.words)))
@@ -127,15 +125,9 @@ def _forbids_commands(rule: Rule, context: "CallContext") -> Match:
     return best
 
 
-def program_of(rule: Rule) -> str:
-    """Return the program that a command must start for a rule to match, "" for any."""
-    program = name_of(rule.words[0]) if rule.words else ""
-    return program if _WILD.isdisjoint(program) else ""
-
-
 def _names_argument(rule: Rule, context: "CallContext") -> bool:
     if context.paths:
-        is_named = any(rules.names_path(rule, path.names) for path in context.paths)
+        is_named = rules.names_path(rule, context.path_names)
         locations = [path.places for path in context.paths]
         return is_named or (rule.is_absolute and rules.names_place(rule, locations))
     return rules.names_argument(rule, context.call.arguments, any_of=True)

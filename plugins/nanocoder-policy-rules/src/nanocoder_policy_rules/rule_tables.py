@@ -10,7 +10,6 @@ from attrs import evolve, field
 from nanocoder_schema import value
 
 RuleVerdict = Literal["deny", "ask", "allow"]
-Example = str | dict[str, Any]
 ModeName = Literal["plan", "ask", "edits", "auto"]
 _ANY: Final = "*"
 _SUBJECTS: Final = ("effect", "risk", "plugin")
@@ -27,8 +26,7 @@ class RuleTable:
     It is about the calls of a *tool*, those with an *effect*, of a *risk* or from a *plugin*; names
     may have wildcards. A *pattern* is as in the short form, *arguments* are patterns by the names
     of arguments, which all have to fit. *mode*, *agent*, *interactive* and *folder* say when it
-    holds, *expires* until when. The model reads the *reason*. *match* and *not_match* are calls
-    that the rule has to fit, or not to fit: a main argument, or a table of arguments.
+    holds, *expires* until when. The model reads the *reason*.
     """
 
     verdict: RuleVerdict
@@ -44,8 +42,6 @@ class RuleTable:
     folder: str = ""
     reason: str = ""
     expires: Any = None
-    match: tuple[Example, ...] = ()
-    not_match: tuple[Example, ...] = ()
     origin: Callable[[], object] = field(default=_nowhere, init=False, eq=False, repr=False)
 
     def __str__(self) -> str:

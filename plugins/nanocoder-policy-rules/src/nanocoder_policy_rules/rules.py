@@ -25,6 +25,8 @@ from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
 if TYPE_CHECKING:
     from nanocoder import Tool
 
+    from nanocoder_policy_rules.settings import Settings
+
 _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
 MAIN_AGENT: Final = "main"
@@ -75,6 +77,12 @@ class Rule:
         if words and words[-1] not in {"*", ":*"} and words[-1].endswith(":*"):
             return (*words[:-1], words[-1].removesuffix(":*"))
         return words[:-1] if words and words[-1] in {"*", ":*"} else words
+
+    @cached_property
+    def program(self) -> str:
+        """Return the program that a command must start for a rule to match, "" for any."""
+        program = self.words[0].rpartition("/")[2].casefold() if self.words else ""
+        return program if {*"*?["}.isdisjoint(program) else ""
 
     def source(self, setting: str) -> str:
         """Return where the rule is written, or the *setting* that holds it if that is unknown."""
@@ -169,6 +177,18 @@ def _elsewhere(rule: Rule) -> Rule | None:
         return None
     folder = Path(getattr(origin, "file", "")).parents[1]
     return evolve(rule, pattern=f"{folder}/{rule.pattern.removeprefix('./')}")
+
+
+@lru_cache(maxsize=256)
+def rules_for(
+    settings: "Settings", verdict: RuleVerdict, tool: str, *, with_commands: bool
+) -> tuple[Rule, ...]:
+    """Return the rules with *verdict* that name *tool*, *with_commands* those for commands, too."""
+    return tuple(
+        rule
+        for rule in settings.rules_that(verdict)
+        if rule.names(tool) or (with_commands and rule.pattern and rule.names(SHELL))
+    )
 
 
 def rule(text: str, verdict: RuleVerdict) -> Rule:
@@ -274,11 +294,14 @@ def _check_allowing(rule: Rule) -> None:
         raise ValueError(f"rule {rule.text!r} allows too much: {problem}")
 
 
-def names_path(rule: Rule, spellings: Sequence[str]) -> bool:
-    """Tell whether a rule's glob matches a path; without a slash it matches names at any depth."""
+def names_path(rule: Rule, spellings: Iterable[str]) -> bool:
+    """Tell whether a rule's glob matches a path by one of its folded *spellings*.
+
+    Without a slash it matches names at any depth.
+    """
     if not rule.pattern:
         return True
-    return any(glob(rule.pattern).fullmatch(paths.fold_path(path)) for path in spellings)
+    return any(map(glob(rule.pattern).fullmatch, spellings))
 
 
 def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:

@@ -1,6 +1,6 @@
 """The table [plugins.policy-rules]."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -21,6 +21,10 @@ SECRETS: Final = (
 )
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
+_SURELY: Final = 0.8
+"""How like a name has to be to one that exists for it to be a slip, from 0 to 1."""
+Remark = tuple[object, str, bool]
+
 # The rules bring 15 modules along, and a start without a rule of its own needs none of them.
 
 
@@ -32,14 +36,12 @@ def _all_rules(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -
             rule(text, cast("RuleVerdict", attribute.name))
 
 
-def _all_tables(
-    settings: "UncheckedSettings", attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]
-) -> None:
+def _all_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
     for at, table in enumerate(tables):
         from nanocoder_policy_rules.rules import rule_of
 
         try:
-            settings.check_examples(rule_of(table))
+            rule_of(table)
         except ValueError as error:
             raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
@@ -84,7 +86,7 @@ _RULES: Final = {"tighten": "union", "place": _place_text}
 
 
 @frozen(eq=False, repr=False, slots=False)
-class UncheckedSettings:
+class Settings:
     """The table [plugins.policy-rules]. A project's file may add to *deny*, *ask* and *secrets*.
 
     *deny*, *ask*, *allow*: rules in short form; the strictest that fits a call decides. *rules*:
@@ -135,9 +137,6 @@ class UncheckedSettings:
         usual = () if self.replace_secrets else NOT_SECRETS
         return tuple(dict.fromkeys((*usual, *self.not_secrets)))
 
-    def check_examples(self, rule: "Rule") -> None:
-        """Raise ValueError for a rule that does not treat an example as it says."""
-
     def rules_that(self, verdict: "RuleVerdict") -> "tuple[Rule, ...]":
         """Return the rules with *verdict* that count, of both forms."""
         return self._counted[verdict]
@@ -155,3 +154,36 @@ class UncheckedSettings:
             allowing = tuple(each for each in allowing if each.table.layer == "managed")
         denying, asking = (rules_of("deny", self.deny, tables), rules_of("ask", self.ask, tables))
         return {"deny": denying, "ask": asking, "allow": allowing}
+
+    def remarks(self, tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
+        """Yield the rules that have no effect: where each is, why, and whether it is a slip."""
+        if not (self.deny or self.ask or self.allow or self.rules):
+            return
+        from nanocoder_policy_rules.rules import rules_of
+
+        counted = {rule.text for rule in self.rules_that("allow")}
+        for rule in rules_of("allow", self.allow, self.rules):
+            if rule.text not in counted:
+                line = f"the rule {rule.text!r} does not count: this file may not allow anything"
+                yield rule.table.origin(), line, False
+        for verdict in ("deny", "ask", "allow"):
+            for rule in {rule.text: rule for rule in self.rules_that(verdict)}.values():
+                yield from _remarks(rule, tools, plugins)
+
+
+def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
+    from datetime import datetime
+    from fnmatch import filter as matching
+
+    from nanocoder import did_you_mean
+
+    table = rule.table
+    if rule.is_expired(datetime.now().astimezone()):
+        line = f"the rule {rule.text!r} expired on {table.expires} and no longer counts"
+        yield table.origin(), line, False
+        return
+    for kind, name, names in (("tool", rule.tool, tools), ("plugin", table.plugin, plugins)):
+        if name and not matching(names, name):
+            hint = did_you_mean(name, names, cutoff=_SURELY)
+            line = f"{rule.text!r} is about the {kind} {name!r}, which is not installed{hint}"
+            yield table.origin(), line, bool(hint)

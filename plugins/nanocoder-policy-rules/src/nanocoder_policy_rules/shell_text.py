@@ -9,7 +9,7 @@ import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from getopt import GetoptError, getopt
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
@@ -17,7 +17,6 @@ from attrs import evolve, frozen
 from nanocoder_policy_rules import programs
 from nanocoder_policy_rules.shell_words import (
     CUT,
-    JOINED,
     KEYWORDS,
     MISREAD,
     REDIRECTS,
@@ -43,6 +42,7 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
+_OPTION: Final = re.compile(r"-.*|\d+\w?", re.DOTALL)
 BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
 
 
@@ -117,14 +117,12 @@ def parse(text: str, depth: int = 0) -> Script:
     if root is None:
         return Script(problem="it is too complex to parse")
     nodes = [*_nodes(root)]
-    problem = "a line break joins two of its words" if JOINED.search(text) else ""
-    if MISREAD.search(text):
-        problem = problem or "a backslash stands where the parser reads it otherwise than bash"
-    if any(visit.level == MAX_LEVEL for visit in nodes):
-        problem = problem or "it is nested too deeply"
-    if any(visit.node.type == "ERROR" or visit.node.is_missing for visit in nodes):
+    problem = "it is nested too deeply" if any(it.level == MAX_LEVEL for it in nodes) else ""
+    if root.has_error:
         problem = problem or "a part of it is not understood as bash"
-    if any(is_cut_otherwise(visit.node) for visit in nodes if visit.node.type in CUT):
+    if "\\" in text and MISREAD.search(text):
+        problem = problem or "a backslash stands where the parser reads it otherwise than bash"
+    if any(is_cut_otherwise(visit.node) for visit in nodes if visit.kind in CUT):
         problem = problem or "its words are cut otherwise than by bash"
     commands = [command for visit in nodes if (command := _command_at(visit)) is not None]
     if any(each.program in programs.WRAPPERS and len(each.words) > MAX_WORDS for each in commands):
@@ -136,7 +134,7 @@ def parse(text: str, depth: int = 0) -> Script:
     inner = [parse(code, depth + 1) for code in quoted]
     problem = problem or next((script.problem for script in inner if script.problem), "")
     commands += [command for script in inner for command in script.commands]
-    return Script(tuple(commands), frozenset(visit.node.type for visit in nodes), problem)
+    return Script(tuple(commands), frozenset(visit.kind for visit in nodes), problem)
 
 
 def hidden_character(text: str) -> str:
@@ -171,13 +169,8 @@ def _started(command: Command) -> Iterator[Sequence[Word]]:
 def unwrapped(command: Command) -> Command:
     """Return what a command runs behind wrappers that change nothing of it, as `timeout 60`."""
     words = command.words
-    while words and (wrapper := programs.TRANSPARENT.get(words[0].text)) is not None:
-        short, long, takes = wrapper
-        try:
-            rest = getopt([word.text for word in words[1:]], short, long.split())[1]
-        except GetoptError:
-            break
-        words = words[len(words) - len(rest) + takes :]
+    while words and words[0].text in programs.TRANSPARENT:
+        words = tuple(dropwhile(lambda word: _OPTION.fullmatch(word.text), words[1:]))
     return evolve(command, words=words)
 
 
@@ -215,9 +208,10 @@ def _language() -> "Language":
 
 
 class _Visit(NamedTuple):
-    """A node of the tree, with the one above it and the operator before it."""
+    """A node of the tree and its type, with the one above it and the operator before it."""
 
     node: "Node"
+    kind: str
     parent: "Node"  # asked for it, a node would look from the root on
     join: str = ""
     level: int = 0
@@ -225,7 +219,7 @@ class _Visit(NamedTuple):
 
 def _nodes(root: "Node") -> Iterator[_Visit]:
     """Yield all nodes in the order of the text, as deep as they are followed."""
-    waiting = [_Visit(root, root)]
+    waiting = [_Visit(root, root.type, root)]
     while waiting:
         visit = waiting.pop()
         yield visit
@@ -233,19 +227,20 @@ def _nodes(root: "Node") -> Iterator[_Visit]:
             continue
         children, operator = [], visit.join
         for child in visit.node.children:
-            children.append(_Visit(child, visit.node, operator, visit.level + 1))
-            operator = child.type if child.type in _JOINS else operator
+            kind = child.type
+            children.append(_Visit(child, kind, visit.node, operator, visit.level + 1))
+            operator = kind if kind in _JOINS else operator
         waiting += reversed(children)
 
 
 def _command_at(visit: _Visit) -> Command | None:
     """Return the command that a node is, or what else assigns or opens files; None for others."""
-    node, parent, join, _ = visit
-    if node.type in _COMMANDS or _is_bare_assignment(node, parent):
+    node, kind, parent, join, _ = visit
+    if kind in _COMMANDS or (kind == "variable_assignment" and parent.type not in _COMMANDS):
         return _command(node, parent, join)
-    if node.type == "for_statement":
+    if kind == "for_statement":
         return Command((), tuple(_loop_variables(node)), (), join, text_of(node))
-    if node.type in REDIRECTS and not _is_of_command(parent):
+    if kind in REDIRECTS and not _is_of_command(parent):
         return Command((), (), (_redirect(node),), join, text_of(node))
     return None
 
@@ -297,11 +292,6 @@ def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
     for child in node.children:
         if child.type == "variable_name":
             yield text_of(child), Word("", (Expansion(),))
-
-
-def _is_bare_assignment(node: "Node", parent: "Node") -> bool:
-    """Tell whether a node is `NAME=value` that no command follows."""
-    return node.type == "variable_assignment" and parent.type not in _COMMANDS
 
 
 _BUILTINS: Final = frozenset(("declaration_command", "unset_command"))

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 MAX_EXPANDED: Final = 1_000
 KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
+_PLAIN: Final = re.compile(r"[\w.,:/%@+=-]+", re.ASCII)
+_QUOTING: Final = re.compile(r"[\[\\'\"]")
 _HOME: Final = re.compile(r"~[\w.+-]*")
-# Tree-sitter takes two words for what bash reads as one.
-JOINED: Final = re.compile(r"(?<![\s\\])(?:\\\\)*\\\n(?![ \t]+[\w./-])")
-# For tree-sitter a line that begins with a backslash goes on the one before; so does such a tab. A
-# blank with a backslash is nothing there before a comment, and at either end of a command.
+# Tree-sitter takes two words for what bash joins by a line's end. For it a line that begins with a
+# backslash goes on the one before; so does such a tab. A blank with a backslash is nothing there
+# before a comment, and at either end of a command.
 MISREAD: Final = re.compile(
-    r"\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ |\\ \S*#|\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
+    r"(?<![\s\\])(?:\\\\)*\\\n(?![ \t]+[\w./-])|\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ "
+    r"|\\ \S*#|\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
 )
 CUT: Final = frozenset(("command", "concatenation"))
 REDIRECTS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
@@ -93,6 +95,9 @@ def is_cut_otherwise(node: "Node") -> bool:
 
 def word_of(node: "Node") -> Word:
     """Return the word that a node of the syntax tree stands for."""
+    source = text_of(node)
+    if _PLAIN.fullmatch(source):
+        return Word(source, (source,))
     text, parts, has_glob = "", list[str | Expansion](), False
     for part, is_quoted in _parts(node):
         if isinstance(part, str) and not is_quoted:
@@ -106,9 +111,9 @@ def word_of(node: "Node") -> Word:
         parts.append(part)
         text += part if isinstance(part, str) else _source_of(part)
     # `{a,b}` becomes several words, which is not the text that stands there.
-    if not is_in_quotes(node) and _has_braces(text_of(node)):
+    if not is_in_quotes(node) and _has_braces(source):
         parts.append(BRACES)
-    is_plain = not re.search(r"[\[\\'\"]", text_of(node))
+    is_plain = not _QUOTING.search(source)
     return Word(text, tuple(parts), has_glob and text not in KEYWORDS, is_plain)
 
 

@@ -58,7 +58,7 @@ def starts_among(starts: Starts, program: str) -> Iterable[Start]:
     """Return those that may start *program*, "" for any."""
     if not program:
         return chain.from_iterable(starts.values())
-    return chain(starts.get(program, ()), starts.get("", ()))
+    return [*starts.get(program, ()), *starts.get("", ())]
 
 
 def _quoted(command: Command) -> Iterator[Sequence[Word]]:

@@ -9,13 +9,12 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from getopt import GetoptError, gnu_getopt
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 from nanocoder_kit_process.environment import LOADERS
 
-from nanocoder_policy_rules.programs import READING, STARTING, UNRULED, Reading
+from nanocoder_policy_rules.programs import READING, STARTING, TAKING_NO_FILE, UNRULED
 from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.shell_text import Command, Redirect, Script, unwrapped
@@ -85,12 +84,10 @@ def command_only_reads(command: Command, context: "CallContext") -> bool:
     name = words[0].text
     if name == "[" and words[-1].text == "]":
         name, words = "test", words[:-1]
-    reading = READING.get(name)
-    if reading is None or not (name in BUILTINS or is_of_system(name)):
+    if name not in READING or not (name in BUILTINS or is_of_system(name)):
         return False
     expanded = expand(words[1:], context.folder, is_exact=True)
-    operands = None if expanded is None else _operands(reading, expanded)
-    return operands is not None and _may_take(reading, operands, context)
+    return expanded is not None and all(_may_take(name, word, context) for word in expanded)
 
 
 def is_of_system(name: str) -> bool:
@@ -116,34 +113,10 @@ def _system_paths(name: str) -> list[str]:
     return [f"{folder}/{name}" for folder in SYSTEM_FOLDERS]
 
 
-def _operands(reading: Reading, words: Sequence[str]) -> list[str] | None:
-    """Return the operands, "" for a pattern that is an option; None for an option not listed."""
-    if reading.operands == "words":
-        return list(words)
-    if "POSIXLY_CORRECT" in os.environ:  # options may end elsewhere
-        return None
-    if "--" not in words:  # behind which it is a path; its value may be left out
-        words = ["--color" if word.startswith("--color=") else word for word in words]
-    try:
-        options, operands = gnu_getopt(words, reading.short, reading.long.split())
-    except GetoptError:
-        return None
-    return [""] * any(name == "-e" for name, _ in options) + operands
-
-
-def _may_take(reading: Reading, operands: list[str], context: "CallContext") -> bool:
-    match reading.operands:
-        case "text" | "words":
-            return True
-        case "none":
-            return not operands
-        case "format":
-            return all(operand.startswith("+") for operand in operands)
-        case "one" if len(operands) > 1:
-            return False
-        case "pattern":
-            operands = operands[1:]
-    return all(operand == "-" or may_read(operand, context) for operand in operands)
+def _may_take(name: str, word: str, context: "CallContext") -> bool:
+    if re.fullmatch(READING[name], word, re.DOTALL):
+        return True
+    return not word.startswith("-") and name not in TAKING_NO_FILE and may_read(word, context)
 
 
 def may_read(word: str, context: "CallContext") -> bool:
