@@ -6,7 +6,6 @@ sandbox gives is asked about. Without one, only a short list of commands runs un
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
@@ -16,7 +15,7 @@ from nanocoder_policy_rules import paths, programs, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rule_tables import RuleVerdict
-from nanocoder_policy_rules.rules import SHELL, Rule, rules_for
+from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.unasked import (
     covering_rule,
@@ -198,7 +197,7 @@ def _ask_when_unsure(context: CallContext) -> Verdict | None:
 def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verdict | None:
     """Judge by the first rule of *decision* that matches so certainly; one that may match asks."""
     kind: RuleVerdict = "deny" if decision is Decision.DENY else "ask"
-    for rule, how_certain in _matches(context, kind):
+    for rule, how_certain in rule_matching.matches(context, kind):
         if how_certain is not match:
             continue
         if match is Match.MAYBE:
@@ -218,21 +217,8 @@ def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verd
     return None
 
 
-@lru_cache(maxsize=2)  # what is certain is asked about first, then what is not
-def _matches(context: CallContext, kind: RuleVerdict) -> list[tuple[Rule, Match]]:
-    """Return the rules of *kind* that hold, and how certainly each is about a call."""
-    holding = _rules(context, kind, with_commands=bool(context.started))
-    return [(rule, rule_matching.forbids(rule, context)) for rule in holding]
-
-
-def _rules(context: CallContext, kind: RuleVerdict, *, with_commands: bool = False) -> list[Rule]:
-    named = rules_for(context.settings, kind, context.call.name, with_commands=with_commands)
-    about = [rule for rule in named if rule.is_about(context.tool)]
-    return [rule for rule in about if rule.holds(context.session, context.mode)]
-
-
 def _allow_by_rule(context: CallContext) -> Verdict | None:
-    rules = _rules(context, "allow")
+    rules = rule_matching.rules_in_force(context, "allow")
     for rule in rules:
         if rule.fits_any or (context.call.name != SHELL and rule_matching.allows(rule, context)):
             return _allowed_by(rule, context)
@@ -361,7 +347,7 @@ def _ask(context: CallContext, reason: str = "") -> Verdict:
     if not reason:
         cause = _unknown_part(context) or f"{context.tool.name} {_rating(context.tool)}"
         reason = f"{cause}, so mode {context.mode} needs your approval"
-    if context.command and (rules := _rules(context, "allow")):
+    if context.command and (rules := rule_matching.rules_in_force(context, "allow")):
         uncovered = why_not_covered(rules, context)
         reason = f"{reason}; {uncovered}" if uncovered else reason
     return Verdict(Decision.ASK, reason, source=f"mode {context.mode}", grants=offered)

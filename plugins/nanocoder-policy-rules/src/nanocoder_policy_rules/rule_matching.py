@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 from nanocoder import named_paths
 
 from nanocoder_policy_rules import rules
-from nanocoder_policy_rules.rules import Rule
+from nanocoder_policy_rules.rule_tables import RuleVerdict
+from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_words import Word
 from nanocoder_policy_rules.starts import starts_among
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
+    from nanocoder_policy_rules.settings import Settings
 
 
 MAX_TRIES: Final = 500
@@ -27,6 +30,33 @@ class Match(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
+
+
+@lru_cache(maxsize=2)  # what is certain is asked about first, then what is not
+def matches(context: "CallContext", verdict: RuleVerdict) -> list[tuple[Rule, Match]]:
+    """Return the rules in force with *verdict*, and how certainly each is about a call."""
+    in_force = rules_in_force(context, verdict, with_commands=bool(context.started))
+    return [(rule, forbids(rule, context)) for rule in in_force]
+
+
+def rules_in_force(
+    context: "CallContext", verdict: RuleVerdict, *, with_commands: bool = False
+) -> list[Rule]:
+    """Return the rules with *verdict* about a tool that hold, *with_commands* for its command."""
+    named = _rules_naming(context.settings, verdict, context.call.name, with_commands=with_commands)
+    about = [rule for rule in named if rule.is_about(context.tool)]
+    return [rule for rule in about if rule.holds(context.session, context.mode)]
+
+
+@lru_cache(maxsize=256)
+def _rules_naming(
+    settings: "Settings", verdict: RuleVerdict, tool: str, *, with_commands: bool
+) -> tuple[Rule, ...]:
+    return tuple(
+        rule
+        for rule in settings.rules_that(verdict)
+        if rule.names(tool) or (with_commands and rule.pattern and rule.names(SHELL))
+    )
 
 
 def forbids(rule: Rule, context: "CallContext") -> Match:

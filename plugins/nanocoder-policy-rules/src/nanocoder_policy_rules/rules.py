@@ -25,8 +25,6 @@ from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
 if TYPE_CHECKING:
     from nanocoder import Tool
 
-    from nanocoder_policy_rules.settings import Settings
-
 _NAME = r"[A-Za-z0-9_*?.-]+"
 _RULE = rf"(?s)\s*({_NAME})\s*(?:\((.*)\))?\s*(?:@\s*({_NAME})\s*)?"
 MAIN_AGENT: Final = "main"
@@ -177,18 +175,6 @@ def _elsewhere(rule: Rule) -> Rule | None:
         return None
     folder = Path(getattr(origin, "file", "")).parents[1]
     return evolve(rule, pattern=f"{folder}/{rule.pattern.removeprefix('./')}")
-
-
-@lru_cache(maxsize=256)
-def rules_for(
-    settings: "Settings", verdict: RuleVerdict, tool: str, *, with_commands: bool
-) -> tuple[Rule, ...]:
-    """Return the rules with *verdict* that name *tool*, *with_commands* those for commands, too."""
-    return tuple(
-        rule
-        for rule in settings.rules_that(verdict)
-        if rule.names(tool) or (with_commands and rule.pattern and rule.names(SHELL))
-    )
 
 
 def rule(text: str, verdict: RuleVerdict) -> Rule:
