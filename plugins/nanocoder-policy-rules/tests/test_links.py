@@ -174,13 +174,6 @@ def test_a_folder_that_is_moved_to_a_protected_place_asks(destination, judge):
     assert str(judge("edit_file", arguments, "edits").decision) == "ask"
 
 
-@pytest.mark.parametrize("path", ["server.pem", "sub/.env", ".aws/credentials"])
-def test_a_reader_learns_that_a_secret_is_not_there(path, judge):
-    verdict = judge("read_file", {"path": path})
-    assert str(verdict.decision) == "deny"
-    assert verdict.reason.startswith(f"there is no file {path!r}")
-
-
 def test_nothing_is_said_of_a_secret_that_is_there_or_that_a_pattern_may_find(tree, judge):
     (tree / "server.pem").write_text("secret")
     (tree / "key").symlink_to("server.pem")

@@ -5,7 +5,6 @@ import pytest
 READING = [
     "ls",
     "ls -la src",
-    "ls *.py",
     "pwd",
     "echo hello 'a b'",
     "cat a.py | head -20",
@@ -16,8 +15,6 @@ READING = [
     "sort a.py | uniq -c | sort -rn | head",
     "cut -d, -f1 a.py",
     "stat -c %s a.py",
-    "[ -f a.py ] && cat a.py",
-    "test -d src; echo done",
     "date +%F",
     "which cat",
     "ls missing || true",
@@ -60,14 +57,12 @@ OTHERS = [
     "cat --color=x a.py",
     "grep --color -e main /etc/passwd",
     "sort -rk2 /etc/passwd",
-    # words that bash reads otherwise than the parser, and globs otherwise than Python
+    "ls *.py",
+    "[ -f a.py ]",
+    # words that bash reads otherwise than the parser
     "echo\n\\\ntouch ran",
     "echo x\n\\touch ran",
     "echo x\\\t#; touch ran",
-    "cat .[^.]nv",
-    "cat [^x]*",
-    "cat .[\\e]nv",
-    "cat '[k]'*",
     # more than plain words
     "cat $x",
     "cat ~/x",
@@ -124,12 +119,10 @@ def test_a_program_elsewhere_is_not_the_system_s(tmp_path, tmp_path_factory, mon
         (folder / "cat").chmod(0o755)
         (folder / "wc").symlink_to(folder / "cat")
         (folder / "ls").symlink_to("/usr/bin/env")
-        (folder / "head").symlink_to("/usr/bin/head")
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
         for program in ("cat", "wc", "ls"):
             command = {"command": f"{program} a.py" + " " * number}
             assert judge("bash", command).decision == "ask", program
-        assert judge("bash", {"command": "head a.py"}).decision == "allow", "the same program"
 
 
 def test_a_rule_for_a_path_holds_for_commands_that_read_it(judge):

@@ -31,13 +31,13 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
             READ_ONLY,
             "ask",
             {},
-            'the workspace is read-only: call again with access="w',
+            'keeps the workspace read-only: call again with access="w',
         ),
         (
             READ_ONLY,
             "edits",
             {},
-            "the workspace alone can be written, but for protected names: call",
+            "lets only the workspace be written, but for protected names",
         ),
         ("touch: cannot touch '../x': Read-only file system", "ask", {}, 'access="outside"'),
         ("touch: cannot touch '/etc/x': Read-only file system", "ask", {}, 'access="outside"'),
@@ -54,7 +54,12 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
         ),
         (READ_ONLY, "ask", {"access": "write"}, 'access="outside" and a reason'),
         (READ_ONLY, "plan", {}, "plan mode changes nothing"),
-        ("", "ask", {"metadata": {"undone": 1}}, "nothing of it was kept: to change files, call"),
+        (
+            "",
+            "ask",
+            {"metadata": {"undone": 1}},
+            "keeps nothing that this command changed: to change files, call",
+        ),
     ],
 )
 def test_the_next_step_is_named(tools, output, mode, more, expected):

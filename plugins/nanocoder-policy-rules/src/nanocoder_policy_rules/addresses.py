@@ -142,14 +142,9 @@ def _number(host: str) -> str:
     """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
     import socket
 
-    if re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
-        try:
-            return socket.inet_ntoa(socket.inet_aton(host))
-        except OSError:
-            return host
-    if ":" in host:
-        try:
+    with suppress(OSError):  # it only looks like a number
+        if ":" in host:
             return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, host))
-        except OSError:
-            return host
+        if re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
+            return socket.inet_ntoa(socket.inet_aton(host))
     return host

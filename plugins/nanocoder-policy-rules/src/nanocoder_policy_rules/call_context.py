@@ -75,9 +75,8 @@ class CallContext:
     @cached_property
     def operands(self) -> list[str]:
         """Return the words of the command that may name files, with wildcards expanded."""
-        operands = [*dict.fromkeys(self.script.operands)]
-        expanded = expand(operands, self.folder, is_exact=False)
-        return [word.text for word in operands] if expanded is None else expanded
+        words = dict.fromkeys(self.script.operands)
+        return [text for word in words for text in expand(word, self.folder)]
 
     @cached_property
     def starts(self) -> "Starts":
@@ -184,9 +183,3 @@ class CallContext:
         if name := paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
             return paths.WHY_DENIED.format(name)
         return self.session.readable.refuses(path.path) if path.is_inside else ""
-
-    @cached_property
-    def missing(self) -> str:
-        """Return the only path that a reading call names, if it does not exist; or ""."""
-        only = paths.only_path(self.call.arguments) if self.tool.is_read_only else ""
-        return only if only and not self.session.resolve(only).exists else ""

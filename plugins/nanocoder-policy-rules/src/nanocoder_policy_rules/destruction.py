@@ -18,7 +18,7 @@ from nanocoder_kit_glob import BadPattern, expand_braces
 from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS
 from nanocoder_policy_rules.rule_matching import Match, match_words
 from nanocoder_policy_rules.shell_text import Command, Script
-from nanocoder_policy_rules.shell_words import BRACES, Expansion, Word
+from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -43,8 +43,9 @@ _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-
 _SETTING: Final = frozenset(("source", ".", "eval", "read", "mapfile", "readarray", "printf"))
 _UNSET: Final = "$"
 """How the part of a path is written that nobody knows before the command runs."""
-_HERE: Final = Word(".", (".",))
-_HOME_WORD: Final = Word("~", (Expansion("~"),))
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=?+]|)([^}]*)\}")
+_HERE: Final = Word(".")
+_HOME_WORD: Final = Word("~")
 
 
 class Extent(IntEnum):
@@ -116,7 +117,7 @@ def _removed(words: Sequence[Word], shell: "_Shell") -> Iterator[tuple[str, Exte
         target, extent = shell.most_lost(word)
         if extent < (Extent.FILES if removes else Extent.SYSTEM):
             continue
-        unset = next(filter(None, map(shell.unset, word.parts)), "")
+        unset = shell.unset(word)
         if name == "find" and not unset and _is_narrow(words):
             continue
         advice = f" if {unset} is not set; write ${{{unset}:?}}" if unset else ""
@@ -184,40 +185,31 @@ class _Shell:
         """Return which of the paths that a word stands for loses most, and how much that is."""
         text = self._text(word)
         try:
-            targets = expand_braces(text) if BRACES in word.parts else [text]
+            targets = expand_braces(text) if word.is_computed else [text]
         except BadPattern:
             return text, Extent.NOTHING
         extent, target = max((self._extent(each), each) for each in targets)
         return target, extent
 
-    def unset(self, part: str | Expansion) -> str:
-        """Return the name of a variable that stands for nothing, "" for all other parts."""
-        if isinstance(part, str) or part is BRACES or part.name.startswith("~"):
-            return ""
-        return "" if self.values.get(part.name) else part.name
+    def unset(self, word: Word) -> str:
+        """Return the name of a variable in *word* that stands for nothing, "" without one."""
+        names = (match[1] for match in _VARIABLE.finditer(word.text))
+        return next((name for name in names if not self.values.get(name)), "")
 
     def _text(self, word: Word) -> str:
         """Return what a word stands for; where a part cannot be known, all before it, and `$`.
 
         Variables that nothing sets stand for nothing.
         """
-        text = ""
-        for part in word.parts:
-            if isinstance(part, str) or part.name.startswith("~"):
-                text += part if isinstance(part, str) else part.name
-            elif part is not BRACES:
-                text += self._value(part)
-            if text.endswith(_UNSET):
-                break
-        return text
+        known, sign, _ = _VARIABLE.sub(self._value, word.text).partition(_UNSET)
+        return known + sign
 
-    def _value(self, part: Expansion) -> str:
-        if not part.name or part.name.isdigit() or part.name in {"@", "*"}:
+    def _value(self, variable: re.Match[str]) -> str:
+        name, operator, default = variable.groups()
+        value = self.values.get(name, self.values.get("", ""))
+        if not value and operator[-1:] == "?":  # it is set, and nobody knows to what
             return _UNSET
-        value = self.values.get(part.name, self.values.get("", ""))
-        if not value and part.operator[-1:] == "?":  # it is set, and nobody knows to what
-            return _UNSET
-        return value or (part.default.strip("\"'") if part.operator[-1:] in {"-", "="} else "")
+        return value or (default.strip("\"'") if operator[-1:] in {"-", "="} else "")
 
     def _extent(self, text: str) -> Extent:
         """Return how much is lost when *text* is removed."""

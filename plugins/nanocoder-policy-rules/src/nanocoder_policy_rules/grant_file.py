@@ -8,8 +8,6 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict, frozen
@@ -79,27 +77,28 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
         grants = load()
     except ConfigError:  # `nanocoder grants list` says what is wrong
         return {}
-    if not grants:
-        return {}
-    folder = folder_of(session) if any(grant.scope == PROJECT for grant in grants) else ""
     holding_now = (
         grant
         for grant in grants
-        if not grant.has_expired and (grant.scope == USER or grant.folder == folder)
+        if not grant.has_expired and (grant.scope == USER or grant.folder == folder_of(session))
     )
     return {text: grant for grant in holding_now for text in grant.rules}
 
 
 def load() -> tuple[Grant, ...]:
     """Return every grant, those that have expired too; raises ConfigError for a broken file."""
-    path = _path(os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
+    path = state_dir() / NAME
     try:
-        status = os.lstat(path)
+        with os.fdopen(open_private(path), "rb") as file:
+            entries = parse_json(file.read(MAX_BYTES).decode())["grants"]
+        return tuple(structure(Grant, entry) for entry in entries)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    return _parse(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+    except (BadArguments, UnicodeDecodeError, KeyError, TypeError) as error:
+        problem = f"{path} holds no grants that can be read: {error}"
+        raise ConfigError(f"{problem}; repair it or remove it, which revokes all") from None
 
 
 def save(session: SessionInfo, approved: Mapping[str, Any]) -> None:
@@ -144,27 +143,6 @@ def _change(change: Callable[[tuple[Grant, ...]], list[Grant]]) -> None:
             replace_file(path, content.encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
-
-
-@lru_cache(maxsize=4)
-def _path(*_variables: str | None) -> Path:
-    """Return where the grants are, as long as these variables stay: each question asks for it."""
-    return state_dir() / NAME
-
-
-@lru_cache(maxsize=4)
-def _parse(path: Path, _state: tuple[int, ...]) -> tuple[Grant, ...]:
-    try:
-        with os.fdopen(open_private(path), "rb") as file:
-            entries = parse_json(file.read(MAX_BYTES).decode())["grants"]
-        return tuple(structure(Grant, entry) for entry in entries)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except (BadArguments, UnicodeDecodeError, KeyError, TypeError) as error:
-        problem = f"{path} holds no grants that can be read: {error}"
-        raise ConfigError(f"{problem}; repair it or remove it, which revokes all") from None
 
 
 def list_grants(arguments: Namespace, host: Host) -> int:

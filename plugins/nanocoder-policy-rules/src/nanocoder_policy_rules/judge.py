@@ -98,8 +98,6 @@ def _deny_secret(context: CallContext) -> Verdict | None:
     if not secret:
         return None
     reason = paths.WHY_DENIED.format(secret)
-    if context.missing:  # not a secret; a model that knows it is missing looks elsewhere
-        reason = f"there is no file {context.missing!r}, and {reason}"
     return Verdict(Decision.DENY, reason, rule=f"secrets: {secret}", source=_DEFAULT)
 
 

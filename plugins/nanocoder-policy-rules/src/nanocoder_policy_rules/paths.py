@@ -2,11 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from nanocoder import fold_name, named_paths
+from nanocoder import fold_name
 from nanocoder_kit_glob import alternatives, glob_tokens, spell_out_classes
 from nanocoder_kit_glob.expressions import STAR, glob_expression
 
@@ -16,12 +16,6 @@ WHY_DENIED: Final = (
 
 # A file system may ignore a part of such names.
 _ODD_NAME = r":|[. ](?:/|\Z)"
-
-
-def only_path(arguments: Mapping[str, Any]) -> str:
-    """Return the path among *arguments* when there is exactly one, and it is no pattern; or ""."""
-    paths = named_paths(arguments, patterns=False)
-    return paths[0] if paths == named_paths(arguments) and len(paths) == 1 else ""
 
 
 def globs(pattern: str) -> tuple[str, ...]:

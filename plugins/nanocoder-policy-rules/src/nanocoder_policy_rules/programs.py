@@ -82,7 +82,6 @@ READING: Final = {
     "sort": r"-[bdfghinrsuVz]*(?:[kt][^/]*)?",
     "stat": r"-[Lt]*(?:c[^/]*)?",
     "tail": r"-[qvz\d]*(?:[nc][^/]*)?",
-    "test": r"-[efdrwxsLhzn]",
     "uniq": r"-[cdiuz]*(?:[fsw][^/]*)?",
     "wc": r"-[clLmw]*",
 }

@@ -16,7 +16,6 @@ from nanocoder_kit_glob import expand_braces, literal_ends
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.wildcards import NOTHING, any_of
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.ignored import Ignored
@@ -41,26 +40,6 @@ class Guard(NamedTuple):
     name: str
 
 
-class Guards:
-    """Several rules, with one expression each for relative and for absolute paths."""
-
-    def __init__(self, guards: Iterable[Guard]) -> None:
-        self.all = tuple(guards)
-        self._relative = any_of(guard.glob for guard in self.all if not guard.is_absolute)
-        self._absolute = any_of(guard.glob for guard in self.all if guard.is_absolute)
-
-    def text_of(self, relative: str, absolute: Iterable[str]) -> str:
-        """Return the first rule that fits a path, folded, by one of its spellings; or ""."""
-        is_absolute = self._absolute.fullmatch
-        places = [] if self._absolute is NOTHING else list(filter(is_absolute, absolute))
-        if not places and (not relative or self._relative.fullmatch(relative) is None):
-            return ""
-        for guard in self.all:
-            if any(map(guard.glob.fullmatch, places if guard.is_absolute else (relative,))):
-                return guard.text
-        return ""
-
-
 class ReadingRules(PathFilter):
     """The rules of the settings for paths in one session, and what its ignore files leave out."""
 
@@ -76,9 +55,9 @@ class ReadingRules(PathFilter):
         denying = [*about_readers(settings.rules_that("deny"))]
         asking = [*about_readers(settings.rules_that("ask"))]
         self._absolute = [rule.pattern for rule in (*denying, *asking) if rule.is_absolute]
-        self._denying = Guards(guard for rule in denying for guard in _guards(rule))
-        self._asking = Guards(guard for rule in asking for guard in _guards(rule))
-        guards = (*self._denying.all, *self._asking.all)
+        self._denying = [guard for rule in denying for guard in _guards(rule)]
+        self._asking = [guard for rule in asking for guard in _guards(rule)]
+        guards = (*self._denying, *self._asking)
         self._candidates = Candidates((*settings.all_secrets, *(guard.name for guard in guards)))
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
@@ -117,12 +96,14 @@ class ReadingRules(PathFilter):
         names = (name for each in patterns for name in iglob(each, include_hidden=True))
         return dict.fromkeys(islice(names, MAX_OUTSIDE))
 
-    def _fitting(self, guards: "Guards", path: str) -> str:
+    def _fitting(self, guards: Iterable[Guard], path: str) -> str:
         """Return the rule among *guards* that fits *path*, or ""."""
-        if not guards.all:
-            return ""
         folded = paths.fold_path(path)
-        return guards.text_of(folded, (root + folded for root in self._roots))
+        absolute = [root + folded for root in self._roots]
+        for guard in guards:
+            if any(map(guard.glob.fullmatch, absolute if guard.is_absolute else (folded,))):
+                return guard.text
+        return ""
 
 
 class Candidates:

@@ -17,8 +17,10 @@ _THIS_MACHINE: Final = re.compile(
     r"(?:127\.0\.0\.1|localhost|::1)\b.*(?:[Cc]onnection refused|[Cc]ouldn't connect|ECONNREFUSED)"
     r"|(?:[Cc]onnection refused|ECONNREFUSED).*(?:127\.0\.0\.1|localhost|::1)\b"
 )
-_READ_ONLY: Final = re.compile(r"Read-only file system|EROFS|Device or resource busy")
-_REFUSED: Final = re.compile(r"Permission denied|EACCES|Operation not permitted|EPERM")
+_REFUSED: Final = re.compile(
+    r"Read-only file system|EROFS|Device or resource busy"
+    r"|Permission denied|EACCES|Operation not permitted|EPERM"
+)
 _HOST: Final = re.compile(
     r"(?:host: |host='|host=\"|https?://(?:[^/@\s]*@)?|getaddrinfo \w+ |lookup |')"
     r"([a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+)",
@@ -35,10 +37,8 @@ _ELSEWHERE: Final = re.compile(
 )
 """A path that is not relative to the working directory, in a line about a refusal."""
 _OUTSIDE: Final = 'call again with access="outside" and a reason'
-_KNOWS_HOSTS: Final = "bwrap"
-_NETWORK: Final = "network = true"
 _WRITE: Final = 'call again with access="write"'
-_ONLY_A_RULE: Final = "; nobody is there to agree to that, only a rule can]"
+_ONLY_A_RULE: Final = "; nobody is there to agree to that, only a rule can"
 
 
 def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
@@ -46,53 +46,44 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
 
     It names the one next step that a person, or a rule, can agree to.
     """
-    access, is_asking = call.arguments.get("access"), session.mode is Mode.ASK
+    access, output = call.arguments.get("access"), result.output
     if access == "outside":
         return None
-    hint, output = "", result.output
-    is_elsewhere = _is_elsewhere(output, session)
+    is_read_only = session.mode is Mode.ASK and access != "write"
     if _NO_NETWORK.search(output) and (result.is_error or _SAID_BY_PROGRAM.search(output)):
-        hint = _network_hint(output, session)
-    elif "undone" in result.metadata and access != "write" and is_asking and not is_elsewhere:
-        hint = f"[nothing of it was kept: to change files, {_WRITE}]"
-    elif result.is_error and _READ_ONLY.search(output):
-        hint = _write_hint(session, may_write=not is_asking or access == "write" or is_elsewhere)
+        limit, step = (
+            "has no network",
+            f"{_OUTSIDE}, or the user allows {_setting(output, session)}",
+        )
+    elif is_read_only and not _is_elsewhere(output, session) and "undone" in result.metadata:
+        limit, step = "keeps nothing that this command changed", f"to change files, {_WRITE}"
     elif result.is_error and _REFUSED.search(output):
-        limit = "only the workspace can be written, but for protected names, and no secret be read"
-        step = "" if session.mode is Mode.PLAN else f"; for anything else {_OUTSIDE}"
-        hint = f"[this ran in a sandbox ({session.sandbox}): {limit}{step}]"
+        limit = "lets only the workspace be written, but for protected names, and no secret be read"
+        step = _OUTSIDE
+        if is_read_only and not _is_elsewhere(output, session):
+            limit, step = "keeps the workspace read-only", _WRITE
     elif result.is_error and _THIS_MACHINE.search(output):
-        limit = "which reaches servers of this session alone, no others of this machine"
-        hint = f"[this ran in a sandbox ({session.sandbox}), {limit}: {_OUTSIDE}]"
-    if not hint:
+        limit, step = "reaches servers of this session alone, no others of this machine", _OUTSIDE
+    else:
         return None
-    if "access=" in hint and not session.answered:
-        hint = f"{hint.removesuffix(']')}{_ONLY_A_RULE}"
-    output = f"{output.rstrip()}\n{hint}"
+    if session.mode is Mode.PLAN:
+        step = "plan mode changes nothing and reaches no network"
+    elif not session.answered:
+        step = f"{step}{_ONLY_A_RULE}"
+    output = (
+        f"{output.rstrip()}\n[this ran in a sandbox ({session.sandbox}), which {limit}: {step}]"
+    )
     data = dict(result.data) if isinstance(result.data, dict) else result.data
     return evolve(result, output=output, data=data)  # a new text drops the old data
 
 
-def _write_hint(session: SessionInfo, *, may_write: bool) -> str:
-    limit, step = "the workspace alone can be written, but for protected names", _OUTSIDE
-    if session.mode is Mode.PLAN:
-        limit, step = "the workspace is read-only", "plan mode changes nothing"
-    elif not may_write:
-        limit, step = "the workspace is read-only", _WRITE
-    return f"[this ran in a sandbox ({session.sandbox}), {limit}: {step}]"
-
-
-def _network_hint(output: str, session: SessionInfo) -> str:
-    host, name = _HOST.search(output), session.sandbox.split()[0]
-    setting = f'the host: `hosts = ["{host[1] if host else "HOST"}"]`'
-    if name != _KNOWS_HOSTS:
-        setting = f"it: `{_NETWORK}`"
-    change = f"{setting} in [plugins.sandbox-{name}] of the configuration"
-    step = "plan mode reaches none" if session.mode is Mode.PLAN else _OUTSIDE
-    return (
-        f"[this ran in a sandbox ({session.sandbox}), which has no network: {step},"
-        f" or the user allows {change}]"
+def _setting(output: str, session: SessionInfo) -> str:
+    """Return the setting by which a sandbox lets a command reach the host that it names."""
+    name, host = session.sandbox.split()[0], _HOST.search(output)
+    value = (
+        f'`hosts = ["{host[1] if host else "HOST"}"]`' if name == "bwrap" else "`network = true`"
     )
+    return f"it: {value} in [plugins.sandbox-{name}] of the configuration"
 
 
 def _is_elsewhere(output: str, session: SessionInfo) -> bool:

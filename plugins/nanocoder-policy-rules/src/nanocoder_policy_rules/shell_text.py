@@ -20,7 +20,6 @@ from nanocoder_policy_rules.shell_words import (
     KEYWORDS,
     MISREAD,
     REDIRECTS,
-    Expansion,
     Word,
     is_cut_otherwise,
     text_of,
@@ -291,7 +290,7 @@ def _is_of_command(parent: "Node") -> bool:
 def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
     for child in node.children:
         if child.type == "variable_name":
-            yield text_of(child), Word("", (Expansion(),))
+            yield text_of(child), Word("$(…)", is_computed=True)
 
 
 _BUILTINS: Final = frozenset(("declaration_command", "unset_command"))
@@ -307,9 +306,9 @@ def _words_of(node: "Node") -> list[Word]:
 def _assignment(node: "Node") -> tuple[str, Word]:
     name, *signs = node.children
     value = node.child_by_field_name("value")
-    word = word_of(value) if value else Word("", ("",))
+    word = word_of(value) if value else Word("")
     if any(each.type == "+=" for each in signs):
-        word = Word(word.text, (Expansion(text_of(name)), *word.parts))
+        word = Word(f"${{{text_of(name)}}}{word.text}", is_computed=True)
     return text_of(name), word
 
 

@@ -2,8 +2,7 @@
 
 import glob
 import re
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,8 +15,6 @@ MAX_EXPANDED: Final = 1_000
 KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _PLAIN: Final = re.compile(r"[\w.,:/%@+=-]+", re.ASCII)
-_QUOTING: Final = re.compile(r"[\[\\'\"]")
-_HOME: Final = re.compile(r"~[\w.+-]*")
 # Tree-sitter takes two words for what bash joins by a line's end. For it a line that begins with a
 # backslash goes on the one before; so does such a tab. A blank with a backslash is nothing there
 # before a comment, and at either end of a command.
@@ -35,39 +32,29 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\\n])")
 
 
-class Expansion(NamedTuple):
-    """A part of a word that the shell computes: `${name operator default}`, or "" for others.
-
-    A home has the name with which it is written, as `~` or `~root`.
-    """
-
-    name: str = ""
-    operator: str = ""
-    default: str = ""
-
-
-BRACES: Final = Expansion("{")
-"""The part by which a word says that it stands for several: `{a,b}` is among its literal parts."""
-
-
-@frozen(slots=False)
+@frozen
 class Word:
-    """One word: its *parts*, and *text* with quotes removed and expansions as they are written."""
+    """One word: *text* without quotes; what the shell computes is in it as `${NAME}` or `$(…)`."""
 
     text: str
-    parts: tuple[str | Expansion, ...]
+    is_computed: bool = False
     has_glob: bool = False
-    is_plain_glob: bool = True
 
-    @cached_property
+    @property
     def is_literal(self) -> bool:
         """Tell whether the shell passes the word on as *text*."""
-        return not self.has_glob and all(isinstance(part, str) for part in self.parts)
+        return not (self.is_computed or self.has_glob)
 
-    @cached_property
-    def is_computed(self) -> bool:
-        """Tell whether a part of the word is known only when the command runs."""
-        return any(not isinstance(part, str) for part in self.parts)
+
+class _Part(NamedTuple):
+    """A part of a word as Word has it, but for its backslashes if it is not in quotes."""
+
+    text: str
+    is_quoted: bool = False
+    is_computed: bool = False
+
+
+_COMPUTED: Final = _Part("$(…)", is_computed=True)
 
 
 def is_cut_otherwise(node: "Node") -> bool:
@@ -97,24 +84,21 @@ def word_of(node: "Node") -> Word:
     """Return the word that a node of the syntax tree stands for."""
     source = text_of(node)
     if _PLAIN.fullmatch(source):
-        return Word(source, (source,))
-    text, parts, has_glob = "", list[str | Expansion](), False
-    for part, is_quoted in _parts(node):
-        if isinstance(part, str) and not is_quoted:
-            home = _HOME.match(part) if not parts else None
-            parts += [Expansion(home[0])] if home else []
-            has_glob = has_glob or not _WILDCARDS.isdisjoint(_ESCAPED.sub("", part))
-            literal = _ESCAPED.sub(r"\1", part.replace("\\\n", ""))
-            parts.append(literal.removeprefix(home[0]) if home else literal)
-            text += literal
-            continue
-        parts.append(part)
-        text += part if isinstance(part, str) else _source_of(part)
-    # `{a,b}` becomes several words, which is not the text that stands there.
-    if not is_in_quotes(node) and _has_braces(source):
-        parts.append(BRACES)
-    is_plain = not _QUOTING.search(source)
-    return Word(text, tuple(parts), has_glob and text not in KEYWORDS, is_plain)
+        return Word(source)
+    parts = [*_parts(node)]
+    # `~` becomes a home, and `{a,b}` several words, which is not the text that stands there.
+    is_computed = any(part.is_computed for part in parts) or source.startswith("~")
+    is_computed = is_computed or (not is_in_quotes(node) and _has_braces(source))
+    bare = "".join(part.text for part in parts if not (part.is_quoted or part.is_computed))
+    has_glob = not _WILDCARDS.isdisjoint(_ESCAPED.sub("", bare))
+    text = "".join(map(_unescaped_part, parts))
+    return Word(text, is_computed, has_glob and text not in KEYWORDS)
+
+
+def _unescaped_part(part: _Part) -> str:
+    if part.is_quoted or part.is_computed:
+        return part.text
+    return _ESCAPED.sub(r"\1", part.text.replace("\\\n", ""))
 
 
 def is_in_quotes(node: "Node") -> bool:
@@ -126,51 +110,46 @@ def _has_braces(text: str) -> bool:
     return "{" in text and ("," in text or ".." in text) and "${" not in text
 
 
-def _source_of(expansion: Expansion) -> str:
-    if not expansion.name:
-        return "$(…)"
-    if expansion.name.startswith("~"):
-        return expansion.name
-    return f"${{{expansion.name}{expansion.operator}{expansion.default}}}"
-
-
-def _parts(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
-    """Yield the literal and the computed parts of a word, and whether each is in quotes."""
+def _parts(node: "Node") -> Iterator[_Part]:
+    """Yield the literal and the computed parts of a word."""
     match node.type:
         case "command_name" | "concatenation":
             for child in node.children:
                 yield from _parts(child)
         case "raw_string":
-            yield text_of(node)[1:-1], True
+            yield _Part(text_of(node)[1:-1], is_quoted=True)
         case "string":
             yield from _parts_in_quotes(node)
         case "simple_expansion":
-            yield Expansion(text_of(node)[1:]), False
+            yield _Part(f"${{{text_of(node)[1:]}}}", is_computed=True)
         case "expansion":
-            yield _expansion(node), False
+            yield _Part(text_of(node), is_computed=True)
         case "command_substitution" if (document := _quoted_document(node)) is not None:
-            yield document, True
+            yield _Part(document, is_quoted=True)
         case "command_substitution" | "process_substitution" | "arithmetic_expansion" | "array":
-            yield Expansion(), False
+            yield _COMPUTED
         case "ansi_c_string" | "translated_string" | "brace_expression":
-            yield Expansion(), True
+            yield _COMPUTED
         case _:
-            yield text_of(node), False
+            yield _Part(text_of(node))
 
 
-def _parts_in_quotes(node: "Node") -> Iterator[tuple[str | Expansion, bool]]:
+def _parts_in_quotes(node: "Node") -> Iterator[_Part]:
     source, at = node.text or b"", 1
     for child in node.children[1:-1]:
         start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
         if start > at:  # blanks that the grammar leaves out
-            yield source[at:start].decode(errors="replace"), True
+            yield _Part(source[at:start].decode(errors="replace"), is_quoted=True)
         at = end
         if child.type == "string_content":
-            yield _ESCAPED_IN_QUOTES.sub(_unescaped, text_of(child)), True
+            yield _in_quotes(text_of(child))
         else:
-            yield from ((part, True) for part, _ in _parts(child))
-    if rest := source[at:-1].decode(errors="replace"):
-        yield _ESCAPED_IN_QUOTES.sub(_unescaped, rest), True
+            yield from (part._replace(is_quoted=True) for part in _parts(child))
+    yield _in_quotes(source[at:-1].decode(errors="replace"))
+
+
+def _in_quotes(text: str) -> _Part:
+    return _Part(_ESCAPED_IN_QUOTES.sub(_unescaped, text), is_quoted=True)
 
 
 def _quoted_document(node: "Node") -> str | None:
@@ -190,43 +169,12 @@ def _unescaped(match: re.Match[str]) -> str:
     return "" if match[1] == "\n" else match[1]
 
 
-def _expansion(node: "Node") -> Expansion:
-    names = [text_of(child) for child in node.children if child.type == "variable_name"]
-    if not names:
-        return Expansion()
-    inner = text_of(node)[2:-1].removeprefix(names[0])
-    operator = re.match(r":?[-=?+]|", inner)
-    length = operator.end() if operator else 0
-    return Expansion(names[0], inner[:length], inner[length:])
-
-
 def text_of(node: "Node") -> str:
     """Return the source of a node."""
     return (node.text or b"").decode(errors="replace")
 
 
-def expand(words: Iterable[Word], folder: str, *, is_exact: bool) -> list[str] | None:
-    """Return *words* with the globs expanded as the shell does; None for too many names.
-
-    With *is_exact* it is also None for a glob that Python may read otherwise than the shell.
-    """
-    expanded = list[str]()
-    for word in words:
-        if not word.has_glob:
-            expanded.append(word.text)
-            continue
-        if is_exact and not word.is_plain_glob:
-            return None
-        names = [*islice(_matching(word.text, folder), MAX_EXPANDED + 1)]
-        # A name that begins with "-" would become an option.
-        if len(names) > MAX_EXPANDED or any(name.startswith("-") for name in names):
-            return None
-        expanded += sorted(names) or [word.text]
-    return expanded
-
-
-def _matching(pattern: str, folder: str) -> Iterator[str]:
-    if "**" in pattern or "[[" in pattern:
-        # One star for the shell, and classes that Python does not know.
-        return iter([pattern] * (MAX_EXPANDED + 1))
-    return glob.iglob(pattern, root_dir=folder)
+def expand(word: Word, folder: str) -> list[str]:
+    """Return the files that a word with wildcards may stand for; the word as it is for none."""
+    names = glob.iglob(word.text, root_dir=folder) if word.has_glob else ()
+    return sorted(islice(names, MAX_EXPANDED)) or [word.text]

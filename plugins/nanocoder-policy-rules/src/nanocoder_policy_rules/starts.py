@@ -69,7 +69,7 @@ def _quoted(command: Command) -> Iterator[Sequence[Word]]:
         quoted = _QUOTES.sub("\n", text)
         for variant in (_QUOTES.sub("", text), quoted, quoted.replace("=", "\n")):
             for segment in _SEPARATORS.split(variant):
-                words = [Word(each, (each,)) for each in segment.split()]
+                words = [Word(each) for each in segment.split()]
                 while words and BEFORE_NAME.fullmatch(words[0].text):
                     words = words[1:]
                 if words:

@@ -6,6 +6,7 @@ part of a command, and what each part names.
 
 import os
 import re
+import shutil
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,7 +19,7 @@ from nanocoder_policy_rules.programs import READING, STARTING, TAKING_NO_FILE, U
 from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.shell_text import Command, Redirect, Script, unwrapped
-from nanocoder_policy_rules.shell_words import Word, expand
+from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -27,13 +28,12 @@ PLAIN: Final = frozenset(
     (
         *("program", "list", "pipeline", "command", "command_name", "word", "number", "comment"),
         *("string", "string_content", "raw_string", "concatenation", "redirected_statement"),
-        *("file_redirect", "file_descriptor", "test_command", "unary_expression"),
-        *("binary_expression", "test_operator", "extglob_pattern"),
-        *('"', "'", "&&", "||", ";", "|", "\n", ">", ">&", "&>", ">>", "[", "]", "=", "!=", "!"),
+        *("file_redirect", "file_descriptor"),
+        *('"', "'", "&&", "||", ";", "|", "\n", ">", ">&", "&>", ">>"),
     )
 )
 """The syntax of commands whose words mean what stands there."""
-BUILTINS: Final = frozenset(("echo", "pwd", "test", "[", "true"))
+BUILTINS: Final = frozenset(("echo", "pwd", "true"))
 SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 _PLAIN_OPTION: Final = re.compile(
     r"--|-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL
@@ -78,39 +78,26 @@ def command_only_reads(command: Command, context: "CallContext") -> bool:
     """Tell whether one command is of the short list, with options and files on which it reads."""
     if command.assignments or not all(each.is_harmless for each in command.redirects):
         return False
-    words = list(command.words)
-    if not words or any(word.is_computed for word in words):
-        return not words and bool(command.redirects)
-    name = words[0].text
-    if name == "[" and words[-1].text == "]":
-        name, words = "test", words[:-1]
+    if not command.words or not all(word.is_literal for word in command.words):
+        return not command.words and bool(command.redirects)
+    name, *words = (word.text for word in command.words)
     if name not in READING or not (name in BUILTINS or is_of_system(name)):
         return False
-    expanded = expand(words[1:], context.folder, is_exact=True)
-    return expanded is not None and all(_may_take(name, word, context) for word in expanded)
+    return all(_may_take(name, word, context) for word in words)
 
 
 def is_of_system(name: str) -> bool:
     """Tell whether the shell finds *name* first in a directory of the system.
 
     A program elsewhere, such as a version manager's, may read the workspace before it does what
-    its name says. A link elsewhere to the system's program of that name is that program.
+    its name says.
     """
     return _system_program(name, os.environ.get("PATH", os.defpath))
 
 
 @lru_cache(maxsize=64)
 def _system_program(name: str, path: str) -> bool:
-    for folder in path.split(":"):
-        program = os.path.join(folder, name)
-        if folder.startswith("/") and os.access(program, os.X_OK):
-            named = [program, os.readlink(program)] if os.path.islink(program) else [program]
-            return any(os.path.normpath(each) in _system_paths(name) for each in named)
-    return False
-
-
-def _system_paths(name: str) -> list[str]:
-    return [f"{folder}/{name}" for folder in SYSTEM_FOLDERS]
+    return os.path.dirname(shutil.which(name, path=path) or "").rstrip("/") in SYSTEM_FOLDERS
 
 
 def _may_take(name: str, word: str, context: "CallContext") -> bool:
@@ -175,11 +162,9 @@ def why_not_covered(rules: Sequence[Rule], context: "CallContext") -> str:
             rest = _behind(rule, command)
             word = next((each for each in rest or () if not _is_covered(each, rule, context)), None)
             if word is not None:
-                parts = _parts_of(word.text)
-                is_outside = any(
-                    "/" in each and not context.operand(each).is_inside for each in parts
-                )
-                where = ", which is outside the workspace" if is_outside else ""
+                named = (context.operand(part) for part in _parts_of(word.text) if "/" in part)
+                is_inside = all(path.is_inside for path in named)
+                where = "" if is_inside else ", which is outside the workspace"
                 return f"the rule {rule.text!r} does not cover {word.text!r}{where}"
     return ""
 
@@ -199,7 +184,7 @@ def _behind(rule: Rule, command: Command) -> list[Word] | None:
         return None
     rest = [word for word in words[len(expected) :] if word.text not in expected]
     if command.program == "tar" and len(words) > 1 and _OLD_LETTERS.fullmatch(words[1].text):
-        rest = [Word(f"-{words[1].text}", (f"-{words[1].text}",)), *rest]
+        rest = [Word(f"-{words[1].text}"), *rest]
     return rest
 
 
