@@ -113,6 +113,7 @@ def test_a_server_that_ended_later_stays_in_the_status_with_its_code(run, ctx):
     assert run("stop", id="server-1").output == "server-1 had ended already."
 
 
+@pytest.mark.contract("MA-90")
 @pytest.mark.contract("MA-94")
 def test_a_port_is_checked(run, port):
     assert run("check_port", port=port).output == f"Port {port} is free."
