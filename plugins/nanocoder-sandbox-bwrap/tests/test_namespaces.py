@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from nanocoder import Access
@@ -55,6 +56,25 @@ def test_a_server_in_the_background_is_reached_by_the_next_command(inside, acces
         for later in (Access.WRITE, Access.READ):
             done = inside.start(opened.wrap(["/bin/sh", "-c", FETCH], (), later))
             assert (done.stdout, done.stderr) == ("hello", "")
+
+
+def test_no_process_of_a_session_stays_after_it(inside):  # noqa: F811
+    opened = inside.open(Settings(hosts=("example.org",)))
+    assert inside.start(opened.wrap(["/bin/true"], ())).returncode == 0
+    socket_path = os.fsencode(opened._files.socket)
+    assert any(socket_path in line for line in command_lines())
+    inside.close()
+    until = time.monotonic() + 10
+    while any(socket_path in line for line in command_lines()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def command_lines():
+    """Yield the argv of each process of this machine, its words ended by NUL bytes."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_bytes()
 
 
 def test_the_server_of_one_session_is_reached_by_no_other_and_not_from_outside(inside):  # noqa: F811

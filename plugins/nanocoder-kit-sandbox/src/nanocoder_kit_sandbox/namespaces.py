@@ -33,7 +33,9 @@ OVERLAY: Final = '"$mount" -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w
 HOLDER: Final = (
     'echo ready; read -r go; mount=$0; top=$1; shift; for name in "$@"; do '
     f'cd "$top/$name" && {OVERLAY} 2>/dev/null && echo "$name"; '
-    'done; cd /; echo done; while read -r name; do rm -rf "$top/$name"; done'
+    'done; cd /; echo done; while read -r name; do rm -rf "$top/$name"; done; '
+    # Once nanocoder has ended or closes its end; bubblewrap waits for all that is left here.
+    "kill -9 -1"
 )
 # An absolute path: what is on PATH may be of the workspace.
 IN_LAYER: Final = (
