@@ -713,6 +713,14 @@ def test_a_request_costs_what_the_table_or_the_person_says(play):
     assert (provider.has_price, provider.context) == (True, 1000)
 
 
+@pytest.mark.parametrize("name", ["cached_tokens", "prompt_cache_hit_tokens"])
+def test_tokens_from_a_cache_are_known_where_they_stand_beside_the_others(play, name):
+    last = chunk("stop", content="ok") | {"usage": {"prompt_tokens": 10, name: 4}}
+    provider, _ = play(events(last, DONE))
+    usage = reply(provider)[-1].usage
+    assert (usage.input_tokens, usage.cache_read_tokens) == (6, 4)
+
+
 @pytest.mark.contract("F9")
 def test_a_price_is_promised_only_where_it_is_known_and_tokens_are_counted(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")

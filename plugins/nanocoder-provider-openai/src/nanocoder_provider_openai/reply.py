@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from nanocoder import Finished, TextDelta, ThinkingDelta, Usage
 from nanocoder_kit_http import (
@@ -214,10 +214,16 @@ def _parts_of(parts: Any) -> Iterator[tuple[type[TextDelta | ThinkingDelta], str
                 yield kind, as_str(as_mapping(piece).get("text"))
 
 
+_CACHED: Final = ("cached_tokens", "prompt_cache_hit_tokens")
+
+
 def _usage(usage: Any) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
-    cached = as_int(as_mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    details = as_mapping(usage.get("prompt_tokens_details"))
+    # Some vendors have the number beside the others, by the same name or one of their own.
+    places = (details.get("cached_tokens"), *map(usage.get, _CACHED))
+    cached = next(filter(None, map(as_int, places)), 0)
     cost = usage.get("cost")  # gateways name it, and know it best
     return Usage(
         input_tokens=max(0, as_int(usage.get("prompt_tokens")) - cached),
