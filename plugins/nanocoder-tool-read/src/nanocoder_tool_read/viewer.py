@@ -55,7 +55,9 @@ def image(file: BinaryIO, options: dict[str, Any]) -> tuple[dict[str, Any], list
             opened.draft("RGB", (options["side"], options["side"]))
             turned = ImageOps.exif_transpose(opened)
             turned.load()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, IndexError) as error:
+    except UnidentifiedImageError:
+        raise Refused("broken_file", "is not a readable image: it is cut off or damaged") from None
+    except (OSError, ValueError, SyntaxError, IndexError) as error:
         raise Refused("broken_file", f"is not a readable image: {error}") from None
     is_turned = opened.getexif().get(0x0112, 1) != 1
     fits = (
