@@ -10,18 +10,19 @@ import pyte
 import pytest
 
 WAIT_S = 40
+NANOCODER = (sys.executable, "-m", "nanocoder")
 
 
 class Talk:
     """A program in a terminal that we type into and look at."""
 
-    def __init__(self, words, cwd, env, rows=45, columns=100):
+    def __init__(self, words, cwd, env, rows=45, columns=100, program=NANOCODER):
         self.raw = ""
         self._screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
         self._child = pexpect.spawn(
-            sys.executable,
-            ["-m", "nanocoder", *words],
+            program[0],
+            [*program[1:], *words],
             cwd=str(cwd),
             env=env,
             dimensions=(rows, columns),
@@ -93,6 +94,11 @@ class Talk:
         """Send a signal to the process."""
         self._child.kill(number)
         return self
+
+    @property
+    def pid(self):
+        """The process that was started."""
+        return self._child.pid
 
     def gathers_lines(self):
         """Tell whether the terminal hands over whole lines only."""

@@ -1,13 +1,14 @@
 """Keys before and at the prompt: none is lost or cut, and nothing slow is loaded first."""
 
 import json
-import signal
+import re
 
 import pytest
 
 pytestmark = pytest.mark.timeout(120)
 HI = {"text": "Hello there."}
 LONG = "".join(f"word{number} " for number in range(1_400)).strip()
+MODULES_BEFORE_THE_PROMPT = 345
 SLOW = ("rich", "markdown_it", "pygments", "mdurl")
 
 
@@ -26,15 +27,30 @@ def test_a_long_line_that_is_pasted_while_it_loads_arrives_whole(start, state):
     assert sent(state) == [LONG]
 
 
+def test_a_line_that_the_terminal_cut_waits_for_enter_and_is_named(start, state):
+    talk = start(["--mode", "ask"], HI).press(f"{LONG}\r").see("has cut a line at 4,095 bytes")
+    talk.see("[pasted 4,095 characters]").see("ask · ").look_for(0.5)
+    assert "Hello there." not in talk.text
+    talk.type("").see("Hello there.")
+    assert sent(state) == [LONG[:4_095]]
+
+
+def test_long_lines_that_are_pasted_before_the_start_arrive_whole(start, state):
+    lines = [f"{number} {'x' * 1_000}" for number in range(9)]
+    talk = start(["--mode", "ask"], HI).press("\r".join(lines)).see("[pasted").see("ask · ")
+    talk.look_for(0.5).type("").see("Hello there.")
+    assert "".join(sent(state)).split() == "\n".join(lines).split()
+
+
+def test_several_lines_that_are_pasted_before_the_start_wait_for_enter(start, state):
+    talk = start(["--mode", "ask"], HI).press("one\rtwo\rthree").see("ask · ").look_for(0.5)
+    talk.type("").see("Hello there.")
+    assert sent(state) == ["one\ntwo\nthree"]
+
+
 def test_several_lines_that_are_pasted_without_marks_are_one_request(chat, state):
     chat(HI).press("first line\rsecond line\rthird line").look_for(0.5).type("").see("Hello there.")
     assert sent(state) == ["first line\nsecond line\nthird line"]
-
-
-def test_the_prompt_takes_keys_after_a_stop(chat):
-    talk = chat(HI).press("hel").see("\u203a hel")
-    talk.shell_takes_over().signal(signal.SIGCONT).look_for(0.5)
-    talk.type("lo").see("Hello there.")
 
 
 def test_enter_sends_a_line_that_tab_completed(chat, state, workspace):
@@ -62,8 +78,17 @@ def test_the_status_is_below_the_prompt_and_a_menu_has_room_when_it_comes(chat):
     talk.press("/cont").see("/context")
 
 
-def test_nothing_slow_is_loaded_before_the_prompt_is_drawn(chat):
-    talk = chat(HI, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    names = {line.rpartition("|")[2].strip() for line in talk.raw.splitlines() if "|" in line}
-    assert "prompt_toolkit" in names
-    assert [name for name in SLOW if name in names] == []
+def test_the_prompt_is_drawn_before_anything_slow_is_loaded(chat):
+    talk = chat(HI, env={"PYTHONPROFILEIMPORTTIME": "1"}).press("hel").see("\u203a hel")
+    before, _, after = talk.raw.partition("\u203a")
+    early, late = loaded(before), loaded(after)
+    assert "nanocoder_ui_terminal.chat" in early
+    assert "prompt_toolkit" in late
+    assert [name for name in (*SLOW, "prompt_toolkit", "asyncio", "ssl") if name in early] == []
+    assert [name for name in SLOW if name in late] == []
+    assert len(early) <= MODULES_BEFORE_THE_PROMPT, sorted(early)
+
+
+def loaded(text):
+    """Return the modules that *text* says were imported."""
+    return set(re.findall(r"import time:[^|]*\|[^|]*\| +(\S+)", text))

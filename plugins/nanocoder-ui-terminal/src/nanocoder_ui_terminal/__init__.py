@@ -97,7 +97,7 @@ def _open_screen(info: SessionInfo, settings: Any) -> Any:
 def _run_chat(arguments: Namespace, host: Host) -> int:
     from nanocoder_ui_terminal.first_keys import keep_first_keys  # a chat alone needs it
 
-    with host.signals, keep_first_keys() as entered:
+    with host.signals, keep_first_keys() as typed:
         from nanocoder_ui_terminal.chat import run  # slow, so the keyboard comes first
 
-        return run(arguments, host, entered)
+        return run(arguments, host, typed)

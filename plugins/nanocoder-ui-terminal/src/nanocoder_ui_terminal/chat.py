@@ -2,8 +2,9 @@
 
 from argparse import Namespace
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal, state_dir
 from nanocoder_kit_chat import (
@@ -17,33 +18,40 @@ from nanocoder_kit_chat import (
 )
 from nanocoder_kit_sessions import remove_old, session_store
 
-from nanocoder_ui_terminal.completion import ChatCompleter
 from nanocoder_ui_terminal.display import TerminalDisplay
+from nanocoder_ui_terminal.first_keys import LINE_BYTES, FirstKeys
 from nanocoder_ui_terminal.last_exchange import last_exchange
-from nanocoder_ui_terminal.prompt_input import PromptInput
-from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.terminal import Terminal, cut
 from nanocoder_ui_terminal.text_lines import one_line, prompt_lines
 
+if TYPE_CHECKING:
+    from nanocoder_ui_terminal.prompt_input import PromptInput
+
 PLUGIN: Final = "ui-terminal"
+CUT: Final = (
+    f"the terminal has cut a line at {LINE_BYTES:,} bytes that was pasted before the prompt was"
+    " there; paste it again"
+)
 NO_TERMINAL: Final = 'a conversation needs a terminal; without one: nanocoder run "PROMPT"'
 MODEL_COLUMNS: Final = 40
+UP: Final = "\x1b[A"
 CYCLE: Final = (Mode.PLAN, Mode.ASK, Mode.EDITS)
 """Shift-Tab goes through these; the mode that asks for nothing has to be typed."""
 
 
-def run(arguments: Namespace, host: Host, entered: bytes = b"") -> int:
+def run(arguments: Namespace, host: Host, typed: FirstKeys) -> int:
     """Talk until the person leaves, in the session `resume`, beginning with `prompt`.
 
-    *entered* is what was typed and entered before there was a prompt.
+    *typed* is what was typed before there was a prompt.
     """
     if not host.is_interactive:
         raise UsageError(NO_TERMINAL)
     with suppress(UsageError):  # of a store of another kind, or of none
         remove_old(session_store(host), host.config.core.keep_sessions_days, host.say)
-    return _talk(host, arguments.resume, arguments.prompt, entered)
+    return _talk(host, arguments.resume, arguments.prompt, typed)
 
 
-def _talk(host: Host, resume: str, first: str, entered: bytes) -> int:
+def _talk(host: Host, resume: str, first: str, typed: FirstKeys) -> int:
     """Hold one conversation after the other; return the exit code."""
     settings = host.plugins.settings(PLUGIN)
     terminal = Terminal.of_process()
@@ -55,9 +63,12 @@ def _talk(host: Host, resume: str, first: str, entered: bytes) -> int:
                 current = session.id
                 display = TerminalDisplay(session, terminal, settings)
                 before, conversation = conversation, converse(host, session, display)
-                if before is None:  # lines that were entered before there was a prompt
-                    display.queue.feed(entered)
-                    conversation.ended_well = bool(entered)
+                if before is None:
+                    for piece in typed.pieces:
+                        display.queue.feed(piece)
+                    conversation.ended_well = True
+                    if typed.is_cut:
+                        display.warn(CUT)
                 with host.signals.obeyed_by(conversation.obey):
                     following = Chat(conversation, display, settings).run(first, before)
         except EndedError:
@@ -85,15 +96,22 @@ class Chat:
         self._host = conversation.host
         self._session = conversation.session
         self._terminal = display.terminal
+        self._keeps_history = settings.history
         self._waits_for_enter = False
-        self._input = PromptInput(
-            ChatCompleter(Completions(conversation)),
-            self._history() if settings.history and self._is_kept else None,
+
+    @cached_property
+    def _input(self) -> "PromptInput":
+        from nanocoder_ui_terminal.completion import ChatCompleter  # slow: after the first picture
+        from nanocoder_ui_terminal.prompt_input import PromptInput
+
+        return PromptInput(
+            ChatCompleter(Completions(self._conversation)),
+            self._history() if self._keeps_history and self._is_kept else None,
             self._toolbar,
             self._next_mode,
             self._terminal.sign("prompt"),
-            conversation.leaving,
-            conversation.show_output,
+            self._conversation.leaving,
+            self._conversation.show_output,
             moves=self._terminal.moves,
         )
 
@@ -147,6 +165,7 @@ class Chat:
             self._waits_for_enter = bool(waiting)
             if waiting:
                 self._display.show_lines(waiting)
+            self._draw_prompt()
             typed = self._input.read(begun)
         except EOFError:
             self._raise_if_interrupted()
@@ -166,6 +185,14 @@ class Chat:
             return
         self._display.say(f"/help lists commands and keys{dot}Ctrl-D leaves")
         self._conversation.greet()
+
+    def _draw_prompt(self) -> None:
+        """Draw what the prompt will draw over: the first one takes a while to load."""
+        if not self._terminal.moves:
+            return
+        sign = self._terminal.paint(self._terminal.sign("prompt"), "cyan", "bold")
+        status = self._terminal.paint(cut(self._toolbar(), self._terminal.width), "dim")
+        self._terminal.write(f"{sign}\n{status}\r{UP}")
 
     def _toolbar(self) -> str:
         model = one_line(self._conversation.model, MODEL_COLUMNS)

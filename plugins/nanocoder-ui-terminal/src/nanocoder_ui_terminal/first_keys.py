@@ -1,6 +1,6 @@
 """Take the keyboard over before anything slow is imported, so that nothing typed is lost or cut.
 
-A terminal that hands over whole lines cuts them at 4,096 characters, and shows what is typed where
+A terminal that hands over whole lines cuts them at 4,095 bytes, and shows what is typed where
 the prompt is drawn later.
 """
 
@@ -9,40 +9,75 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
+from attrs import frozen
+
+from nanocoder_ui_terminal.foreground import taking_back
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 
 READ_BYTES: Final = 65_536
+LINE_BYTES: Final = 4_095
+"""A terminal that gathers lines drops the bytes of a line behind these."""
 PASTE_ON: Final = "\x1b[?2004h"
 PASTE_OFF: Final = "\x1b[?2004l"
 """The terminal marks where a paste begins and ends, or stops doing so."""
+PASTE_BEGINS: Final = b"\x1b[200~"
+PASTE_ENDS: Final = b"\x1b[201~"
+
+
+@frozen
+class FirstKeys:
+    """What was typed before we took the keyboard over, as pieces for the queue of prompts.
+
+    *is_cut* says that the terminal has dropped the end of a line.
+    """
+
+    pieces: tuple[bytes, ...] = ()
+    is_cut: bool = False
+
+    @classmethod
+    def of_lines(cls, typed: bytes) -> "FirstKeys":
+        """Tell a line that was typed and entered from a paste, which waits for Enter.
+
+        Enter has become a line feed. What is longer than a line of the terminal, and several lines
+        with a begun one behind them, are a paste.
+        """
+        whole, enter, begun = typed.rpartition(b"\n")
+        if len(typed) > LINE_BYTES or (begun and b"\n" in whole):
+            is_cut = any(len(line) >= LINE_BYTES for line in typed.split(b"\n"))
+            return cls((PASTE_BEGINS + typed.removesuffix(b"\n") + PASTE_ENDS,), is_cut)
+        pieces = (whole + b"\r", begun) if enter else (begun,)
+        return cls(tuple(piece for piece in pieces if piece))
 
 
 @contextmanager
-def keep_first_keys() -> Iterator[bytes]:
+def keep_first_keys() -> Iterator[FirstKeys]:
     """Have the terminal hand over each key as it is, Enter and Ctrl-J apart, and show none.
 
-    Yields what was entered before: several lines at once are a paste, and stay together.
+    Yields what was typed before.
     """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        yield b""
+        yield FirstKeys()
         return
     import termios
 
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    entered = _entered_lines(descriptor) if before[3] & termios.ICANON else b""
-    attributes = [*before[:6], list(before[6])]
-    attributes[0] &= ~termios.ICRNL
-    attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
-    attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+    attributes = _attributes_for_keys(before)
+
+    def take() -> None:
+        with suppress(termios.error, OSError):
+            termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+
     moves = Terminal.of_process().moves
     try:
-        termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
-        if moves:
-            os.write(sys.stdout.fileno(), PASTE_ON.encode())
-        yield entered
+        with taking_back(take):
+            take()
+            if moves:
+                os.write(sys.stdout.fileno(), PASTE_ON.encode())
+            gathers_lines = before[3] & termios.ICANON
+            yield FirstKeys.of_lines(_waiting(descriptor)) if gathers_lines else FirstKeys()
     finally:
         with suppress(termios.error, OSError):  # the terminal may have gone
             if moves:
@@ -50,13 +85,23 @@ def keep_first_keys() -> Iterator[bytes]:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def _entered_lines(descriptor: int) -> bytes:
-    """Return the whole lines that wait in the terminal, where Enter has become a line feed."""
-    lines = b""
+def _attributes_for_keys(before: list[Any]) -> list[Any]:
+    import termios  # only terminals have it
+
+    attributes = [*before[:6], list(before[6])]
+    attributes[0] &= ~termios.ICRNL
+    attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+    attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+    return attributes
+
+
+def _waiting(descriptor: int) -> bytes:
+    """Return what waits in the terminal, the beginning of a line, too."""
+    typed = b""
     with suppress(OSError):
         while select.select([descriptor], [], [], 0)[0]:
-            line = os.read(descriptor, READ_BYTES)
-            if not line:
+            piece = os.read(descriptor, READ_BYTES)
+            if not piece:
                 break
-            lines += line
-    return lines.removesuffix(b"\n") + b"\r" if lines else b""
+            typed += piece
+    return typed

@@ -1,9 +1,7 @@
 """The prompt where a person types: several lines, a history, completion and a status line."""
 
-import asyncio
 import os
 import select
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +23,7 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.styles import Style
 
 from nanocoder_ui_terminal.completion import ChatCompleter
+from nanocoder_ui_terminal.foreground import taking_back
 from nanocoder_ui_terminal.pastes import Pastes
 
 LEAVE: Final = "Ctrl-C again, or Ctrl-D, leaves"
@@ -99,11 +98,12 @@ class PromptInput:
         line = self._pastes.put_back(begun)
         while True:
             try:
-                text = self._prompt.prompt(
-                    [("class:prompt", f"{self._sign} ")],
-                    default=line,
-                    pre_run=self._begin,
-                )
+                with taking_back(self._take_back):
+                    text = self._prompt.prompt(
+                        [("class:prompt", f"{self._sign} ")],
+                        default=line,
+                        pre_run=self._begin,
+                    )
             except KeyboardInterrupt:
                 continue
             finally:
@@ -117,18 +117,17 @@ class PromptInput:
         self._prompt.history.append_string(typed.text)
 
     def _begin(self) -> None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
         # A signal before this moment found no loop of the prompt to stop.
         if self._leaving.is_set():
             self._leave_soon()
 
-    def _go_on(self) -> None:
-        """Take the terminal back after a stop and `fg`: a shell has set it for itself."""
+    def _take_back(self) -> None:
+        """Take the terminal back after a stop; called on any thread."""
+        self._call_soon(self._redraw)
+
+    def _redraw(self) -> None:
         app = self._prompt.app
-        is_ours = os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-        # In the background a look at the keyboard would stop us once more.
-        signal.signal(signal.SIGTTIN, signal.SIG_DFL if is_ours else signal.SIG_IGN)
-        if app.is_running and is_ours:
+        if app.is_running:
             # The prompt has entered this mode itself, and restores the one before.
             app.input.raw_mode().__enter__()
             app.renderer.reset(leave_alternate_screen=False)
@@ -137,10 +136,13 @@ class PromptInput:
 
     def _leave_soon(self) -> None:
         """Give up the line; called on any thread."""
+        self._call_soon(self._leave)
+
+    def _call_soon(self, act: Callable[[], None]) -> None:
         loop = self._prompt.app.loop
         if loop is not None:
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(self._leave)
+                loop.call_soon_threadsafe(act)
 
     def _leave(self) -> None:
         app = self._prompt.app

@@ -7,14 +7,15 @@ from typing import Final
 
 from nanocoder_kit_chat import Typed
 
+from nanocoder_ui_terminal import first_keys
 from nanocoder_ui_terminal.pastes import Pastes
 from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
 from nanocoder_ui_terminal.text_lines import clean, one_line
 
 MAX_SHOWN: Final = 3
 QUEUED: Final = "queued: "
-PASTE_BEGINS: Final = "\x1b[200~"
-PASTE_ENDS: Final = "\x1b[201~"
+PASTE_BEGINS: Final = first_keys.PASTE_BEGINS.decode()
+PASTE_ENDS: Final = first_keys.PASTE_ENDS.decode()
 KEY: Final = re.compile(
     r"\x1b\[200~(?P<pasted>.*?)\x1b\[201~|\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b?.", re.DOTALL
 )
