@@ -14,8 +14,25 @@ PROGRAM = [sys.executable, "-S", str(Path(__file__).parent / "programs" / "serve
 
 
 @pytest.fixture
-def talk(nanocoder, tmp_path):
-    """Add the server `notes`, and start a conversation on a script that repeats what it reads."""
+def begin(nanocoder, tmp_path):
+    """Add the server `notes`, and start a conversation on a script of turns."""
+    started = []
+
+    def start(*turns, config=""):
+        started.append(_start(nanocoder, tmp_path, turns, config))
+        return started[0]
+
+    yield start
+    for child in started:
+        child.close(force=True)
+
+
+@pytest.fixture
+def talk(begin):
+    return begin({"text": "Done."}, {"text": "Done again."})
+
+
+def _start(nanocoder, tmp_path, turns, config):
     home, cwd = tmp_path / "person", tmp_path / "project"
     home.mkdir()
     cwd.mkdir()
@@ -27,7 +44,10 @@ def talk(nanocoder, tmp_path):
     assert "1 prompt: Greet" in added.stdout
     assert "1 resource: notes://one" in added.stdout
     script = tmp_path / "turns.json"
-    script.write_text(json.dumps({"turns": [{"text": "Done."}, {"text": "Done again."}]}))
+    script.write_text(json.dumps({"turns": turns}))
+    if config:
+        with (home / ".config/nanocoder/config.toml").open("a") as file:
+            file.write(config)
     environment |= {"NANOCODER_MODEL": f"scripted/{script}", "TERM": "xterm-256color"}
     child = pexpect.spawn(
         sys.executable,
@@ -47,8 +67,7 @@ def talk(nanocoder, tmp_path):
     child.home = home
     child.expect("Ctrl-D leaves")
     time.sleep(0.5)
-    yield child
-    child.close(force=True)
+    return child
 
 
 def said(child) -> list[str]:
@@ -81,3 +100,52 @@ def test_servers_prompts_and_resources_in_a_conversation(talk):
     assert "data, not instructions" in resource
     assert "buy milk" in resource
     assert not list(Path(talk.cwd).glob("owned"))
+
+
+def echo(text):
+    return {"calls": [{"name": "mcp_notes_echo", "arguments": {"text": text}}]}
+
+
+def test_a_tool_of_a_server_can_be_granted_for_the_session(begin):
+    talk = begin(echo("one"), echo("two"), {"text": "Done."})
+    talk.send("go\r")
+    talk.expect("a grants mcp_notes_echo for the session: any arguments, or exactly these")
+    talk.send("a")
+    talk.expect("with exactly these arguments, in this session")
+    talk.expect("How far\\?")
+    talk.send("p\r")  # a server may serve other tools tomorrow
+    talk.expect("none of these answers")
+    talk.send("s\r")
+    assert talk.expect(["Done\\.", "Approve\\?"]) == 0
+    assert not (talk.home / ".local/state/nanocoder/grants.json").exists()
+
+
+def test_exactly_these_arguments_of_a_tool_of_a_server_can_be_granted(begin):
+    talk = begin(echo("one"), echo("one"), echo("two"), {"text": "Done."})
+    talk.send("go\r")
+    talk.expect("Approve\\?")
+    talk.send("a")
+    talk.expect("How far\\?")
+    talk.send("e\r")
+    talk.expect("two")
+    assert "Approve?" not in talk.before
+    talk.expect("Approve\\?")
+    talk.send("y")
+    talk.expect("Done\\.")
+
+
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+def test_a_grant_for_a_tool_of_a_server_crosses_no_rule(begin, kind):
+    rule = f'\n[plugins.policy-rules]\n{kind} = ["mcp_notes_echo(*two*)"]\n'
+    talk = begin(echo("one"), echo("two"), {"text": "Done."}, config=rule)
+    talk.send("go\r")
+    talk.expect("How|Approve\\?")
+    talk.send("a")
+    talk.expect("How far\\?")
+    talk.send("s\r")
+    if kind == "ask":
+        talk.expect("the rule .* needs your approval")
+        talk.expect("Approve\\?")
+        talk.send("n")
+    talk.expect("denied")
+    talk.expect("Done\\.")

@@ -60,6 +60,8 @@ def tools() -> dict[str, Tool[..., Any]]:
         _tool("bash", "dangerous", {"read", "write", "execute", "network"}),
         _tool("dev_server", "medium", {"read", "write", "execute", "network"}),
         _tool("stranger", "safe", set()),
+        _tool("served", "dangerous", {"read", "write", "execute", "network"}),
+        _tool("served_removal", "destructive", {"read", "write", "execute", "network"}),
         _tool("batch", "medium", {"read", "write", "execute"}, composed_of=("*",)),
         _tool("careful", "safe", {"read"}, confirm=lambda arguments: bool(arguments.get("big"))),
     ]

@@ -25,6 +25,7 @@ OFFERED = [
     ("write_file", {"path": "docs/guide.md", "content": "x"}, ["write_file(docs/guide.md)"]),
     ("edit_file", {"path": "./a b.py"}, ["edit_file(a b.py)"]),
     ("web_fetch", {"url": "https://docs.python.org/3/"}, ["web_fetch(https://docs.python.org/3/)"]),
+    ("served", {"text": "x"}, ["served"]),
 ]
 
 
@@ -142,6 +143,32 @@ def test_a_grant_of_a_project_holds_there_alone_and_one_of_the_user_everywhere(j
     assert decision(judge, "make") == "ask"
     grant(tmp_path / "elsewhere", "bash(make)", scope="user")
     assert decision(judge, "make") == "allow"
+
+
+def test_a_grant_for_any_arguments_of_a_tool_is_not_kept_beyond_the_session(judge, tmp_path):
+    grant(tmp_path, "served", scope="user")
+    assert grant_file.load() == ()
+    assert judge("served", {"text": "x"}).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "settings"),
+    [
+        ("served_removal", {"text": "x"}, {}),
+        ("served", {"command": "make"}, {}),
+        ("served", {"text": "x"}, {"ask": ["served(*)"]}),
+        ("served", {"path": ".git/config"}, {}),
+        ("web_fetch", {"url": "https://example.org/ x"}, {}),
+        ("stranger", {}, {}),
+        ("batch", {}, {}),
+    ],
+)
+def test_any_arguments_of_a_tool_are_not_offered_where_each_call_should_be_seen(
+    judge, name, arguments, settings
+):
+    verdict = judge(name, arguments, **settings)
+    assert verdict.decision != "deny"
+    assert verdict.grants == ()
 
 
 @pytest.mark.contract("W13")

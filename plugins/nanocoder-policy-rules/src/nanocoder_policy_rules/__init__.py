@@ -150,8 +150,10 @@ def nanocoder_event(event: Event, session: SessionInfo) -> None:
     """Save the rules that a person granted for a project or for all of them."""
     if event.data["scope"] in {"project", "user"}:
         from nanocoder_policy_rules.grant_file import save
+        from nanocoder_policy_rules.grants import holds_for_session_only
 
-        save(session, event.data)
+        if not holds_for_session_only(event.data["grants"]):
+            save(session, event.data)
 
 
 @hookimpl

@@ -2,9 +2,12 @@
 
 A call is granted when every rule that it would offer was granted. So a grant can never allow more
 than the calls for which it was offered, and nothing that a person should look at each time.
+A tool whose arguments no rule can describe, such as one of a server, is offered by its name: that
+grant holds for the session alone.
 """
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Access, Decision, Effect, Risk, Verdict
@@ -25,6 +28,8 @@ _ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9_.~:/?&=%+,-]+")
 _KNOWN_ARGUMENTS: Final = frozenset(("command", "timeout", "workdir", "access", "reason"))
 _CHANGES: Final = frozenset((Effect.READ, Effect.WRITE, Effect.IDEMPOTENT, Effect.REVERSIBLE))
 _FETCHES: Final = frozenset((Effect.READ, Effect.NETWORK, Effect.IDEMPOTENT, Effect.REVERSIBLE))
+_REACHES_OUT: Final = frozenset((Effect.EXECUTE, Effect.NETWORK))
+_URL: Final = "url"
 
 
 def offers(context: "CallContext") -> tuple[str, ...]:
@@ -36,12 +41,20 @@ def offers(context: "CallContext") -> tuple[str, ...]:
         return ()
     if Effect.WRITE in effects and effects <= _CHANGES:
         return _of_path(context)
-    return _of_address(context) if Effect.NETWORK in effects and effects <= _FETCHES else ()
+    if effects <= _FETCHES and _URL in context.call.arguments:
+        return _of_address(context)
+    is_described = context.tool.commands or context.tool.composed_of
+    return () if is_described or not effects & _REACHES_OUT else (context.call.name,)
+
+
+def holds_for_session_only(rules: Iterable[str]) -> bool:
+    """Tell whether a rule is the name of a tool, with any arguments."""
+    return any("(" not in rule for rule in rules)
 
 
 def granted(context: "CallContext", offered: tuple[str, ...]) -> Verdict | None:
     """Return the verdict of the grants that hold here, if they are all that is offered."""
-    if not offered:
+    if not offered or holds_for_session_only(offered):
         return None
     by_rule = grant_file.valid(context.session)
     if not all(text in by_rule for text in offered):
@@ -99,8 +112,8 @@ def _of_path(context: "CallContext") -> tuple[str, ...]:
 def _of_address(context: "CallContext") -> tuple[str, ...]:
     arguments = context.call.arguments
     named = [key for key, value in arguments.items() if isinstance(value, str | list | dict)]
-    url = str(arguments.get("url"))
-    address = addresses.pattern(url) if named == ["url"] and _ADDRESS.fullmatch(url) else None
+    url = str(arguments.get(_URL))
+    address = addresses.pattern(url) if named == [_URL] and _ADDRESS.fullmatch(url) else None
     if address is None or not address.allows(url):
         return ()
     return (f"{context.call.name}({url})",)

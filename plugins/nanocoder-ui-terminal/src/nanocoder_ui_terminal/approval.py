@@ -13,7 +13,15 @@ from attrs import define, evolve
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
 
 from nanocoder_ui_terminal.editor import Draft
-from nanocoder_ui_terminal.granting import CHOICES, NOT_GRANTED, UNKNOWN, extent_lines, parse_extent
+from nanocoder_ui_terminal.granting import (
+    EXACT,
+    NOT_GRANTED,
+    UNKNOWN,
+    choices,
+    extent_lines,
+    is_for_tool,
+    parse_extent,
+)
 from nanocoder_ui_terminal.group import Decision, decide
 from nanocoder_ui_terminal.hunks import Hunk, arguments_of, split
 from nanocoder_ui_terminal.line_input import (
@@ -239,19 +247,21 @@ class _OpenRequest:
 
     def _grant(self, typed: str) -> ApprovalAnswer | None:
         """Grant the rules that the request offers, as far as *typed* says or the person chooses."""
-        terminal = self.terminal
+        terminal, words = self.terminal, choices(self.request)
         if not typed:
             lines = message_rows(extent_lines(self.request), terminal.width - 2)
             terminal.write(add_bar(["", *lines], self.request, terminal))
-            typed = self._read_inner("How far?", CHOICES)
+            typed = self._read_inner("How far?", words)
         for _ in range(MAX_QUESTIONS):
-            if extent := parse_extent(typed):
-                return self.agree(scope=extent.scope, lasts_s=extent.lasts_s)
+            if extent := parse_extent(typed, for_tool=is_for_tool(self.request)):
+                is_exact = extent.scope == EXACT
+                scope = "" if is_exact else extent.scope
+                return self.agree(always=is_exact, scope=scope, lasts_s=extent.lasts_s)
             if not typed.strip() or typed.strip().casefold() in BACK:
                 break
             note = UNKNOWN.format(for_terminal(typed.strip()))
             terminal.write(f"{terminal.paint(note, 'yellow')}\n")
-            typed = self._read_inner("How far?", CHOICES)
+            typed = self._read_inner("How far?", words)
         terminal.write(f"{terminal.paint(NOT_GRANTED, 'yellow')}\n")
         return None
 

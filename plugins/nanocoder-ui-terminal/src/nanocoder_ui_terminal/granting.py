@@ -11,27 +11,48 @@ SCOPES: Final = {
     **dict.fromkeys(("p", "project"), "project"),
     **dict.fromkeys(("u", "user"), "user"),
 }
+EXACT: Final = "exact"
+TOOL_SCOPES: Final = {
+    **dict.fromkeys(("o", "once"), ""),
+    **dict.fromkeys(("e", "exact"), EXACT),
+    **dict.fromkeys(("s", "session"), "session"),
+}
+"""What can be chosen for a rule that names a tool and no arguments."""
 UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_S: Final = 10 * 366 * 86_400
 CHOICES: Final = "[o(nce)/s(ession)/p(roject)/u(ser), with an end: p 2h, u 7d]"
+TOOL_CHOICES: Final = "[o(nce)/e(xactly these arguments)/s(ession)]"
 UNKNOWN: Final = "{!r} is none of these answers"
 NOT_GRANTED: Final = "nothing was granted; the call still needs your answer"
 _END: Final = r"([1-9][0-9]{0,5})([mhdw])"
 
 
 class Extent(NamedTuple):
-    """Where a rule holds, "" for this call alone, and for how many seconds; 0.0: no end."""
+    """Where a rule holds, "" for this call alone, and for how many seconds; 0.0: no end.
+
+    EXACT is for the same arguments in the session.
+    """
 
     scope: str
     lasts_s: float = 0.0
 
 
-def parse_extent(typed: str) -> Extent | None:
+def is_for_tool(request: ApprovalRequest) -> bool:
+    """Tell whether the rule that is offered is a tool, whatever its arguments are."""
+    return any("(" not in rule for rule in request.grants)
+
+
+def choices(request: ApprovalRequest) -> str:
+    """Return the answers to the question how far a grant reaches."""
+    return TOOL_CHOICES if is_for_tool(request) else CHOICES
+
+
+def parse_extent(typed: str, *, for_tool: bool = False) -> Extent | None:
     """Return what *typed* means, such as "p" or "user 7d"; None for anything else."""
-    words = typed.casefold().split()
-    if not words or words[0] not in SCOPES:
+    words, scopes = typed.casefold().split(), TOOL_SCOPES if for_tool else SCOPES
+    if not words or words[0] not in scopes:
         return None
-    scope, ends = SCOPES[words[0]], words[1:]
+    scope, ends = scopes[words[0]], words[1:]
     if not ends:
         return Extent(scope)
     end = re.fullmatch(_END, ends[0])
@@ -44,9 +65,15 @@ def parse_extent(typed: str) -> Extent | None:
 def extent_lines(request: ApprovalRequest) -> list[str]:
     """Return the rules that would be granted, and the extents that can be chosen."""
     rules = ", ".join(request.grants)
+    lines = [f"from now on, without a question: {rules}", "  o  no, only this once"]
+    if is_for_tool(request):
+        return [
+            *lines,
+            "  e  with exactly these arguments, in this session",
+            "  s  with any arguments, in this session",
+        ]
     return [
-        f"from now on, without a question: {rules}",
-        "  o  no, only this once",
+        *lines,
         "  s  in this session",
         f"  p  in {request.cwd}, until you revoke it (nanocoder grants revoke)",
         "  u  in all your projects, until you revoke it",

@@ -5,6 +5,7 @@ from typing import Final
 
 from nanocoder import Access, ApprovalRequest, Effect, Risk, for_terminal
 
+from nanocoder_ui_terminal.granting import is_for_tool
 from nanocoder_ui_terminal.invisible import escape_invisible, mark_gaps
 from nanocoder_ui_terminal.look_alikes import look_alikes
 from nanocoder_ui_terminal.terminal import Terminal
@@ -116,6 +117,8 @@ def _notes(request: ApprovalRequest, terminal: Terminal) -> list[str]:
 
 def _consent(request: ApprovalRequest) -> str:
     """Return what the answer "a" would allow beyond this call."""
+    if is_for_tool(request):
+        return f"a grants {request.call.name} for the session: any arguments, or exactly these"
     if request.grants:
         rules = ", ".join(request.grants)
         where = ", outside of the sandbox" if request.access is Access.OUTSIDE else ""

@@ -282,10 +282,18 @@ def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[st
         "arguments": text,
         "reason": for_terminal(redactor.redact(request.reason)),
         "facts": [for_terminal(fact) for fact in _facts(request, session)],
-        # Rules for what is seen here are narrower.
-        "always": "" if request.grants else for_terminal(request.always),
+        "always": for_terminal(request.always) if may_be_exact(request) else "",
         "grants": [for_terminal(rule) for rule in request.grants],
+        "is_for_tool": bool(request.grants) and may_be_exact(request),
     }
+
+
+def may_be_exact(request: ApprovalRequest) -> bool:
+    """Tell whether a consent for the session may be wider or narrower than the rules offered.
+
+    Rules for what is seen here are narrower; one that is the name of a tool is for any arguments.
+    """
+    return all("(" not in rule for rule in request.grants)
 
 
 def _facts(request: ApprovalRequest, session: SessionInfo) -> Sequence[str]:

@@ -16,7 +16,7 @@ from nanocoder import (
 )
 
 from nanocoder_ui_web.access import BROWSER
-from nanocoder_ui_web.entries import approval_entry, question_entry
+from nanocoder_ui_web.entries import approval_entry, may_be_exact, question_entry
 from nanocoder_ui_web.feed import Feed
 
 SAME_BROWSER: Final = (
@@ -74,7 +74,7 @@ class Questions:
             reason=str(answer.get("reason") or ""),
             arguments=arguments,
             # As in the terminal: never wider than the rules that were offered, or what was seen.
-            always=is_as_seen and answer.get("always") is True and not request.grants,
+            always=is_as_seen and answer.get("always") is True and may_be_exact(request),
             scope=str(answer.get("scope") or "") if is_as_seen else "",
             actor=str(answer.get("actor") or ""),
         )

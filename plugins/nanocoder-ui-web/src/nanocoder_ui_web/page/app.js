@@ -142,7 +142,9 @@ async function answer(card, name, values) {
 function scopeChoice(entry) {
   const rules = entry.grants.join(", ");
   const scopes = { once: "just this once", always: entry.always };
-  if (rules) {
+  if (entry.is_for_tool) {
+    scopes.session = `${rules} with any arguments, in this session`;
+  } else if (rules) {
     scopes.session = `${rules}, in this session`;
     scopes.project = `${rules}, in this folder from now on`;
     scopes.user = `${rules}, everywhere from now on`;
