@@ -91,6 +91,57 @@ def test_a_person_approves_by_mouse_and_reads_the_answer(web, browse, nanocoder,
     assert page.screenshot(path=tmp_path / "page.png")
 
 
+PATCH = {
+    "name": "apply_patch",
+    "arguments": {"patch": "*** Begin Patch\n*** Add File: a.py\n+one = 1\n*** End Patch\n"},
+}
+OUTSIDE = """
+() => [...document.querySelectorAll("body *")]
+  .filter((each) => each.checkVisibility() && !each.closest("pre"))
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => each.outerHTML.slice(0, 80))
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_its_window_and_leaves_room_for_the_conversation(web, browse, width):
+    server = web({"text": "First.", "calls": [EDIT, PATCH]}, {"text": "Done."})
+    page = browse(server.link, viewport={"width": width, "height": 800})
+    page.wait_for_selector("#status:text-is('Ready')")
+    assert page.locator("header").bounding_box()["height"] < 90
+    assert not page.is_visible("#plots"), "there is nothing to plot yet"
+    assert not page.is_visible("#invite")
+    send(page, "Write a greeting")
+    page.wait_for_selector(".question button.yes:enabled")
+    card = page.locator(".question").first.bounding_box()
+    choice = page.locator(".question select").first.bounding_box()
+    assert choice["x"] + choice["width"] < card["x"] + card["width"]
+    assert page.evaluate(OUTSIDE) == []
+    for _ in range(2):
+        page.locator(".question button.yes:enabled").first.click()
+    page.wait_for_selector(".changed")
+    plots = page.get_by_role("complementary", name="Tokens and time of each turn", exact=True)
+    assert plots.count() == (width > 800)
+    page.click("#people summary")
+    assert page.evaluate(OUTSIDE) == []
+
+
+def test_a_finished_change_shows_what_it_changed_and_folds_its_arguments(web, browse):
+    server = web({"calls": [EDIT, PATCH]}, {"text": "Done."}, words=("--mode", "auto"))
+    page = browse(server.link)
+    page.wait_for_selector("#status:text-is('Ready')")
+    send(page, "Write a greeting")
+    page.wait_for_selector(".changed")
+    edit, patch = page.locator("#log .call").all()
+    assert edit.locator(".brief").inner_text() == "hello.py +2 -0"
+    assert patch.locator(".brief").inner_text() == "a.py +1 -0"
+    edit.locator("summary").first.click()
+    assert edit.locator(".t-k").first.inner_text() == "def"
+    assert not edit.locator(".arguments pre").is_visible()
+    edit.locator(".arguments summary").click()
+    assert '"path": "hello.py"' in edit.locator(".arguments pre").inner_text()
+
+
 def test_everything_works_with_the_keyboard(web, browse, nanocoder):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     page = browse(server.link)
@@ -164,6 +215,7 @@ def test_two_browsers_show_the_same_and_a_late_one_catches_up(web, browse):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     first = browse(server.link)
     first.wait_for_selector("#status:text-is('Ready')")
+    first.click("#people summary")
     first.click("#invite")
     first.wait_for_selector("#link code")
     send(first, "Write a greeting")
@@ -213,7 +265,6 @@ def test_names_and_roles_are_there_for_a_screen_reader(web, browse):
         ("button", "Approve"),
         ("button", "Refuse"),
         ("textbox", "Why not, for the model"),
-        ("complementary", "Tokens and time of each turn"),
     ):
         assert page.get_by_role(role, name=name, exact=True).count() == 1, (role, name)
 
@@ -291,6 +342,7 @@ def test_a_pasted_line_runs_nothing_and_a_typed_sign_before_it_does(web, browse,
 
     def paste(text):
         # Another field is where the text comes from, so that the clipboard is a real one.
+        page.eval_on_selector("#people", "people => { people.open = true; }")
         page.fill("#name", text)
         page.press("#name", "Control+a")
         page.press("#name", "Control+x")

@@ -1,5 +1,6 @@
 """The difference between two texts, fast also for a small change in a large file."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
@@ -8,6 +9,10 @@ CONTEXT_LINES = 3
 EXACT_LINES = 10_000  # difflib is quadratic at its worst; beyond this the change is one block
 COMPARED_PAIRS = 200_000
 SHOWN_LINES = 200
+_FILE = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File: |--- (?:a/)?|\+\+\+ (?:b/)?)([^\t\n]+)", re.MULTILINE
+)
+_PATCH = re.compile(r"^(?:\*\*\* Begin Patch|--- .+\n\+\+\+ )", re.MULTILINE)
 
 __all__ = [
     "CONTEXT_LINES",
@@ -17,6 +22,7 @@ __all__ = [
     "Part",
     "changed",
     "clip_lines",
+    "patched_files",
     "unified",
     "unified_parts",
 ]
@@ -248,3 +254,10 @@ def _mark(mark: str, lines: list[str]) -> list[str]:
         else:
             marked += [mark + line, "\\ No newline at end of file"]
     return marked
+
+
+def patched_files(text: str) -> list[str]:
+    """Return the paths that a patch names, each once; none where *text* is no patch."""
+    if not _PATCH.search(text):
+        return []
+    return [name for name in dict.fromkeys(_FILE.findall(text)) if name != "/dev/null"]

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nanocoder import Attachment, ToolCall, ToolResult, brief, one_line
+from nanocoder_kit_diff import patched_files
 
-from nanocoder_kit_html.code import diff_html, is_diff
+from nanocoder_kit_html.code import diff_html, is_diff, preview_html
 from nanocoder_kit_html.text import block_html, text_html
 
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -33,24 +34,59 @@ def call_html(call: ToolCall, result: ToolResult | None, *, missing: str = "no r
     else:
         outcome, status = "ok", "done" if result else missing
     status += ", edited" if call.edited else ""
-    arguments = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False, default=str)
+    change = _change(call, result)
     parts = [
         '<details class="call"><summary>',
         f'<span class="status {outcome}">{text_html(status)}</span>',
         f'<span class="name">{text_html(call.name)}</span> ',
-        f'<span class="brief">{text_html(one_line(brief(call.arguments), BRIEF_COLUMNS))}</span>',
-        f'</summary><div class="inside"><p class="label">arguments{edited}</p>',
-        block_html(arguments),
+        f'<span class="brief">{text_html(_brief(call, result if change else None))}</span>',
+        '</summary><div class="inside">',
     ]
+    arguments = _arguments(call, edited, is_folded=bool(change))
+    parts.append(change or arguments)
     if result is not None:
-        parts += _result(result)
+        parts += _output(result)
+    if change:
+        parts.append(arguments)
     return "".join([*parts, "</div></details>"])
 
 
-def _result(result: ToolResult) -> Iterator[str]:
+def _brief(call: ToolCall, changed: ToolResult | None) -> str:
+    """Return the arguments on one line; of a call that has *changed* files which, and how much."""
+    first = next(iter(call.arguments.values()), "")
+    files = patched_files(first) if isinstance(first, str) else []
+    if not (files or changed):
+        return one_line(brief(call.arguments), BRIEF_COLUMNS)
+    counts = changed.metadata if changed else {}
+    tail = f"  +{counts['added']} -{counts.get('removed', 0)}" if "added" in counts else ""
+    return one_line(", ".join(files) or str(first), BRIEF_COLUMNS) + tail
+
+
+def _arguments(call: ToolCall, edited: str, *, is_folded: bool) -> str:
+    """Return the arguments as JSON; *is_folded* where what they changed is shown."""
+    text = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False, default=str)
+    if is_folded:
+        summary = f"<summary>arguments{edited}</summary>"
+        return f'<details class="arguments">{summary}{block_html(text)}</details>'
+    return f'<p class="label">arguments{edited}</p>{block_html(text)}'
+
+
+def _change(call: ToolCall, result: ToolResult | None) -> str:
+    """Return the diff of what a call changed, or the file that it made; "" for neither."""
+    if result is None or result.is_error:
+        return ""
+    diff, content = result.metadata.get("diff"), call.arguments.get("content")
+    if isinstance(diff, str) and diff.strip():
+        return f'<p class="label">change</p>{diff_html(diff)}'
+    if result.metadata.get("created") and isinstance(content, str) and content:
+        path = str(call.arguments.get("path", ""))
+        return f'<p class="label">new file</p>{preview_html(content, path)}'
+    return ""
+
+
+def _output(result: ToolResult) -> Iterator[str]:
     diff, output = result.metadata.get("diff"), result.output
     if isinstance(diff, str) and diff.strip():
-        yield f'<p class="label">change</p>{diff_html(diff)}'
         output = output.replace(diff, "").strip()
     if output:
         block = diff_html(output) if is_diff(output) else block_html(output)

@@ -121,6 +121,7 @@ function clear() {
   find("turns").tBodies[0].replaceChildren();
   find("tokens").replaceChildren();
   find("time").replaceChildren();
+  find("plots").className = "empty";
 }
 
 // Questions to the person
@@ -265,6 +266,7 @@ function showState(entry) {
 function plot(svg, parts, unit) {
   const shown = turns.slice(-BARS);
   const most = Math.max(1e-9, ...shown.map((turn) => parts.reduce((sum, [name]) => sum + turn[name], 0)));
+  svg.parentElement.hidden = most <= 1e-9; // a server may count no tokens
   svg.setAttribute("viewBox", "0 0 300 100");
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-label", `${turns.length} turns; the most is ${unit(most)} in one turn`);
@@ -297,6 +299,7 @@ const seconds = (time) => `${time < 10 ? time.toFixed(1) : Math.round(time)} s`;
 function showTurn(turn) {
   const fresh = Math.max(0, turn.input_tokens - turn.cached_tokens);
   turns.push({ ...turn, fresh });
+  find("plots").className = "";
   plot(find("tokens"), [["cached_tokens", "cached"], ["fresh", "input"], ["output_tokens", "output"]], tokens);
   plot(find("time"), [["model_s", "model"], ["tools_s", "tools"]], seconds);
   const cells = [turn.number, tokens(turn.cached_tokens), tokens(fresh), tokens(turn.output_tokens), seconds(turn.model_s), seconds(turn.tools_s)];
