@@ -59,4 +59,4 @@ def test_files_are_counted_up_to_a_limit(layer, monkeypatch):
         (layer / f"u/{number:02}").touch()
     found = changes(layer)
     assert len(found) == 30
-    assert describe_changes(found).endswith(" (10+ more)")
+    assert describe_changes(found).endswith(" (25+ more)")

@@ -101,7 +101,7 @@ def test_of_many_files_some_are_named_and_the_others_counted(repository, opened)
     read(repository, opened, "for n in $(seq 100 149); do echo x > f$n; done")
     (line,) = opened.changes()
     assert line.count("f1") == MAX_NAMES
-    assert line.endswith(f" f{100 + MAX_NAMES - 1} (30 more)")
+    assert line.endswith(f" f{100 + MAX_NAMES - 1} (45 more)")
 
 
 def test_each_command_has_a_layer_of_its_own(repository, opened):  # noqa: F811

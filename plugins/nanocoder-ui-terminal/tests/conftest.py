@@ -50,6 +50,14 @@ class Talk:
                 raise AssertionError(f"{text!r} did not appear; the screen shows:\n{self.text}")
         return self
 
+    def ready(self):
+        """Wait until the prompt takes keys: then it asks the terminal where the cursor is."""
+        deadline = time.monotonic() + WAIT_S
+        while "\x1b[6n" not in self.raw:
+            assert self._read(), self.text
+            assert time.monotonic() < deadline, self.text
+        return self
+
     def look(self):
         """Take in what has been drawn."""
         self._read()
@@ -193,7 +201,7 @@ def chat(start):
     """Start the conversation on a script of turns and wait for its prompt."""
 
     def begin(*turns, **more):
-        return start(["--mode", "ask"], *turns, **more).see("Ctrl-D leaves").see("ask · ")
+        return start(["--mode", "ask"], *turns, **more).see("Ctrl-D leaves").see("ask · ").ready()
 
     return begin
 

@@ -168,7 +168,7 @@ def test_an_answer_that_was_not_clear_can_still_be_a_yes(run, workspace):
 
 
 def test_a_question_mark_explains_the_keys_and_is_no_refusal(run, workspace):
-    talk = run(write(), DONE).see("(r: no, with a reason; ?: help)").press("?")
+    talk = run(write(), DONE).see("(?: help)").press("?")
     talk.see("refuse, and end the run; Ctrl-C does, too")
     assert "decide about each hunk" not in talk.text
     assert "page through" not in talk.text

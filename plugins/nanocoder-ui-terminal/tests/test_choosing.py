@@ -55,11 +55,13 @@ def test_the_models_of_every_usable_provider_are_listed_and_completed(chat, keys
     talk.see("Switched to openai/mock-small")
 
 
-def test_a_provider_that_is_not_ready_says_what_it_needs(chat):
+def test_providers_that_are_not_set_up_are_one_line_and_say_what_they_need_when_asked(chat):
     keys = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"), "")
-    talk = chat(HI, env=keys).type("/model").see("To change it")
-    assert "not ready: set ANTHROPIC_API_KEY" in talk.text
+    talk = chat(HI, env=keys).type("/model").see("what each needs: /model others")
+    assert "Not set up: anthropic, openai, " in talk.text
     assert "current, 1,000,000 tokens" in talk.text
+    assert "ANTHROPIC_API_KEY" not in talk.text
+    talk.type("/model others").see("set ANTHROPIC_API_KEY")
 
 
 def test_a_session_is_resumed_by_its_number(chat):

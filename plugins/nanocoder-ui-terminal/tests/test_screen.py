@@ -5,8 +5,10 @@ import re
 import time
 
 import pytest
+from nanocoder import ApprovalRequest, Risk, ToolCall
 from nanocoder_ui_terminal.call_lines import Call, LineLimits, returned_lines
-from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.preview import describe_request
+from nanocoder_ui_terminal.terminal import Terminal, columns_of, fold
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -266,3 +268,38 @@ def test_a_long_error_is_shown_from_its_beginning_and_wrapped_between_words():
     assert [line.split()[0][:4] for line in lines] == ["word"] * 3
     assert len(lines[0]) > 70
     assert "more lines" in more
+
+
+def test_the_line_of_a_patch_names_its_files_and_counts(start):
+    update = "*** Update File: hello.py\n@@\n-print('hello')\n+x\n"
+    patch = f"*** Begin Patch\n*** Add File: a.py\n+one\n{update}*** End Patch\n"
+    calls = {"calls": [{"name": "apply_patch", "arguments": {"patch": patch}}]}
+    talk = start(["run", "--mode", "auto", "go"], calls, {"text": "All done."}).see("All done.")
+    assert "\u2022 apply_patch a.py, hello.py  +2 -1" in talk.text
+
+
+def test_a_question_about_a_call_without_arguments_has_no_empty_lines():
+    request = ApprovalRequest(
+        "1", 1, ToolCall("1", "stop_all", {}), "d", Risk.DANGEROUS, always="it"
+    )
+    text, is_clipped = describe_request(request, Terminal(io.StringIO()))
+    assert text.splitlines()[-2:] == ["│", "│ a allows it"]
+    assert "│\n│\n" not in text
+    assert not is_clipped
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_words_are_not_broken_where_a_line_can_be_broken_between_them(run, columns):
+    words = "internationalization of configuration documentation implementations " * 6
+    answer = f"{words}\n\n```\n{words}\n```\n"
+    talk = run({"text": answer}, columns=columns).see("1 turn")
+    shown = set(talk.text.split())
+    assert set(words.split()) <= shown
+    assert not [word for word in shown if word in words and word not in words.split()]
+
+
+@pytest.mark.parametrize("text", ["", "a b/c " * 40, "x" * 99, "日本 語" * 20, "a" + "\u0301" * 50])
+def test_folding_loses_nothing_and_keeps_to_the_columns(text):
+    lines = fold(text, 20)
+    assert "".join(lines) == text
+    assert max(map(columns_of, lines)) <= 20

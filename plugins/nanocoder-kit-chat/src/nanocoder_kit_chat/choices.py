@@ -48,8 +48,14 @@ class Models:
         ]
 
     def rows(self, current: str) -> list[tuple[str, str]]:
-        """Return a row for each model, *current* marked, and for each provider's problem."""
-        return [row for served in self._fresh() for row in _provider_rows(served, current)]
+        """Return a row for each model that can be used, *current* marked, and for each problem."""
+        usable = (served for served in self._fresh() if served.is_usable)
+        return [row for served in usable for row in _provider_rows(served, current)]
+
+    def others(self) -> list[tuple[str, str]]:
+        """Return the name of each provider that cannot be used yet, and what it needs."""
+        others = (served for served in self._fresh() if not served.is_usable)
+        return [(served.provider, use_chat_commands(served.problem)) for served in others]
 
     def _fresh(self) -> Sequence[Any]:
         if time.monotonic() - self._looked_up_at > FRESH_S:
@@ -155,8 +161,7 @@ def _provider_rows(served: Any, current: str) -> list[tuple[str, str]]:
     if len(models) > len(names):
         rows.append((f"{served.provider}/...", f"{len(models) - len(names):,} more"))
     if served.problem:
-        why = use_chat_commands(served.problem)
-        rows.append((served.provider, why if served.is_usable else f"not ready: {why}"))
+        rows.append((served.provider, use_chat_commands(served.problem)))
     return rows
 
 

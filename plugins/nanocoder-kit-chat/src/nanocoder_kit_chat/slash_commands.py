@@ -24,6 +24,8 @@ NOTES: Final = "notes.md"
 """The file in the person's own folder for state that keeps what they want to be remembered."""
 FORCE: Final = "--force"
 """Put back files that were changed since, too."""
+OTHERS: Final = "others"
+"""Shows the providers that are not set up yet; a model is named with its provider and a slash."""
 MODES: Final = f"; the modes are {', '.join(Mode)}"
 GO_AHEAD: Final = "Go ahead with this plan."
 NO_PLAN: Final = (
@@ -130,17 +132,24 @@ def _tools(conversation: "Conversation", _argument: str) -> None:
 
 
 def _model(conversation: "Conversation", argument: str) -> None:
-    session = conversation.session
+    session, display = conversation.session, conversation.display
+    others = dict(conversation.models.others()) if argument in {"", OTHERS} else {}
+    if argument == OTHERS:
+        display.show_table([*others.items()])
+        return
     if argument:
         session.set_model(argument)
         conversation.asked_model = argument
         conversation.find_model()
-        conversation.display.say(f"Switched to {session.info.model}")
+        display.say(f"Switched to {session.info.model}")
         return
     current = conversation.model
-    conversation.display.say(f"Current model: {current or 'none'}")
-    conversation.display.show_table(conversation.models.rows(current))
-    conversation.display.say("To change it: /model PROVIDER/MODEL (Tab completes)")
+    display.say(f"Current model: {current or 'none'}")
+    if rows := conversation.models.rows(current):
+        display.show_table(rows)
+    display.say("To change it: /model PROVIDER/MODEL (Tab completes)")
+    if others:
+        display.say(f"Not set up: {', '.join(others)}; what each needs: /model {OTHERS}")
 
 
 def _mode(conversation: "Conversation", argument: str) -> None:

@@ -13,7 +13,7 @@ from nanocoder_kit_sandbox.unchanged import listed
 
 MAX_FILES: Final = 10_000
 """So many changed files are counted."""
-MAX_NAMES: Final = 20
+MAX_NAMES: Final = 5
 CACHE_TAG: Final = "CACHEDIR.TAG"
 """The file that marks a folder as a cache: https://bford.info/cachedir/."""
 

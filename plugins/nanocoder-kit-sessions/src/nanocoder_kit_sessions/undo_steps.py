@@ -16,6 +16,8 @@ GIT: Final = ".git/"
 NOTHING_CHANGED: Final = "nothing was changed"
 CHANGED: Final = ("has been changed since", "has been removed since")
 """Why a file is left alone unless a person says otherwise."""
+MAX_LINES: Final = 5
+"""More files that go are named on one line."""
 IS_NO_FILE: Final = "is a link or a special file now, or lies below a link"
 LINK: Final = "-> "
 """Begins the state of a link, as that of a file is the digest of its content."""
@@ -79,8 +81,12 @@ class UndoPlan:
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each other thing to be done, one for the files of the repository."""
-        steps = (step for step in self.steps if not step.is_of_git)
-        yield from filter(None, (step.plan() for step in steps if not self._diff(step)))
+        steps = [step for step in self.steps if not step.is_of_git and not self._diff(step)]
+        gone = sorted(step.path for step in steps if step.action == "remove")
+        if len(gone) > MAX_LINES:
+            steps = [step for step in steps if step.action != "remove"]
+            yield f"remove {len(gone)} files: {', '.join(gone)}"
+        yield from filter(None, (step.plan() for step in steps))
         if names := self._names_in_git(()):
             yield f"restore in .git: {names}"
 

@@ -76,7 +76,7 @@ PAGE_KEYS: Final = {
     **dict.fromkeys(("q", "Q"), 0),
 }
 """How many pages a key goes on; 0 leads back to the question. Arrows and Page Up, Down, too."""
-DEFAULT: Final = "(r: no, with a reason; ?: help)"
+DEFAULT: Final = "(?: help)"
 KEYS: Final = {
     "y": "approve",
     "n": "refuse; Esc does, too",

@@ -19,7 +19,7 @@ from nanocoder_kit_chat import (
 from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.display import TerminalDisplay
-from nanocoder_ui_terminal.first_keys import LINE_BYTES, FirstKeys
+from nanocoder_ui_terminal.first_keys import LINE_BYTES, FirstKeys, keys_that_wait
 from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.terminal import Terminal, cut
 from nanocoder_ui_terminal.text_lines import one_line, prompt_lines
@@ -165,8 +165,10 @@ class Chat:
             self._waits_for_enter = bool(waiting)
             if waiting:
                 self._display.show_lines(waiting)
-            self._draw_prompt()
-            typed = self._input.read(begun)
+            with keys_that_wait():
+                self._draw_prompt()
+                prompt = self._input
+            typed = prompt.read(begun)
         except EOFError:
             self._raise_if_interrupted()
             return None

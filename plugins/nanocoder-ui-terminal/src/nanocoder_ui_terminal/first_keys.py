@@ -85,6 +85,28 @@ def keep_first_keys() -> Iterator[FirstKeys]:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
+@contextmanager
+def keys_that_wait() -> Iterator[None]:
+    """Have Ctrl-C and Ctrl-Z wait for a prompt that is in sight and still loads, as other keys."""
+    if not is_terminal(sys.stdin):
+        yield
+        return
+    import termios
+
+    descriptor = sys.stdin.fileno()
+    with suppress(termios.error, OSError):
+        attributes = termios.tcgetattr(descriptor)
+        attributes[3] &= ~termios.ISIG
+        termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+    try:
+        yield
+    finally:
+        with suppress(termios.error, OSError):
+            attributes = termios.tcgetattr(descriptor)
+            attributes[3] |= termios.ISIG
+            termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+
+
 def _attributes_for_keys(before: list[Any]) -> list[Any]:
     import termios  # only terminals have it
 

@@ -42,7 +42,9 @@ def describe_request(
     fits = limit or max(MIN_LINES, terminal.size[1] - LINES_AROUND)
     visible = clip_middle(lines, fits, terminal.paint(LEFT_OUT.format(key), "dim"))
     notes = _notes(request, terminal)
-    text = add_bar([*_header(request, terminal, sandbox), "", *visible, *notes], request, terminal)
+    # A call without arguments has nothing to show.
+    body = ["", *visible] if any(map(str.strip, lines)) else []
+    text = add_bar([*_header(request, terminal, sandbox), *body, *notes], request, terminal)
     return text, visible != lines
 
 

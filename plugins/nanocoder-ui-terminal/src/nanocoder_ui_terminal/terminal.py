@@ -28,6 +28,8 @@ GLYPHS: Final[Mapping[str, tuple[str, str]]] = {
 """Each sign, and its replacement where the encoding is not UTF-8."""
 
 SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
+BREAKS: Final = (" ", "/")
+"""A line is best broken behind one of these."""
 MIN_WIDTH: Final = 20
 DEFAULT_SIZE: Final = (80, 24)
 
@@ -114,18 +116,26 @@ def cut(text: str, columns: int, more: str = "…") -> str:
 
 
 def fold(text: str, columns: int) -> list[str]:
-    """Break one line into lines of at most *columns*, wherever they are full; loses nothing."""
-    if text.isascii():
-        return [text[at : at + columns] for at in range(0, len(text), columns)] or [""]
-    lines, used = [""], 0
-    for letter in text:
-        wide = _columns(letter)
-        if used + wide > columns and lines[-1]:
-            lines.append("")
-            used = 0
-        lines[-1] += letter
-        used += wide
-    return lines
+    """Break one line into lines of at most *columns*, between words where it can; loses nothing."""
+    is_ascii, lines, start = text.isascii(), list[str](), 0
+    while (end := _full_line(text, start, columns, is_ascii=is_ascii)) < len(text):
+        middle = start + (end - start) // 2
+        broken = max(text.rfind(sign, middle, end) for sign in BREAKS) + 1 or end
+        lines.append(text[start:broken])
+        start = broken
+    return [*lines, text[start:]]
+
+
+def _full_line(text: str, start: int, columns: int, *, is_ascii: bool) -> int:
+    """Return where the letters from *start* on end that fit into *columns*: one or more."""
+    if is_ascii:
+        return start + columns
+    used = 0
+    for place in range(start, len(text)):
+        used += _columns(text[place])
+        if used > columns and place > start:
+            return place
+    return len(text)
 
 
 def _columns(letter: str) -> int:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from nanocoder import counted, for_terminal
+from nanocoder_kit_diff import patched_files
 
 from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 
@@ -62,7 +63,11 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
     for line in clean(text).split("\n"):
         indent = line[: len(line) - len(line.lstrip(" "))]
         for part in textwrap.wrap(
-            line, columns, subsequent_indent=indent, break_on_hyphens=False
+            line,
+            columns,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
         ) or [""]:
             yield from fold(part, columns)
 
@@ -140,7 +145,7 @@ def _brief_parts(items: Iterable[tuple[str, Any]], columns: int) -> Iterator[str
     for place, (key, value) in enumerate(items):
         text = _in_words(value)
         if place == 0:
-            yield one_line(text, columns)
+            yield one_line(", ".join(patched_files(text)) or text, columns)
         elif "\n" not in text and len(text) <= SHORT_COLUMNS:
             yield f"{one_line(key, SHORT_COLUMNS)}={one_line(text, SHORT_COLUMNS)}"
 
