@@ -7,7 +7,7 @@ import pytest
 from nanocoder import Workspace
 from nanocoder_kit_sessions.file_change import FileChange
 from nanocoder_kit_sessions.undo_plan import plan_undo
-from nanocoder_kit_sessions.undo_steps import carry_out
+from nanocoder_kit_sessions.undo_steps import Step, UndoPlan, carry_out
 
 
 def announced(path="a.txt", **fields):
@@ -84,3 +84,14 @@ def test_an_undo_that_was_killed_is_repeated_with_moves_between_equal_steps(tmp_
         assert plan.blocked == {}
         assert carry_out(plan, workspace) == {}
     assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [5, 6])
+def test_many_files_that_go_are_named_on_one_line(count):
+    names = [f"f{number}" for number in range(count)]
+    lines = [*UndoPlan(steps=[Step("remove", name) for name in reversed(names)]).lines()]
+    assert lines == (
+        [f"remove 6 files: {', '.join(names)}"]
+        if count > 5
+        else [f"remove {name}" for name in reversed(names)]
+    )
