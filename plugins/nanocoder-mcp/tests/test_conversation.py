@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import pexpect
@@ -10,6 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(180)
 WAIT_S = 40
+CURSOR = "\x1b[?25h"
 PROGRAM = [sys.executable, "-S", str(Path(__file__).parent / "programs" / "server.py")]
 
 
@@ -32,10 +32,79 @@ def talk(begin):
     return begin({"text": "Done."}, {"text": "Done again."})
 
 
+WAITS = r"not\s+count\s+until\s+you\s+trust\s+them"
+HOUSE = {"mcpServers": {"house": {"command": PROGRAM[0], "args": [*PROGRAM[1:], "good"]}}}
+
+
+@pytest.fixture
+def in_project(begin, tmp_path):
+    """Start a conversation in a project that names a server, and says so at the start."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/.mcp.json").write_text(json.dumps(HOUSE))
+    talk = begin(
+        {"calls": [{"name": "mcp_house_echo", "arguments": {"text": "hi"}}]}, {"text": "Ok."}
+    )
+    talk.send("/mcp\r")
+    talk.expect("notes +ready")
+    talk.expect(WAITS)
+    talk.expect("/trust")
+    return talk
+
+
+def test_a_project_is_trusted_and_its_server_reviewed_in_the_conversation(in_project):
+    talk = in_project
+    talk.send("/trust\r")
+    talk.expect("brings\\s+servers:")
+    talk.expect("house\\s+starts:")
+    talk.expect("Trust these settings\\?")
+    talk.send("y")
+    talk.expect("Trusted\\. Its settings now apply")
+    talk.send("/mcp review\r")
+    talk.expect("house\\s+starts:")
+    talk.expect("Start it to see its tools\\?")
+    talk.send("y")
+    talk.expect("mcp_house_echo \\(\\d+ tokens\\):")
+    talk.expect("> Say it again\\.")
+    talk.expect("Accept this of house\\?")
+    talk.send("y")
+    talk.expect("1 tool of house can be called now")
+    talk.expect("tools that are new: mcp_house_echo")
+    talk.send("/mcp\r")
+    talk.expect("house +ready +1")
+    talk.send("go\r")
+    talk.expect("Approve\\?")
+    talk.send("y")
+    talk.expect("Ok\\.")
+
+
+def test_a_no_to_a_review_in_the_conversation_accepts_nothing(in_project):
+    talk = in_project
+    talk.send("/trust\r")
+    talk.expect("Trust these settings\\?")
+    talk.send("n")
+    talk.expect("Not trusted\\.")
+    talk.send("/mcp review house\r")
+    talk.expect(WAITS)
+    talk.send("/mcp\r")
+    talk.expect(WAITS)
+
+
+def test_what_was_reviewed_in_another_terminal_counts_after_a_reload(in_project, nanocoder):
+    talk, options = in_project, {"cwd": in_project.cwd, "env": {"HOME": str(in_project.home)}}
+    assert nanocoder("config", "trust", "--yes", **options).returncode == 0
+    talk.send("/mcp\r")
+    talk.expect("house +not reviewed +0")
+    assert nanocoder("mcp", "review", "house", "--yes", **options).returncode == 0
+    talk.send("/reload\r")
+    talk.expect("tools that are new: mcp_house_echo")
+    talk.send("/mcp\r")
+    talk.expect("house +ready +1")
+
+
 def _start(nanocoder, tmp_path, turns, config):
     home, cwd = tmp_path / "person", tmp_path / "project"
     home.mkdir()
-    cwd.mkdir()
+    cwd.mkdir(exist_ok=True)
     (cwd / "secret.txt").write_text("hunter2")
     environment = {"HOME": str(home)}
     added = nanocoder(
@@ -66,7 +135,7 @@ def _start(nanocoder, tmp_path, turns, config):
     )
     child.home = home
     child.expect("Ctrl-D leaves")
-    time.sleep(0.5)
+    child.expect_exact(CURSOR)  # the prompt takes keys
     return child
 
 

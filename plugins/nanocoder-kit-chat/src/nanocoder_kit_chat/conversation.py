@@ -114,7 +114,7 @@ class Conversation:
         for line in [*notices, *plugin_notices(session)]:
             if line not in self._notices:
                 self._notices.append(line)
-                self.display.warn(line)
+                self.display.warn(use_chat_commands(line))
 
     def show_output(self, argument: str = "") -> None:
         """Show all that the last call printed, or the one that *argument* numbers."""

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from nanocoder_kit_commands import Call, plugin_parts
 
+from nanocoder_kit_chat.command_line import run_command_lines
 from nanocoder_kit_chat.mentioned_files import Typed
+from nanocoder_kit_chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
     from nanocoder_kit_chat.conversation import Conversation
@@ -18,6 +20,9 @@ def run_plugin_command(conversation: "Conversation", line: str) -> bool:
         name = next((each for each in part.commands if each.casefold() == word.casefold()), "")
         if not name:
             continue
+        if commands := part.command_lines(name, argument.strip()):
+            run_command_lines(conversation, commands)
+            return True
         rows = part.rows(name)
         if rows is None:
             _send(conversation, line, part.call(name, argument.strip()))
@@ -33,7 +38,7 @@ def _show(conversation: "Conversation", rows: Sequence[Sequence[str]]) -> None:
         conversation.display.show_table(table)
     for row in rows:
         if len(row) == 1:
-            conversation.display.say(row[0])
+            conversation.display.say(use_chat_commands(row[0]))
 
 
 def _send(conversation: "Conversation", line: str, call: Call) -> None:

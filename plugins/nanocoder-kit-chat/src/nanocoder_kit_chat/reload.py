@@ -16,8 +16,11 @@ OWN: Final = {"mode": "/mode", "model": "/model"}
 """Values that a conversation sets for itself, each with the command that changes it."""
 
 
-def reload_configuration(conversation: "Conversation") -> None:
-    """Read the configuration again and say what is different, or why nothing is."""
+def reload_configuration(conversation: "Conversation", *, says_none: bool = True) -> None:
+    """Read the configuration again and say what is different, or why nothing is.
+
+    Without *says_none* nothing is said where nothing is different.
+    """
     session = conversation.session
     before, old_notices = _values(session), set(session.config.notices)
     old_tools = set(session.tools)
@@ -38,7 +41,8 @@ def reload_configuration(conversation: "Conversation") -> None:
     # A person may have trusted or reviewed something elsewhere: no value, but it brings tools.
     lines += _tool_changes(old_tools, set(session.tools))
     if not lines:
-        conversation.display.say("Configuration reloaded: no changes")
+        if says_none:
+            conversation.display.say("Configuration reloaded: no changes")
         return
     conversation.display.say("\n".join([*lines, "These values apply from the next call on."]))
 

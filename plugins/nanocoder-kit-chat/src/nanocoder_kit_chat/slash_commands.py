@@ -8,6 +8,7 @@ from nanocoder import Mode, PersonError, UsageError, did_you_mean, one_line, sta
 from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_kit_chat.choices import TITLE_COLUMNS, Value
+from nanocoder_kit_chat.command_line import run_command_lines
 from nanocoder_kit_chat.context_commands import compact, show_context, show_cost
 from nanocoder_kit_chat.mentioned_files import Typed
 from nanocoder_kit_chat.plugin_commands import run_plugin_command
@@ -244,6 +245,10 @@ def _reload(conversation: "Conversation", _argument: str) -> None:
     reload_configuration(conversation)
 
 
+def _trust(conversation: "Conversation", _argument: str) -> None:
+    run_command_lines(conversation, [("config trust", {})])
+
+
 def _clear(_conversation: "Conversation", _argument: str) -> Next:
     return Next("")
 
@@ -270,6 +275,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "redo": SlashCommand("", "revert the last undo", _redo),
     "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt", rewind),
     "reload": SlashCommand("", "read the configuration again", _reload),
+    "trust": SlashCommand("", "show this project's settings and apply them", _trust),
     "clear": SlashCommand("", "start a new session", _clear),
     "exit": SlashCommand("", "leave", _exit),
 }

@@ -10,4 +10,4 @@ def use_chat_commands(text: str) -> str:
     """Return an error's *text* with the conversation's commands in place of the command line's."""
     text = re.sub(r" \(of --model [^)\n]*\)", "", text)
     text = re.sub(r"\nThen run the same command again.*", f"\n{CHOOSE_HERE}", text, flags=re.DOTALL)
-    return text.replace("--model ", "/model ")
+    return text.replace("--model ", "/model ").replace("nanocoder config trust", "/trust")

@@ -6,10 +6,11 @@ from nanocoder_kit_commands.files import (
     run_command,
     run_shell_parts,
 )
-from nanocoder_kit_commands.parts import Call, Part, plugin_parts
+from nanocoder_kit_commands.parts import Call, CommandLine, Part, plugin_parts
 
 __all__ = [
     "Call",
+    "CommandLine",
     "FileCommand",
     "Part",
     "find_file_commands",

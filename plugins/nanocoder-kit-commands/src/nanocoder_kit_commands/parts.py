@@ -13,6 +13,9 @@ RESOURCE: Final = "chat"
 Call = tuple[str, Mapping[str, Any]]
 """The name of a tool of the session, and its arguments."""
 
+CommandLine = tuple[str, Mapping[str, Any]]
+"""A command as it is named there, and its arguments."""
+
 
 class Part(Protocol):
     """What one plugin adds; its methods start nothing and may raise UsageError."""
@@ -34,6 +37,9 @@ class Part(Protocol):
 
         A row of one cell is a message below the table.
         """
+
+    def command_lines(self, name: str, argument: str) -> Sequence[CommandLine]:
+        """Return the commands of the command line that *argument* of *name* runs here, if any."""
 
     def call(self, name: str, argument: str) -> Call:
         """Return the call whose output the command *name* sends to the model."""

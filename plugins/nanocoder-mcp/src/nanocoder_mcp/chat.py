@@ -13,11 +13,15 @@ from nanocoder_mcp.offered import READER
 from nanocoder_mcp.prompts import URI
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.settings import Settings
-from nanocoder_mcp.states import HEAD, left_out_lines, state_of
+from nanocoder_mcp.states import HEAD, READY, left_out_lines, state_of
 
 COMMAND: Final = "mcp"
-MEANING: Final = "MCP servers: state, tools, tokens, last error"
+TAKES: Final = "[review [NAME]]"
+MEANING: Final = "MCP servers: state, tools, tokens; see and accept what they offer"
+ACTIONS: Final = ("review", "test", "login", "logout")
+"""What `/mcp` does as `nanocoder mcp` does it."""
 Call = tuple[str, Mapping[str, Any]]
+CommandLine = tuple[str, Mapping[str, Any]]
 
 
 class Chat:
@@ -47,7 +51,7 @@ class Chat:
             for name, record in self._accepted()
             for prompt in record.prompts
         }
-        return {COMMAND: ("", MEANING), **prompts}
+        return {COMMAND: (TAKES, MEANING), **prompts}
 
     @property
     def mentions(self) -> Mapping[str, str]:
@@ -71,6 +75,23 @@ class Chat:
         cells = [tuple(str(state[key]) for key in HEAD) for state in states]
         problems += [line for state in states for line in left_out_lines(state)]
         return [HEAD, *cells, *((text,) for text in problems), *remarks]
+
+    def command_lines(self, name: str, argument: str) -> Sequence[CommandLine]:
+        """Return the commands of `nanocoder mcp` that `/mcp ACTION [NAME]` runs.
+
+        Without a NAME every server is reviewed that waits for it; raises UsageError.
+        """
+        action, *names = argument.split() or [""]
+        if name != COMMAND or not action:
+            return ()
+        if action not in ACTIONS or len(names) > 1 or not (names or action == ACTIONS[0]):
+            raise UsageError(f"/{COMMAND} takes {', '.join(ACTIONS)} and the name of a server")
+        states = map(state_of, self._configured.servers.values())
+        names = names or [state["server"] for state in states if state["state"] != READY]
+        if not names:
+            raise UsageError("no server waits for a review")
+        values = {"output": "text", "cwd": str(self._session.cwd)}
+        return [(f"{COMMAND} {action}", {"name": each, **values}) for each in names]
 
     def call(self, name: str, argument: str) -> Call:
         """Return the call that the command *name* makes; raises UsageError."""

@@ -12,6 +12,7 @@ from nanocoder_mcp.server import Server
 
 HEAD: Final = ("server", "state", "tools", "tokens", "from", "starts")
 """What a table shows of each server, in this order."""
+READY: Final = "ready"
 NAMES_CHARS: Final = 400
 
 
@@ -23,7 +24,7 @@ def checks_of(
     for server in every.servers.values():
         row = state_of(server)
         size = f"{counted(row['tools'], 'tool')}, {counted(row['tokens'], 'token')}"
-        is_sound = row["state"] == "ready" and not row["problem"]
+        is_sound = row["state"] == READY and not row["problem"]
         detail = "; ".join(filter(None, [row["state"], size, row["problem"]]))
         yield f"mcp {server.name}", "ok" if is_sound else "note", detail
     yield from (("mcp", "note", problem) for problem in every.problems)
@@ -32,7 +33,7 @@ def checks_of(
 def state_of(server: Server) -> dict[str, Any]:
     """Return what a person wants to know of a server that need not run."""
     record = records.read(server)
-    state = "ready"
+    state = READY
     if not record.agrees_to(server):
         state = "changed: review it" if record.launch else "not reviewed"
     elif record.pending is not None:
