@@ -40,14 +40,14 @@ class FirstKeys:
     def of_lines(cls, typed: bytes) -> "FirstKeys":
         """Tell a line that was typed and entered from a paste, which waits for Enter.
 
-        Enter has become a line feed. What is longer than a line of the terminal, and several lines
-        with a begun one behind them, are a paste.
+        Enter has become a line feed. A text longer than a line of the terminal is a paste, and so
+        are several lines with a begun one behind them.
         """
-        whole, enter, begun = typed.rpartition(b"\n")
-        if len(typed) > LINE_BYTES or (begun and b"\n" in whole):
+        entered, enter, begun = typed.rpartition(b"\n")
+        if len(typed) > LINE_BYTES or (begun and b"\n" in entered):
             is_cut = any(len(line) >= LINE_BYTES for line in typed.split(b"\n"))
             return cls((PASTE_BEGINS + typed.removesuffix(b"\n") + PASTE_ENDS,), is_cut)
-        pieces = (whole + b"\r", begun) if enter else (begun,)
+        pieces = (entered + b"\r", begun) if enter else (begun,)
         return cls(tuple(piece for piece in pieces if piece))
 
 
