@@ -322,8 +322,10 @@ def test_the_doctor_says_that_a_limit_on_money_cannot_be_kept(nanocoder):
     done = nanocoder("doctor", env=limit)
     assert done.returncode == 1
     assert "the price of openai/x is unknown" in done.stdout
-    free = {**limit, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert nanocoder("doctor", env=free).returncode == 0, "a server on this machine costs nothing"
+    gateway = {**limit, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert nanocoder("doctor", env=gateway).returncode == 1, "a server here may sell others' models"
+    known = {**gateway, "NANOCODER_MODEL": "openai/gpt-5.5"}
+    assert nanocoder("doctor", env=known).returncode == 0
 
 
 @pytest.mark.contract("NT-64")

@@ -130,7 +130,7 @@ def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> 
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
             f"max_cost_usd (--max-cost) is set, but the price of {model} is unknown; set it (or 0)"
-            " in `models` of its plugin's settings, or limit max_tokens (--max-tokens) in its place"
+            " in `models` of its plugin's settings, or limit --max-tokens or --max-seconds"
         )
 
 
