@@ -517,7 +517,7 @@ def test_without_a_plan_there_is_nothing_to_carry_out(chat):
 def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     content = "".join(f"row {number}\n" for number in range(300))
     write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": content}}]}
-    talk = chat(write, {"text": "Done."}).see("ask · ").type("/mode edits").type("write")
+    talk = chat(write, {"text": "Done."}).type("/mode edits").see("mode: edits").type("write")
     talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Restore these files?")
     assert "row 250" not in talk.text
     talk.type("y").see("Done. /redo reverts this.")

@@ -18,7 +18,7 @@ def prompts(state):
 
 @pytest.mark.parametrize("mode", ["plan", "ask"])
 def test_a_command_runs_unasked_and_goes_with_the_next_prompt(chat, state, workspace, mode):
-    talk = chat(HI).type(f"/mode {mode}").see(f"{mode} · ")
+    talk = chat(HI).type(f"/mode {mode}").see(f"mode: {mode}")
     talk.type("!touch made; echo out$((40+2)); echo err >&2; exit 3").see("out42").see("exit 3")
     assert (workspace / "made").exists()
     assert "Approve?" not in talk.text
