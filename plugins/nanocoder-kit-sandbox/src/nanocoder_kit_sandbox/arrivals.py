@@ -106,7 +106,7 @@ class Arrivals:
         with closing_file(outer):
             if is_closed and _is_opened_up(last, outer):
                 return f"{name} could not be listed after a program in the sandbox, and now can"
-            # What is too deep to be looked at is looked at where it is moved to.
+            # A name that is too deep to be looked at goes to the top, where the next look is.
             is_deep = len(os.fsencode(f"{self._root}/{name}")) > DEEPEST
             folder = "" if is_deep else folder
             try:

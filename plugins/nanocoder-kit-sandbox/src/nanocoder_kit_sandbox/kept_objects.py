@@ -82,14 +82,14 @@ class KeptObjects:
 def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
     """Put back and forget what sessions have kept of which *is_gone* says so, by their leases."""
     for entry in _names(git):
-        name, kept = entry.removeprefix(PREFIX), f"{git}/{entry}"
+        name, copies = entry.removeprefix(PREFIX), f"{git}/{entry}"
         if name == entry or not is_gone(name):
             continue
-        for folder in filter(_FOLDERS.fullmatch, _names(kept)):
-            with _opened(f"{git}/objects", folder) as ours, _opened(kept, folder) as copies:
-                for each in filter(_OBJECT.fullmatch, os.listdir(copies)):
-                    _link(each, copies, ours)  # where there is none of that name
-        shutil.rmtree(kept, ignore_errors=True)
+        for folder in filter(_FOLDERS.fullmatch, _names(copies)):
+            with _opened(f"{git}/objects", folder) as ours, _opened(copies, folder) as theirs:
+                for each in filter(_OBJECT.fullmatch, os.listdir(theirs)):
+                    _link(each, theirs, ours)  # where there is none of that name
+        shutil.rmtree(copies, ignore_errors=True)
 
 
 def _names(folder: str) -> list[str]:
