@@ -17,11 +17,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict
-from humaneval import FORMS, Outcome, remembered, summary
+from forms import Outcome, add_options, measure, summary
 from nanocoder import Cancel, Plugins, open_session
 from nanocoder_kit_batch.functions import replace_tools
 
@@ -165,28 +163,18 @@ def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=100, help="so many tasks of each kind")
-    parser.add_argument("--form", choices=FORMS)
     parser.add_argument("--kind", choices=KINDS, default="")
-    parser.add_argument("--model", default="local/qwen2.5-coder-1.5b")
-    parser.add_argument("--json", type=Path, help="a line for each outcome; a run goes on there")
+    add_options(parser)
     options = parser.parse_args()
-    outcomes = remembered(options.json)
-    done = {(outcome.task_id, outcome.form) for outcome in outcomes}
-    solvers = {"model": alone, "agent": through_agent}
-    # Form after form: two copies of the model at once would not fit into every machine.
-    for form in (options.form,) if options.form else FORMS:
-        name = options.model.partition("/")[2] if form == "model" else options.model
-        solve = solvers[form](name)
-        for row in chosen(options.kind, options.each):
-            if (row["id"], form) in done:
-                continue
-            outcome = attempt(row, form, solve)
-            outcomes.append(outcome)
-            mark = "right" if outcome.solved else "-"
-            print(f"{outcome.task_id:20} {form} {mark:6} {outcome.seconds:6.1f} s", flush=True)
-            if options.json:
-                with options.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(outcome)) + "\n")
+    solvers = {
+        "model": alone(options.model.partition("/")[2]),
+        "agent": through_agent(options.model),
+    }
+    outcomes = measure(
+        {row["id"]: row for row in chosen(options.kind, options.each)},
+        lambda row, form: attempt(row, form, solvers[form]),
+        options,
+    )
     print("\n".join(tables(outcomes)))
 
 

@@ -16,27 +16,25 @@ What the model wrote is run on this machine, in a folder of its own and for ten 
 import argparse
 import gzip
 import json
-import math
 import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from attrs import asdict, frozen
+from attrs import frozen
 from everyday import run
+from forms import Outcome, add_options, measure, summary
 from nanocoder import Cancel, Finished, Message, Request
 
 DATA = next((Path(__file__).parents[2] / "plugins").glob("*-eval-humaneval/src/*/data/*.gz"))
 SEED: Final = 164
 CHECK_S: Final = 10
-FORMS: Final = ("model", "agent")
-Z_95: Final = 1.96
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 ALONE = "Complete this function. Reply with the whole code in one block.\n\n```python\n{}```"
 REQUEST = "Complete this function. Write the whole code into the file solution.py.\n\n{}"
@@ -54,17 +52,6 @@ class Problem:
     entry_point: str
     test: str
     canonical_solution: str
-
-
-@frozen
-class Outcome:
-    """What became of one problem in one form."""
-
-    task_id: str
-    form: str
-    solved: bool
-    seconds: float
-    stopped: str = ""
 
 
 def problems(data: Path) -> list[Problem]:
@@ -144,44 +131,6 @@ def attempt(problem: Problem, form: str, solve: Solver, keep: Path | None = None
     return Outcome(problem.task_id, form, passes(problem, code), seconds, stopped)
 
 
-def interval(solved: int, of: int) -> tuple[float, float]:
-    """Return the 95 % confidence interval of a share, by Wilson's formula."""
-    share, square = solved / of, Z_95**2
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    half = Z_95 * math.sqrt(share * (1 - share) / of + square / (4 * of**2)) / (1 + square / of)
-    return middle - half, middle + half
-
-
-def difference(outcomes: Sequence[Outcome]) -> tuple[float, float, int]:
-    """Return agent less model over the common problems, half its 95 % interval, and how many.
-
-    Both did the same problems, so the interval is that of paired shares.
-    """
-    solved = {(outcome.task_id, outcome.form): outcome.solved for outcome in outcomes}
-    both = [task for task, form in solved if form == "agent" and (task, "model") in solved]
-    gained = sum(solved[task, "agent"] > solved[task, "model"] for task in both)
-    lost = sum(solved[task, "agent"] < solved[task, "model"] for task in both)
-    of = max(1, len(both))
-    half = Z_95 * math.sqrt(max(0.0, gained + lost - (gained - lost) ** 2 / of)) / of
-    return (gained - lost) / of, half, len(both)
-
-
-def summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield a line for each form, and one for the difference."""
-    for form in FORMS:
-        of_form = [outcome for outcome in outcomes if outcome.form == form]
-        if of_form:
-            solved = sum(outcome.solved for outcome in of_form)
-            least, most = interval(solved, len(of_form))
-            seconds = sum(outcome.seconds for outcome in of_form) / len(of_form)
-            figures = f"{solved} of {len(of_form)} | {least:.0%} to {most:.0%} | {seconds:.1f}"
-            yield f"| {form} | {figures} |"
-    points, half, both = difference(outcomes)
-    if both:
-        figures = f"{100 * points:+.1f} points (± {100 * half:.1f})"
-        yield f"agent less model: {figures} on {both} problems"
-
-
 def chosen(every: Sequence[Problem], first: int, sample: int) -> Sequence[Problem]:
     """Return the first problems, a sample with a fixed seed, or all.
 
@@ -192,44 +141,26 @@ def chosen(every: Sequence[Problem], first: int, sample: int) -> Sequence[Proble
     return every[:first] if first else every
 
 
-def remembered(file: Path | None) -> list[Outcome]:
-    """Return the outcomes that an earlier run wrote."""
-    if file is None or not file.exists():
-        return []
-    return [Outcome(**json.loads(line)) for line in file.read_text().splitlines()]
-
-
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="default: that of the suite")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--form", choices=FORMS)
-    parser.add_argument("--model", default="local/qwen2.5-coder-1.5b")
     parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
     parser.add_argument("--keep", type=Path, help="a folder for the programs that were judged")
-    parser.add_argument("--json", type=Path, help="a line for each outcome; a run goes on there")
+    add_options(parser)
     options = parser.parse_args()
-    outcomes = remembered(options.json)
-    done = {(outcome.task_id, outcome.form) for outcome in outcomes}
-    every = problems(options.data)
     solvers = {
         "model": alone(options.model),
         "agent": through_agent(options.model, str(options.bin.absolute() / "nanocoder")),
     }
-    # Form after form: two copies of the model at once would not fit into every machine.
-    for form in (options.form,) if options.form else FORMS:
-        for problem in chosen(every, options.first, options.sample):
-            if (problem.task_id, form) in done:
-                continue
-            outcome = attempt(problem, form, solvers[form], options.keep)
-            outcomes.append(outcome)
-            mark = "solved" if outcome.solved else "-"
-            print(f"{outcome.task_id:14} {form} {mark:7} {outcome.seconds:6.1f} s", flush=True)
-            if options.json:
-                with options.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(outcome)) + "\n")
+    every = chosen(problems(options.data), options.first, options.sample)
+    outcomes = measure(
+        {problem.task_id: problem for problem in every},
+        lambda problem, form: attempt(problem, form, solvers[form], options.keep),
+        options,
+    )
     print("\n".join(summary(outcomes)))
 
 

@@ -2,7 +2,7 @@
 
 import bfcl
 import pytest
-from humaneval import Outcome
+from forms import FORMS, Outcome
 
 ONE = {"name": "add", "arguments": {"a": 1}}
 
@@ -42,9 +42,7 @@ def test_a_broken_call_of_the_engine_is_wrong_and_no_error() -> None:
 
 def test_figures_are_told_for_each_kind() -> None:
     rows = bfcl.chosen("", 1)
-    outcomes = [
-        Outcome(row["id"], form, form == "agent", 1.0) for row in rows for form in bfcl.FORMS
-    ]
+    outcomes = [Outcome(row["id"], form, form == "agent", 1.0) for row in rows for form in FORMS]
     lines = list(bfcl.tables(outcomes))
     assert [line for line in lines if line in (*bfcl.KINDS, "all")] == [*bfcl.KINDS, "all"]
-    assert lines[-1] == "agent less model: +100.0 points (± 0.0) on 4 problems"
+    assert lines[-1] == "agent less model: +100.0 points (± 0.0) on 4 tasks"

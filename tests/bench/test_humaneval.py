@@ -7,7 +7,7 @@ from pathlib import Path
 import humaneval
 import pytest
 from attrs import asdict
-from humaneval import Outcome, Problem
+from humaneval import Problem
 
 HALF = Problem(
     task_id="T/0",
@@ -53,14 +53,3 @@ def test_problems_are_read_and_a_larger_sample_begins_with_the_smaller(tmp_path:
     assert len(humaneval.chosen(every, 7, 0)) == 7
     assert humaneval.chosen(every, 0, 40)[:20] == humaneval.chosen(every, 0, 20)
     assert len(humaneval.chosen(every, 0, 0)) == 100
-
-
-def test_forms_are_compared_on_the_problems_that_both_did() -> None:
-    outcomes = [Outcome(f"T/{number}", "model", number < 6, 1.0) for number in range(10)]
-    outcomes += [Outcome(f"T/{number}", "agent", number < 4, 2.0) for number in range(8)]
-    points, half, both = humaneval.difference(outcomes)
-    assert (points, both) == (-0.25, 8)
-    assert half == pytest.approx(0.3, abs=0.01)
-    lines = list(humaneval.summary(outcomes))
-    assert lines[0] == "| model | 6 of 10 | 31% to 83% | 1.0 |"
-    assert lines[-1] == "agent less model: -25.0 points (± 30.0) on 8 problems"
