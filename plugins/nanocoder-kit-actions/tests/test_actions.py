@@ -20,6 +20,13 @@ def tool(name, required, **properties):
     )
 
 
+def only_call(actions, reply):
+    """Return the call of a reply that makes one."""
+    [call] = actions.read(reply)
+    assert isinstance(call, ToolCall)
+    return call
+
+
 STRING = {"type": "string"}
 WRITE = tool("write_file", ["path", "content"], path=STRING, content=STRING)
 LIST = tool("list_files", [], path=STRING)
@@ -65,6 +72,50 @@ def test_a_number_has_an_end_where_the_engine_can_hold_it():
     assert plain["properties"]["a"] == {"type": "number"}
 
 
+def test_a_description_that_says_more_than_the_name_has_a_line():
+    units = {"type": "string", "description": "The units of the radius (defaults to 'meters')."}
+    area = tool("area", ["radius"], radius={"type": "number", "description": "A radius."}, u=units)
+
+    assert Actions.of([area]).lines().splitlines()[:2] == [
+        "area(radius, u?): Do area.",
+        "  u: The units of the radius (defaults to 'meters').",
+    ]
+
+
+@pytest.mark.parametrize("separator", ["\n", ", ", "\n\n", " "])
+def test_a_reply_may_make_several_calls(separator):
+    first, second = '{"action": "list_files", "path": "a"}', '{"action": "list_files"}'
+    calls = Actions.of([LIST], is_free=True).read(f"{first}{separator}{second}\n")
+
+    assert [(call.name, call.arguments) for call in calls] == [
+        ("list_files", {"path": "a"}),
+        ("list_files", {}),
+    ]
+
+
+def test_several_calls_are_for_engines_with_a_grammar_and_no_code_to_write():
+    assert Actions.of([LIST], is_free=True).has_several
+    assert "{0,7}" in Actions.of([LIST], is_free=True).schema(bare=True)["x-grammar"]
+    assert not Actions.of([LIST]).has_several
+    assert not Actions.of([LIST, WRITE], is_free=True).has_several
+    assert "{0,7}" not in Actions.of([LIST, WRITE], is_free=True).schema(bare=True)["x-grammar"]
+
+
+def test_a_reply_ends_at_a_call_that_it_has_made_before():
+    actions = Actions.of([LIST], is_free=True)
+    first, second = '{"action": "list_files", "path": "a"}', '{"action": "list_files"}'
+    again = f"{first}\n{second}\n{first}"
+
+    assert [call.arguments for call in actions.read(f"{again},")] == [{"path": "a"}, {}]
+    assert actions.repeats(f"{again},")
+    assert not actions.repeats(again[:-1])
+
+
+def test_an_answer_behind_a_call_does_not_count():
+    reply = '{"action": "list_files"}\n{"action": "answer", "text": "Done."}'
+    assert only_call(Actions.of([LIST]), reply).name == "list_files"
+
+
 def test_optional_parameters_may_be_absent():
     [listing, _] = Actions.of([LIST]).schema(bare=False)["anyOf"]
 
@@ -73,11 +124,9 @@ def test_optional_parameters_may_be_absent():
 
 def test_a_reply_becomes_a_call_with_an_id_of_its_own():
     actions = Actions.of([LIST])
-    first = actions.read('{"action": "list_files", "path": "src"}')
-    second = actions.read('{"action": "list_files"}')
+    first = only_call(actions, '{"action": "list_files", "path": "src"}')
+    second = only_call(actions, '{"action": "list_files"}')
 
-    assert isinstance(first, ToolCall)
-    assert isinstance(second, ToolCall)
     assert (first.name, first.arguments, second.arguments) == ("list_files", {"path": "src"}, {})
     assert first.id != second.id
 
@@ -89,10 +138,9 @@ def test_an_answer_is_its_text():
 def test_a_parameter_called_action_is_no_clash():
     actions = Actions.of([TODO, LIST])
     reply = actions.write("todo", {"action": "add", "text": "milk"})
-    call = actions.read(reply)
+    call = only_call(actions, reply)
 
     assert json.loads(reply) == {"action": "todo", "arguments": {"action": "add", "text": "milk"}}
-    assert isinstance(call, ToolCall)
     assert call.arguments == {"action": "add", "text": "milk"}
     assert actions.schema(bare=False)["anyOf"][0]["required"] == ["action", "arguments"]
 
@@ -100,8 +148,8 @@ def test_a_parameter_called_action_is_no_clash():
 def test_a_tool_called_answer_or_chat_is_no_clash():
     actions = Actions.of([tool("answer", []), tool("chat", [])])
 
-    assert isinstance(actions.read('{"action": "answer"}'), ToolCall)
-    assert isinstance(actions.read('{"action": "chat"}'), ToolCall)
+    assert only_call(actions, '{"action": "answer"}').name == "answer"
+    assert only_call(actions, '{"action": "chat"}').name == "chat"
     assert actions.read('{"action": "final_answer", "text": "x"}') == "x"
     assert actions.read('{"action": "just_chat", "text": "x"}') == "x"
 
@@ -117,9 +165,8 @@ def test_what_is_no_action_is_an_error(reply):
 def test_a_call_is_written_as_the_model_writes_it():
     actions = Actions.of([WRITE])
     reply = '{"action": "write_file", "path": "ä.py", "content": "a\\n\\"b\\"\\\\n"}'
-    call = actions.read(reply)
+    call = only_call(actions, reply)
 
-    assert isinstance(call, ToolCall)
     assert actions.write(call.name, call.arguments) == reply
 
 
@@ -137,11 +184,10 @@ def test_a_call_is_written_as_the_model_writes_it():
     ],
 )
 def test_code_stands_in_a_block_behind_its_action_where_one_can_hold_it(path, content):
-    actions = Actions.of([WRITE, LIST], blocks=True)
+    actions = Actions.of([WRITE, LIST], is_free=True)
     reply = actions.write("write_file", {"path": path, "content": content})
-    call = actions.read(reply)
+    call = only_call(actions, reply)
 
-    assert isinstance(call, ToolCall)
     assert call.arguments == {"path": path, "content": content}
     assert ("\n```" in reply) == (
         path in {"a.py", "src/ä.ts"} and content not in {"`x`\n", "no line end", ""}
@@ -153,8 +199,8 @@ def test_without_blocks_and_for_other_tools_code_stands_in_the_object():
     move = tool("move", ["path"], path=STRING, content=STRING)
 
     assert "```" not in Actions.of([WRITE]).write("write_file", arguments)
-    assert "```" not in Actions.of([move], blocks=True).write("move", arguments)
-    assert "x-grammar" not in Actions.of([move], blocks=True).schema(bare=True)
+    assert "```" not in Actions.of([move], is_free=True).write("move", arguments)
+    assert "BLOCK" not in Actions.of([move], is_free=True).schema(bare=True)["x-grammar"]
 
 
 def test_only_paths_of_code_come_with_a_block():
@@ -207,7 +253,7 @@ def test_no_line_of_a_block_begins_like_its_end():
 )
 def test_a_file_that_would_hold_an_action_is_an_error_for_the_model(path, content, is_refused):
     reply = json.dumps({"action": "write_file", "path": path, "content": content})
-    call = Actions.of([WRITE, LIST]).read(reply)
+    call = only_call(Actions.of([WRITE, LIST]), reply)
     assert call.arguments["content"] == content
     assert call.error.startswith("the content is the action ") == is_refused
     assert bool(call.error) == is_refused

@@ -141,3 +141,10 @@ def test_an_image_that_a_tool_read_is_named_too():
     read = Message("tool", results=(attrs.evolve(result, attachments=(picture,)),))
 
     assert "a.png (image/png) cannot be shown" in shown([first, read])[-1]["content"]
+
+
+def test_the_system_turn_tells_of_several_actions_where_a_reply_may_have_them():
+    [free] = chat(request([]), Actions.of([READ], is_free=True), {})
+
+    assert "several actions at once" in free["content"]
+    assert "several" not in shown([])[0]["content"]

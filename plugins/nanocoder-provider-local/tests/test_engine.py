@@ -17,6 +17,7 @@ from nanocoder import (
     ProviderError,
     Request,
     ThinkingDelta,
+    ToolDefinition,
 )
 from nanocoder_provider_local import engine as engine_module
 from nanocoder_provider_local.engine import Engine
@@ -212,6 +213,18 @@ def test_a_reply_says_whether_the_token_limit_cut_it(reason, is_cut):
     provider = LocalProvider("m", Chunks(piece("half"), piece("", reason)), Settings())
     *_, end = provider.stream(Request("", "", [Message("user", "Hi")]), Cancel())
     assert (end.text, end.truncated) == ("half", is_cut)
+
+
+def test_a_reply_that_makes_its_first_call_again_ends_there_and_makes_each_once():
+    look = ToolDefinition("look", "Look.", {"properties": {"at": {"type": "string"}}})
+    lines = [f'{{"action": "look", "at": "{place}"}}' for place in "abab"]
+    engine = Chunks()
+    engine.chunks = iter([piece(f"{line}\n") for line in lines])
+    provider = LocalProvider("m", engine, Settings())
+
+    *_, end = provider.stream(Request("", "", [Message("user", "Look")], [look]), Cancel())
+    assert [call.arguments for call in end.calls] == [{"at": "a"}, {"at": "b"}]
+    assert list(engine.chunks) == [piece(f"{lines[3]}\n")]
 
 
 def test_thinking_is_no_part_of_the_answer():

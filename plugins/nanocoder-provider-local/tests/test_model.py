@@ -107,6 +107,34 @@ def test_a_reply_is_an_action_for_every_kind_of_schema(model):
     assert isinstance(end.calls[0].arguments["tags"], list)
 
 
+PLAY = tool(
+    "play",
+    "Play songs.",
+    ["artist", "minutes"],
+    artist=STRING,
+    minutes={"type": "integer", "description": "For how long the songs of the artist are played."},
+)
+
+
+def test_several_things_alike_are_several_calls_of_one_reply(model):
+    question = "Play songs from the artists Blur for 20 minutes and Oasis for 15 minutes."
+
+    *_, end = model.stream(Request("m", SYSTEM, [Message("user", question)], [PLAY]), Cancel())
+
+    assert [call.arguments for call in end.calls] == [
+        {"artist": "Blur", "minutes": 20},
+        {"artist": "Oasis", "minutes": 15},
+    ]
+
+
+def test_one_thing_is_one_call(model):
+    messages = [Message("user", "Play songs from Blur for 20 minutes.")]
+
+    *_, end = model.stream(Request("m", SYSTEM, messages, [PLAY]), Cancel())
+
+    assert [call.arguments for call in end.calls] == [{"artist": "Blur", "minutes": 20}]
+
+
 def test_without_tools_the_reply_is_plain_text(model):
     messages = [Message("user", "Say hello in one word.")]
 

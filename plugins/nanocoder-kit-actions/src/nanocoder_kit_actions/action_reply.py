@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from attrs import evolve
-from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta, ToolCall
+from nanocoder import Finished, ProviderError, TextDelta, ThinkingDelta
 
 from nanocoder_kit_actions.actions import Actions
 from nanocoder_kit_actions.answer_text import AnswerText
@@ -76,9 +76,9 @@ class ActionReply:
             raise ProviderError(
                 f"the model's reply is not an action ({error})", kind="protocol"
             ) from error
-        if isinstance(outcome, ToolCall):
-            return evolve(finished, text="", calls=(outcome,))
-        return evolve(finished, text=self._answer.text or outcome)
+        if isinstance(outcome, str):
+            return evolve(finished, text=self._answer.text or outcome)
+        return evolve(finished, text="", calls=outcome)
 
     def _visible_part(self, delta: TextDelta | ThinkingDelta) -> TextDelta | ThinkingDelta | None:
         if isinstance(delta, ThinkingDelta):

@@ -1,8 +1,10 @@
-"""The replies that the model may give: one JSON object with a tool's action or an answer."""
+"""The replies that the model may give: JSON objects with a tool's actions, or with an answer."""
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import frozen
@@ -12,12 +14,12 @@ from nanocoder_kit_actions.blocks import (
     CONTENT,
     PATH,
     code_pattern,
-    grammar,
     has_block,
     other_pattern,
     read_block,
     write_block,
 )
+from nanocoder_kit_actions.grammar import SEPARATOR, grammar
 from nanocoder_kit_actions.schemas import bound_numbers, restrict
 
 ACTION: Final = "action"
@@ -34,6 +36,12 @@ GRAMMAR: Final = "x-grammar"
 SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """The separators of `json.dumps`, so that an action encoded again has the same bytes."""
 
+TELLING: Final = 30
+"""A longer description of a parameter says more than its name: a unit, a default, a form."""
+SHOWN_CHARS: Final = 200
+_DECODER: Final = json.JSONDecoder()
+_BETWEEN: Final = re.compile(rf"\s*(?:{SEPARATOR})?\s*")
+
 
 @frozen
 class Actions:
@@ -41,39 +49,52 @@ class Actions:
 
     Arguments are beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a
     parameter named "action" (those in *nested*) has them one level deeper. The content of a file of
-    code follows in a block behind the object for the tools in *with_block*.
+    code follows in a block behind the object for the tools in *with_block*. *is_free* replies are
+    held to a grammar, others to a schema.
     """
 
     tools: tuple[ToolDefinition, ...]
     nested: frozenset[str]
     answer: str
     chat: str
+    is_free: bool = False
     with_block: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, tools: Sequence[ToolDefinition], *, blocks: bool = False) -> "Actions":
-        """Return the actions for *tools*; *blocks* is for engines that take a grammar."""
+    def of(cls, tools: Sequence[ToolDefinition], *, is_free: bool = False) -> "Actions":
+        """Return the actions for *tools*; *is_free* is for engines that take a grammar."""
         names = {tool.name for tool in tools}
         nested = frozenset(tool.name for tool in tools if ACTION in _properties(tool))
         answer = "answer" if "answer" not in names else "final_answer"
         chat = "chat" if "chat" not in names else "just_chat"
-        with_block = frozenset(tool.name for tool in tools if blocks and has_block(tool))
-        return cls(tuple(tools), nested, answer, chat, with_block)
+        with_block = frozenset(tool.name for tool in tools if is_free and has_block(tool))
+        return cls(tuple(tools), nested, answer, chat, is_free, with_block)
 
     @property
     def endings(self) -> tuple[str, str]:
         """The actions that end a request."""
         return self.answer, self.chat
 
+    @property
+    def has_several(self) -> bool:
+        """Whether a reply may have several actions.
+
+        With a tool that writes code there is one: told of several, the model looked for the file
+        that it should have written.
+        """
+        return self.is_free and not self.with_block
+
     def lines(self) -> str:
-        """Return one line for each action: `grep(pattern, path?): Search …`."""
-        lines = [_line(tool) for tool in self.tools]
-        lines.append(f"{self.answer}({TEXT}): Tell the user the result. This ends the request.")
-        lines.append(
-            f"{self.chat}({TEXT}): Talk with the user, when there is nothing to look at and "
-            "nothing to do. This ends the request."
+        """Return the lines for each action: `grep(pattern, path?): Search …`."""
+        return "\n".join([*map(action_line, self.tools), *self.ending_lines()])
+
+    def ending_lines(self) -> tuple[str, str]:
+        """Return the lines for the actions that end a request."""
+        talk = "Talk with the user, when there is nothing to look at and nothing to do."
+        return (
+            f"{self.answer}({TEXT}): Tell the user the result. This ends the request.",
+            f"{self.chat}({TEXT}): {talk} This ends the request.",
         )
-        return "\n".join(lines)
 
     def schema(self, *, bare: bool, has_separators: bool = True) -> dict[str, Any]:
         """Return the JSON Schema of a reply.
@@ -90,12 +111,15 @@ class Actions:
         bounded = bound_numbers if has_separators else lambda calls: calls
         calls = bounded([self._schema_of(tool) for tool in self.tools])
         schema = {"anyOf": [*calls, ending], **guidance}
-        if not self.with_block:
+        if not self.is_free:
             return schema
         others = bounded([self._schema_of(tool, other_pattern()) for tool in self.tools])
         heads = [_head(name) for name in sorted(self.with_block)]
-        choices = {"anyOf": [*others, ending], **guidance}, {"anyOf": heads, **guidance}
-        return schema | {GRAMMAR: grammar(*choices)}
+        guided = [{**call, **guidance} for call in others]
+        block = {"anyOf": heads, **guidance} if heads else None
+        return schema | {
+            GRAMMAR: grammar(guided, block, {**ending, **guidance}, several=self.has_several)
+        }
 
     def write(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the reply that makes a call, as the model itself would have written it."""
@@ -109,16 +133,43 @@ class Actions:
         """Return the reply that ends a request, *bare* or not, with *text*."""
         return self.write(self._ending(bare=bare), {TEXT: text})
 
-    def read(self, reply: str) -> "ToolCall | str":
-        """Return the call that *reply* makes, or its answer; raises ValueError for neither."""
-        head, content = read_block(reply) if self.with_block else (reply, None)
-        value = json.loads(head)
-        if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
-            raise ValueError(f"not an action: {reply[:80]!r}")  # noqa: TRY004 - as json.loads
-        name = value.pop(ACTION)
-        if name in self.endings:
-            return str(value.get(TEXT, ""))
-        arguments = value.get(ARGUMENTS, {}) if name in self.nested else value
+    def read(self, reply: str) -> tuple[ToolCall, ...] | str:
+        """Return the calls that *reply* makes, or its answer; raises ValueError for neither.
+
+        It ends at an answer behind calls, which was written before they ran, and at a call that it
+        has made before.
+        """
+        earlier: list[dict[str, Any]] = []
+        calls: list[ToolCall] = []
+        for value, rest in _objects(reply):
+            if not calls and value[ACTION] in self.endings:
+                return str(value.get(TEXT, ""))
+            if value in earlier or value[ACTION] in self.endings:
+                break
+            earlier.append(value)
+            content = read_block(rest) if self.with_block else None
+            calls.append(self._call(value, content))
+            if content is not None:
+                break
+        return tuple(calls)
+
+    def repeats(self, reply: str) -> bool:
+        """Tell whether the part of a reply that has arrived makes one call twice.
+
+        A small model that may write several actions begins again at the first.
+        """
+        earlier: list[dict[str, Any]] = []
+        with suppress(ValueError):
+            for value, _ in _objects(reply):
+                if value in earlier:
+                    return True
+                earlier.append(value)
+        return False
+
+    def _call(self, value: Mapping[str, Any], content: str | None) -> ToolCall:
+        name, arguments = value[ACTION], {key: value[key] for key in value if key != ACTION}
+        if name in self.nested:
+            arguments = value.get(ARGUMENTS, {})
         if content is not None:
             arguments |= {CONTENT: content}
         error = self._misplaced(arguments)
@@ -160,6 +211,17 @@ class Actions:
         )
 
 
+def _objects(reply: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each action of *reply* and what follows it; raises ValueError at what is none."""
+    rest = reply.strip()
+    while rest or not reply.strip():
+        value, end = _DECODER.raw_decode(rest)
+        if not isinstance(value, dict) or not isinstance(value.get(ACTION), str):
+            raise ValueError(f"not an action: {reply[:80]!r}")  # noqa: TRY004 - as json.loads
+        yield value, rest[end:]
+        rest = _BETWEEN.sub("", rest[end:], count=1)
+
+
 def _closed_object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
     return {
         "type": "object",
@@ -175,11 +237,22 @@ def _head(name: str) -> dict[str, Any]:
     return _closed_object({ACTION: {"const": name}, PATH: path}, [PATH])
 
 
-def _line(tool: ToolDefinition) -> str:
+def action_line(tool: ToolDefinition) -> str:
+    """Return the line of *tool*, and one for each parameter whose description tells more."""
     parameters = restrict(tool.parameters)
     required = parameters.get("required", [])
-    names = [name if name in required else f"{name}?" for name in parameters.get("properties", {})]
-    return f"{tool.name}({', '.join(names)}): {' '.join(tool.description.split())}"
+    names = [*parameters.get("properties", {})]
+    listed = [name if name in required else f"{name}?" for name in names]
+    described = ((name, _description(tool, name)) for name in names)
+    lines = [f"{tool.name}({', '.join(listed)}): {' '.join(tool.description.split())}"]
+    lines += [f"  {name}: {text[:SHOWN_CHARS]}" for name, text in described if len(text) > TELLING]
+    return "\n".join(lines)
+
+
+def _description(tool: ToolDefinition, parameter: str) -> str:
+    schema = tool.parameters.get("properties", {}).get(parameter)
+    text = schema.get("description", "") if isinstance(schema, Mapping) else ""
+    return " ".join(text.split()) if isinstance(text, str) else ""
 
 
 def _properties(tool: ToolDefinition) -> Mapping[str, Any]:

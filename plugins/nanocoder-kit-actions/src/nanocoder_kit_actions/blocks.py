@@ -4,7 +4,6 @@ Inside a JSON string, with every quote and line end escaped, a small model write
 forgets the end of a docstring, writes the head of a function alone, and takes wrong operators.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -65,12 +64,10 @@ def write_block(arguments: Mapping[str, Any]) -> str:
     return "" if _MARKED_LINE.search(content) else f"\n{FENCE}{language}\n{content}{FENCE}"
 
 
-def read_block(reply: str) -> tuple[str, str | None]:
-    """Return the object that *reply* begins with, and the content of the block behind it."""
-    beginning = _BEGINNING.search(reply)
-    if beginning is None:
-        return reply, None
-    return reply[: beginning.start()], reply[beginning.end() :].removesuffix(FENCE)
+def read_block(rest: str) -> str | None:
+    """Return the content of the block that is the *rest* of a reply, or None."""
+    beginning = _BEGINNING.match(rest)
+    return None if beginning is None else rest[beginning.end() :].removesuffix(FENCE)
 
 
 def code_pattern() -> str:
@@ -91,18 +88,3 @@ def _no_word_of(words: Sequence[str]) -> str:
     choices = [f"{letter}{_no_word_of(ends)}" for letter, ends in rests.items()]
     choices.append(f"[^.{''.join(rests)}][^.]*")
     return f"({'|'.join(choices)}){'' if '' in words else '?'}"
-
-
-def grammar(others: Mapping[str, Any], heads: Mapping[str, Any]) -> str:
-    """Return a grammar in the engine's language: an action of *others*, or of *heads* and a block.
-
-    Both are JSON Schemas.
-    """
-    rules = (
-        "%llguidance {}",
-        "start: action | head BLOCK",
-        f"action: %json {json.dumps(others)}",
-        f"head: %json {json.dumps(heads)}",
-        f"BLOCK: /{BLOCK}/",
-    )
-    return "\n".join(rules)

@@ -6,12 +6,16 @@ from typing import Final
 
 from nanocoder import Attachment, Message, Request, ToolDefinition
 
-from nanocoder_kit_actions.actions import Actions
+from nanocoder_kit_actions.actions import Actions, action_line
 from nanocoder_kit_actions.missing_files import reminder
 
 HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
     '{{"action": "{answer}", "text": ...}}.'
+)
+SEVERAL: Final = (
+    " For several things alike, write several actions at once, each on a line of its own:"
+    '\n{"action": TOOL, ...parameters}\n{"action": TOOL, ...parameters}'
 )
 AGAIN: Final = "(This failed. Take another action to do what was asked.)"
 NEXT: Final = "(Take the next action, or answer when the request is done.)"
@@ -53,16 +57,18 @@ def system(text: str, actions: Actions) -> str:
     """Return the system turn: the core's text, a line for each tool, and the form of replies."""
     if not actions.tools:
         return text
-    how = HOW.format(answer=actions.answer)
-    return f"{text.strip()}\n\nTools:\n{actions.lines()}\n\n{how}".strip()
+    return f"{text.strip()}\n\nTools:\n{actions.lines()}\n\n{_how(actions)}".strip()
 
 
-def tool_texts(tools: Sequence[ToolDefinition]) -> list[str]:
+def tool_texts(tools: Sequence[ToolDefinition], *, is_free: bool = False) -> list[str]:
     """Return what the system turn has in place of the definition of each tool, and what follows."""
-    actions = Actions.of(tools)
-    lines = actions.lines().splitlines()
-    rest = [*lines[len(tools) :], HOW.format(answer=actions.answer)]
-    return [*lines[: len(tools)], "\n".join(rest)]
+    actions = Actions.of(tools, is_free=is_free)
+    return [*map(action_line, tools), "\n".join([*actions.ending_lines(), _how(actions)])]
+
+
+def _how(actions: Actions) -> str:
+    how = HOW.format(answer=actions.answer)
+    return how + SEVERAL if actions.has_several else how
 
 
 def turn_text(message: Message, actions: Actions, before: Message | None) -> str:

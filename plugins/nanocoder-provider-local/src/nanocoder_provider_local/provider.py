@@ -1,4 +1,4 @@
-"""The provider `local`: a grammar restricts each reply of the model to one action."""
+"""The provider `local`: a grammar restricts each reply of the model to actions."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -14,7 +14,6 @@ from nanocoder import (
     Request,
     TextDelta,
     ThinkingDelta,
-    ToolCall,
     ToolDefinition,
     Usage,
     repeats_itself,
@@ -34,6 +33,7 @@ FIT_ATTEMPTS: Final = 3
 LONG_PROMPT: Final = 192
 """So many tokens take seconds to read, on a machine without a graphics card."""
 PERCENT: Final = 100
+REPEATED: Final = "repeated"
 WRITES: Final = "writing"
 LOADS: Final = "loading the embedded model"
 
@@ -111,13 +111,16 @@ class LocalProvider:
                 if reply.is_stuck():
                     reply.cut = True
                     break
+                if reply.is_action and actions.repeats(reply.answer.reply):
+                    reply.ending = REPEATED
+                    break
         if not (reply.ending or reply.cut):
             raise ProviderError("llama.cpp ended the reply without a finish reason", kind="network")
         yield finished(reply, actions)
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> list[str]:
         """Return what the model reads in place of the tools' definitions."""
-        return tool_texts(tools)
+        return tool_texts(tools, is_free=True)
 
     def models(self) -> Sequence[ModelInfo]:
         """Return the model that is or would be loaded."""
@@ -130,7 +133,7 @@ class LocalProvider:
     def _actions(self, tools: Sequence[ToolDefinition]) -> Actions:
         """Return the actions of a tool set, built once for each."""
         if self._cached_actions is None or self._cached_actions[0] is not tools:
-            self._cached_actions = (tools, Actions.of(tools, blocks=True))
+            self._cached_actions = (tools, Actions.of(tools, is_free=True))
         return self._cached_actions[1]
 
     def _chunks(
@@ -174,7 +177,7 @@ class LocalProvider:
 
 
 def finished(reply: _Reply, actions: Actions) -> Finished:
-    """Return the end of *reply*: its text, or its call; a reply cut at the limit makes no call."""
+    """Return the end of *reply*: its text, or its calls; a reply cut at the limit makes none."""
     text = reply.answer.reply
     if not reply.is_action:
         return Finished(text, usage=reply.usage, truncated=reply.cut)
@@ -188,9 +191,9 @@ def finished(reply: _Reply, actions: Actions) -> Finished:
             "ask again, or try another model file",
             kind="protocol",
         ) from error
-    if isinstance(outcome, ToolCall):
-        return Finished("", calls=(outcome,), usage=reply.usage)
-    return Finished(outcome, usage=reply.usage)
+    if isinstance(outcome, str):
+        return Finished(outcome, usage=reply.usage)
+    return Finished("", calls=outcome, usage=reply.usage)
 
 
 def _prompt_tokens(chunk: Chunk) -> int:
