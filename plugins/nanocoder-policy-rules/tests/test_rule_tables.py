@@ -40,7 +40,7 @@ def test_what_a_rule_is_about(judge, tools, keys, denied):
     import attrs
 
     tools["write_file"] = attrs.evolve(tools["write_file"], plugin="tool-x")
-    names = tools.keys() - {"http_check", "move_file"}
+    names = tools.keys() - {"http_check", "move_file", "served", "served_removal"}
     calls = {name: {"command": "make"} if name in {"bash", "dev_server"} else {} for name in names}
     reasons = {
         name: judge(name, arguments, "auto", rules=table(reason="why", **keys)).reason

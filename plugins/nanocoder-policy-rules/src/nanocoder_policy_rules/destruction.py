@@ -201,8 +201,8 @@ class _Shell:
 
         Variables that nothing sets stand for nothing.
         """
-        known, sign, _ = _VARIABLE.sub(self._value, word.text).partition(_UNSET)
-        return known + sign
+        start, sign, _ = _VARIABLE.sub(self._value, word.text).partition(_UNSET)
+        return start + sign
 
     def _value(self, variable: re.Match[str]) -> str:
         name, operator, default = variable.groups()

@@ -85,7 +85,7 @@ READING: Final = {
     "uniq": r"-[cdiuz]*(?:[fsw][^/]*)?",
     "wc": r"-[clLmw]*",
 }
-"""What runs unasked without a sandbox, by the words that are no files: options that only read.
+"""The programs that run unasked without a sandbox, each with the options that only read.
 
 Each other word has to be a file that may be read.
 """

@@ -44,8 +44,11 @@ def rules_in_force(
 ) -> list[Rule]:
     """Return the rules with *verdict* about a tool that hold, *with_commands* for its command."""
     named = _rules_naming(context.settings, verdict, context.call.name, with_commands=with_commands)
-    about = [rule for rule in named if rule.is_about(context.tool)]
-    return [rule for rule in about if rule.holds(context.session, context.mode)]
+    return [
+        rule
+        for rule in named
+        if rule.is_about(context.tool) and rule.holds(context.session, context.mode)
+    ]
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,7 @@
 """The words of shell text: what of each is literal, and what the shell computes."""
 
 import glob
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_EXPANDED: Final = 1_000
+MAX_LISTED: Final = 20
 KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _PLAIN: Final = re.compile(r"[\w.,:/%@+=-]+", re.ASCII)
@@ -176,5 +178,13 @@ def text_of(node: "Node") -> str:
 
 def expand(word: Word, folder: str) -> list[str]:
     """Return the files that a word with wildcards may stand for; the word as it is for none."""
-    names = glob.iglob(word.text, root_dir=folder) if word.has_glob else ()
+    names = _matches(word.text, folder) if word.has_glob else ()
     return sorted(islice(names, MAX_EXPANDED)) or [word.text]
+
+
+def _matches(pattern: str, folder: str) -> Iterator[str]:
+    """Yield what *pattern* matches below *folder*, in a few directories of each depth."""
+    above, name = os.path.split(pattern)
+    parents = islice(_matches(above, folder), MAX_LISTED) if glob.has_magic(above) else (above,)
+    for parent in parents:
+        yield from glob.iglob(os.path.join(glob.escape(parent), name), root_dir=folder)

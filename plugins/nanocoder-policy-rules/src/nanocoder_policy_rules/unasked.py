@@ -6,7 +6,6 @@ part of a command, and what each part names.
 
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 from nanocoder_kit_process.environment import LOADERS
+from nanocoder_kit_process.programs import find_program
 
 from nanocoder_policy_rules.programs import READING, STARTING, TAKING_NO_FILE, UNRULED
 from nanocoder_policy_rules.rule_tables import RuleTable
@@ -97,7 +97,7 @@ def is_of_system(name: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _system_program(name: str, path: str) -> bool:
-    return os.path.dirname(shutil.which(name, path=path) or "").rstrip("/") in SYSTEM_FOLDERS
+    return os.path.dirname(find_program(name, path)) in SYSTEM_FOLDERS
 
 
 def _may_take(name: str, word: str, context: "CallContext") -> bool:

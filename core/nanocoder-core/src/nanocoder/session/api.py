@@ -86,8 +86,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
     stored = _begin(sessions, resume, config, root, warn) if sessions else None
     journal = stored.journal if stored else None
     info = SessionInfo(
-        # A journal brings an ID; without one there is nothing to resume by it.
-        id="unsaved",
+        id="unsaved",  # a journal brings an ID; without one there is nothing to resume by it
         cwd=root,
         mode=Mode(config.core.mode),
         model=_choose_name(config, stored.model if stored else "", warn),
