@@ -160,6 +160,7 @@ def test_the_doctor_tries_to_write_where_things_are_kept(nanocoder, home):
 
 
 def test_the_doctor_leaves_nothing_behind(nanocoder):
+    nanocoder("tools")  # any start notes which plugins there are
     before = sorted(nanocoder.home.rglob("*"))
     assert "cannot be written" not in nanocoder("doctor").stdout
     assert sorted(nanocoder.home.rglob("*")) == before

@@ -150,7 +150,10 @@ def test_what_installs_packages_is_itself_installed_with_pip(monkeypatch):
         ("--schema", "for --schema with 'answers': nanocoder plugins install nanocoder-"),
     ],
 )
-def test_an_option_whose_plugin_is_not_installed_names_the_package(monkeypatch, option, way):
+def test_an_option_whose_plugin_is_not_installed_names_the_package(
+    monkeypatch, tmp_path, option, way
+):
+    monkeypatch.setenv("HOME", str(tmp_path))  # where no plugin was there before
     monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
     command = command_of(["run", "go", "--no-stdin", option, "x"])
     with pytest.raises(UsageError, match=f"there is no plugin {way}"):

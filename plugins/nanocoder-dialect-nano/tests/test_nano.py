@@ -195,9 +195,10 @@ def test_calls_in_a_batch_are_calls_of_the_dialect(tmp_path, answers):
         {"tool": "edit", "parameters": {"path": path}},
     ]
     (text,) = answers(("batch", {"tool_calls": calls}))
-    assert text.startswith("1 of 4 calls succeeded.\n\n[1] read: ok\n1\tone")
+    assert text.startswith("1 of 4 calls succeeded. Failed: 2 (unknown_tool), 3 (timeout")
+    assert "\n\n[1] read: ok\n1\tone" in text
     assert "Unknown tool: delete_file\n" in text
-    assert "[3] bash: error (timeout)" in text
+    assert "[3] bash: error (timeout, exit code 130)" in text
     assert "[4] edit: error (invalid_arguments)" in text
     assert (tmp_path / "a.txt").exists()
 

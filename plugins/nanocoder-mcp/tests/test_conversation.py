@@ -153,7 +153,7 @@ def test_servers_prompts_and_resources_in_a_conversation(talk):
     talk.expect("server +state +tools +tokens")
     talk.expect("notes +ready +1")
     talk.send("/help\r")
-    talk.expect("/mcp +MCP servers")
+    talk.expect("/mcp .*MCP servers")
     talk.expect("/notes:Greet WHO")
     talk.send("/notes:Greet\r")
     talk.expect("takes WHO")

@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder import Decision, UsageError, Verdict, hookimpl
-from nanocoder_mcp.chat import Chat
+from nanocoder_mcp.chat import MEANING, Chat
 from nanocoder_testing.playing import called
 
 pytestmark = pytest.mark.timeout(90)
@@ -55,7 +55,7 @@ def test_a_server_without_prompts_and_resources_adds_no_tool(place):
 @pytest.mark.contract("I24")
 def test_a_conversation_has_prompts_as_commands_and_resources_as_mentions(chat):
     assert chat.commands == {
-        "mcp": ("", "MCP servers: state, tools, tokens, last error"),
+        "mcp": ("[review [NAME]]", MEANING),
         "notes:Greet": ("WHO [TONE]", "Greets somebody."),
     }
     assert list(chat.mentions) == ["notes:notes://one"]

@@ -90,14 +90,16 @@ def is_of_system(name: str) -> bool:
     """Tell whether the shell finds *name* first in a directory of the system.
 
     A program elsewhere, such as a version manager's, may read the workspace before it does what
-    its name says.
+    its name says. A link elsewhere to the system's program of that name is that program.
     """
     return _system_program(name, os.environ.get("PATH", os.defpath))
 
 
 @lru_cache(maxsize=64)
 def _system_program(name: str, path: str) -> bool:
-    return os.path.dirname(find_program(name, path)) in SYSTEM_FOLDERS
+    program = find_program(name, path)
+    named = (program, os.readlink(program) if os.path.islink(program) else "")
+    return any(each in (f"{folder}/{name}" for folder in SYSTEM_FOLDERS) for each in named)
 
 
 def _may_take(name: str, word: str, context: "CallContext") -> bool:
