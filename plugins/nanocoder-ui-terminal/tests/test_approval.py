@@ -350,7 +350,7 @@ def test_what_a_command_hides_behind_blanks_is_in_view(run, blank):
     assert "make test" in talk.text
     assert hidden in talk.text
     screen = "".join(line.removeprefix("│ ") for line in talk.text.splitlines())
-    assert screen.count("4,000 ") == 2
+    assert screen.count("4,000") == 2
     talk.type("n").see("All done.")
 
 
