@@ -39,11 +39,6 @@ def test_a_picture_that_is_cut_short_is_found_wherever_it_ends(media_type, data)
     ("media_type", "data", "problem"),
     [
         ("image/png", WHOLE["image/gif"], "it is no valid PNG: it begins otherwise"),
-        (
-            "image/png",
-            WHOLE["image/png"].replace(b"\x78\x9c", b"\x78\x9d"),
-            "it is no valid PNG: a checksum at byte 33 is wrong",
-        ),
         ("image/jpeg", b"\xff\xd8\xff\xe0\0\x10" + b"J" * 40, "byte 20 begins no segment"),
         ("image/gif", b"GIF89a" + b"\1\0\1\0\0\0\0" + b";", "it has no pixels"),
         ("image/webp", b"RIFF\4\0\0\0WEBP", "it has no pixels"),

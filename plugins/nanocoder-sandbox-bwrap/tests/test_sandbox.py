@@ -74,8 +74,8 @@ def test_the_relay_of_the_sandbox_is_nothing_that_a_command_left_running(nanocod
 def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocoder, command, host):
     result = call(nanocoder, command)
     assert "[this ran in a sandbox (bwrap), which has no network: call again" in result["output"]
-    assert f'the user allows the host: `hosts = ["{host}"]`' in result["output"]
-    assert "in [plugins.sandbox-bwrap] of the configuration]" in result["output"]
+    assert f'`hosts = ["{host}"]` in [plugins.sandbox-bwrap]' in result["output"]
+    assert "nobody is there to agree to that, only a rule can]" in result["output"]
     assert result["data"]["exit_code"]
     assert "has no network" not in result["data"]["stderr"]
 
