@@ -85,7 +85,8 @@ def asked_of_the_disk(ctx, monkeypatch):
         real = getattr(os, name)
 
         def call(*arguments, **options):
-            counts[what] += 1
+            # Each path first makes sure that the workspace is still there, which is no file.
+            counts[what] += arguments[:1] != (ctx.workspace.root,)
             return real(*arguments, **options)
 
         monkeypatch.setattr(os, name, call)
@@ -112,7 +113,7 @@ def test_the_search_ends_when_there_is_more_than_enough_and_asks_no_file_in_vain
     ctx.settings = Settings(max_matches=25, max_results=5)
     asked_of_the_disk.update(read=0, stat=0)
     found(ctx, pattern)
-    assert asked_of_the_disk["stat"] - stat in range(8), "no more than where the search starts"
+    assert asked_of_the_disk["stat"] - stat in range(4), "no more than where the search starts"
     assert asked_of_the_disk["read"] <= read + 1
 
 
@@ -128,7 +129,7 @@ def test_a_search_that_ended_names_the_newest_of_what_it_saw(ctx, asked_of_the_d
         "[the search ended there; narrow the pattern]",
         "[23 more files]",
     ]
-    assert asked_of_the_disk["stat"] < 35, "of a directory with many files, too"
+    assert asked_of_the_disk["stat"] < 30, "of a directory with many files, too"
     assert (result.metadata["count"], result.metadata["truncated"]) == (25, True)
     ctx.settings = Settings(max_matches=100)
     assert glob(ctx, pattern="*").output.startswith("100 files:")
