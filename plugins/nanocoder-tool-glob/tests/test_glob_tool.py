@@ -86,7 +86,7 @@ def asked_of_the_disk(ctx, monkeypatch):
 
         def call(*arguments, **options):
             # Each path first makes sure that the workspace is still there, which is no file.
-            counts[what] += arguments[:1] != (ctx.workspace.root,)
+            counts[what] += arguments[:1] != (str(ctx.workspace.root),)
             return real(*arguments, **options)
 
         monkeypatch.setattr(os, name, call)

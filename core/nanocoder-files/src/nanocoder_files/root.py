@@ -28,6 +28,7 @@ class Root(Beneath):
             super().__init__(os.open(self.path, LISTING), str(self.path))
         except OSError as error:
             raise problem(error, str(root)) from error
+        self._opened = os.fstat(self.fd)
         self._resolver = Resolver(self.root, extra_protected)
         self.readable = Readable()
 
@@ -52,7 +53,7 @@ class Root(Beneath):
     def _is_in_place(self) -> bool:
         """Tell whether the path still leads to the directory that was opened."""
         with contextlib.suppress(OSError):
-            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+            return os.path.samestat(os.stat(self.root), self._opened)
         return False
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
