@@ -271,13 +271,11 @@ def replace(path: Path, pattern: str, text: str) -> None:
 @nox.session
 def reference(_: nox.Session) -> None:
     """Write the reference of the hooks, and the generated sections of other pages."""
-    import messages
     import pages
     import prompt_page
     import references
     import retries
 
-    messages.PAGE.write_text(messages.page(), encoding="utf-8")
     pages.HOOKS_PAGE.write_text(pages.hooks_page(), encoding="utf-8")
     prompt_page.PAGE.write_text(prompt_page.page(), encoding="utf-8")
     for section in [*references.sections(), *retries.sections()]:

@@ -1,4 +1,6 @@
-"""Every sentence of the source that a person or a model may read, gathered to be read in one go.
+"""Print every sentence of the source that a person or a model may read, to read them in one go.
+
+    python tests/contract/messages.py
 
 A sentence is a string of three words or more that is no docstring, no type and no pattern:
 messages, descriptions of tools and settings, prompts. What is filled in at run time is shown as
@@ -12,19 +14,13 @@ from pathlib import Path
 
 import repository
 
-PAGE = repository.ROOT / "tests/messages.md"
 SENTENCE = re.compile(r"[A-Za-z{][^\s]*(?:\s+[^\s]+){2,}")
 PATTERN_SIGNS = ("(?:", "(?P", "\\s", "\\d", "\\b", "[^", "\x1b", ".*")
 
 
 def page() -> str:
-    """Return the text of the page."""
-    lines = [
-        "# What nanocoder says",
-        "",
-        "Written by `nox -s reference`: every sentence in the source.",
-        "",
-    ]
+    """Return the sentences as Markdown, a section for each package."""
+    lines = []
     for package in repository.packages():
         sentences = list(package_sentences(package.source))
         if sentences:
@@ -92,3 +88,7 @@ def is_sentence(text: str) -> bool:
         and bool(SENTENCE.search(text))
         and not any(sign in text for sign in PATTERN_SIGNS)
     )
+
+
+if __name__ == "__main__":
+    print(page())
