@@ -27,9 +27,8 @@ MOST_CALLS = 500
 """So many functions judge a command that was judged before."""
 MOST_FIRST_CALLS = 760
 """So many judge one that is new."""
-KINDS_OF_RULES = 5
-MOST_CALLS_OF_A_RULE = 10
-"""So many of them may be there because of one rule that is about the same tool."""
+MOST_CALLS_OF_RULES = 30
+"""So many of them may be there because of 500 rules that are about something else."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,15 +38,14 @@ def plain_path(monkeypatch):
 
 
 @pytest.mark.parametrize("title", BENCH["CALLS"])
-def test_a_rule_about_the_same_tool_costs_a_few_steps_and_any_other_none(title):
+def test_five_hundred_rules_about_other_things_cost_nearly_nothing(title):
     without, with_rules = (_functions_called(title, count) for count in (5, 500))
-    rules_of_tool = 500 / KINDS_OF_RULES
-    assert with_rules - without <= rules_of_tool * MOST_CALLS_OF_A_RULE
+    assert with_rules - without <= MOST_CALLS_OF_RULES
 
 
 @pytest.mark.parametrize("title", [title for title in BENCH["CALLS"] if title.startswith("bash")])
 def test_a_command_that_was_judged_before_is_judged_with_few_steps(title):
-    assert _functions_called(title, 5) <= MOST_CALLS
+    assert _functions_called(title, 500) <= MOST_CALLS
 
 
 def test_what_is_remembered_of_a_command_is_bounded():
@@ -58,7 +56,7 @@ def test_what_is_remembered_of_a_command_is_bounded():
 
 @pytest.mark.parametrize("title", [title for title in BENCH["CALLS"] if title.startswith("bash")])
 def test_a_new_command_is_judged_with_few_steps(title):
-    assert _functions_called(title, 5, is_new=True) <= MOST_FIRST_CALLS
+    assert _functions_called(title, 500, is_new=True) <= MOST_FIRST_CALLS
 
 
 def _functions_called(title, count, *, is_new=False):

@@ -1,9 +1,10 @@
 """Whether a rule matches a call: rules that forbid match in doubt, rules that allow do not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -34,32 +35,53 @@ class Match(IntEnum):
 
 @lru_cache(maxsize=2)  # what is certain is asked about first, then what is not
 def matches(context: "CallContext", verdict: RuleVerdict) -> list[tuple[Rule, Match]]:
-    """Return the rules in force with *verdict*, and how certainly each is about a call."""
-    in_force = rules_in_force(context, verdict, with_commands=bool(context.started))
-    return [(rule, forbids(rule, context)) for rule in in_force]
+    """Return the rules in force with *verdict* that may match, and how certainly each does."""
+    tool, with_commands = context.call.name, bool(context.started)
+    index = _index(context.settings, verdict, tool, with_commands=with_commands)
+    if not index:
+        return []
+    keys = _keys(context)
+    listed = index.values() if keys is None else [index.get(key, ()) for key in {"", *keys}]
+    ordered = sorted(chain.from_iterable(listed))
+    return [(rule, forbids(rule, context)) for _, rule in ordered if _is_in_force(rule, context)]
 
 
-def rules_in_force(
-    context: "CallContext", verdict: RuleVerdict, *, with_commands: bool = False
-) -> list[Rule]:
-    """Return the rules with *verdict* about a tool that hold, *with_commands* for its command."""
-    named = _rules_naming(context.settings, verdict, context.call.name, with_commands=with_commands)
-    return [
-        rule
-        for rule in named
-        if rule.is_about(context.tool) and rule.holds(context.session, context.mode)
-    ]
+def rules_in_force(context: "CallContext", verdict: RuleVerdict) -> list[Rule]:
+    """Return the rules with *verdict* about a tool that hold."""
+    rules = context.settings.rules_that(verdict)
+    return [rule for rule in rules if rule.names(context.call.name) and _is_in_force(rule, context)]
+
+
+def _is_in_force(rule: Rule, context: "CallContext") -> bool:
+    return rule.is_about(context.tool) and rule.holds(context.session, context.mode)
 
 
 @lru_cache(maxsize=256)
-def _rules_naming(
+def _index(
     settings: "Settings", verdict: RuleVerdict, tool: str, *, with_commands: bool
-) -> tuple[Rule, ...]:
-    return tuple(
-        rule
-        for rule in settings.rules_that(verdict)
-        if rule.names(tool) or (with_commands and rule.pattern and rule.names(SHELL))
-    )
+) -> Mapping[str, Sequence[tuple[int, Rule]]]:
+    """Return the rules about *tool*, with their places in the order, by what a call must have.
+
+    That is a program, or without commands the first folder of a path; "" where it may be any.
+    """
+    index: dict[str, list[tuple[int, Rule]]] = {}
+    for place, rule in enumerate(settings.rules_that(verdict)):
+        is_named = rule.names(tool)
+        if not (is_named or (with_commands and rule.pattern and rule.names(SHELL))):
+            continue
+        if with_commands:
+            key = rule.program if tool == SHELL or not is_named else ""
+        else:
+            key = rules.first_folder(rule)
+        index.setdefault(key, []).append((place, rule))
+    return index
+
+
+def _keys(context: "CallContext") -> Iterable[str] | None:
+    """Return what a call has of the keys of an index; None where it may have any."""
+    if context.started:
+        return None if context.script.problem or "" in context.starts else context.starts
+    return {name.partition("/")[0] for name in context.path_names} or None
 
 
 def forbids(rule: Rule, context: "CallContext") -> Match:

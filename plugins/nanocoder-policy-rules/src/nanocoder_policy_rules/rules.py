@@ -35,6 +35,7 @@ _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
 _SYNTAX: Final = ("<", ">", "$", "`")
 _NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
+_SPECIAL: Final = frozenset("*?[]{}\\")
 _CHAINS: Final = ("&&", "||", ";", "|")
 
 
@@ -311,6 +312,12 @@ def normalise(pattern: str) -> str:
     is_anchored = pattern.startswith("./")
     pattern = paths.fold_pattern(pattern.removeprefix("./").rstrip("/"))
     return pattern if is_anchored or "/" in pattern else f"**/{pattern}"
+
+
+def first_folder(rule: Rule) -> str:
+    """Return the folder, or the file, in which each path is that a rule matches; "" for any."""
+    first = "" if rule.is_absolute or not rule.pattern else normalise(rule.pattern).split("/")[0]
+    return first if _SPECIAL.isdisjoint(first) else ""
 
 
 @lru_cache(maxsize=1_024)
