@@ -53,7 +53,7 @@ MASK = "(hidden)"
 
 
 class LayeredConfig:
-    """What the layers come to: a program derives a class of its own, with its *tables*.
+    """Settings merged from all layers; a program derives a subclass with its *tables*.
 
     *tables* has the settings class of each table; that of `()` has the top-level keys, which
     variables and flags set, too. With a table `("plugins",)` each plugin has one of its own inside,
@@ -136,7 +136,7 @@ class LayeredConfig:
 
     @classmethod
     def of_user(cls, document: ConfigFile) -> Self:
-        """Return what a user's file says by itself; raises ConfigError for one that is wrong."""
+        """Build a configuration from a user's file alone; raises ConfigError if it is invalid."""
         return cls([Layer("user", document.data, document)])
 
     def refuse_change(self, key: str, value: object) -> None:
@@ -165,9 +165,9 @@ class LayeredConfig:
         return settings
 
     def where(self, key: str, plugin_classes: Mapping[str, type] | None = None) -> Origin:
-        """Return where the value of a dotted *key* comes from.
+        """Return the origin of the value of a dotted *key*.
 
-        Raises: UsageError, naming the nearest key.
+        Raises: UsageError for an unknown key, naming the nearest one.
         """
         origins = {name: origin for name, _, origin in self.items(plugin_classes or {})}
         for layer in self._layers:
@@ -260,7 +260,7 @@ class LayeredConfig:
 
 
 def _managed_layer(folder: Path) -> Layer | None:
-    """Return what the administrator of the machine set; raises ConfigError for what others can."""
+    """Read the administrator's config.toml; raises ConfigError if others can write to it."""
     file = folder / "config.toml"
     if os.path.lexists(folder) and (place := writable_by_others(file)):
         raise ConfigError(f"{file}: users other than root can change {place}; give it to root")

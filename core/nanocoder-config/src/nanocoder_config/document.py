@@ -136,7 +136,7 @@ def read_project_bytes(folder: Path) -> bytes | None:
 
 
 def project_file(folder: Path) -> Path:
-    """Return where a project's configuration is."""
+    """Return the path of the configuration file of the project in *folder*."""
     return folder / ".nanocoder" / "config.toml"
 
 
@@ -162,7 +162,7 @@ def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> 
 
 
 def trust_entry(real: Path) -> dict[str, Any]:
-    """Return what is remembered of a folder that the person trusts; raises OSError, ConfigError."""
+    """Return the record that identifies a trusted folder; raises OSError, ConfigError."""
     import hashlib  # few folders are trusted
 
     status, content = real.stat(), read_project_bytes(real)

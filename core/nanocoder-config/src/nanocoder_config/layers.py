@@ -1,4 +1,4 @@
-"""How layers become one value: who may set what, and which layer wins.
+"""Merge layers into one value, with the limits on what each layer may set.
 
 The managed layer is a limit for all others: they add to its lists, make it stricter where a
 setting has an order, and otherwise leave it as it is.
@@ -33,7 +33,7 @@ from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean
 from nanocoder_config.document import ConfigFile
 
 MANY: Final = 8
-"""How many keys a message still lists."""
+"""The most keys that a message lists."""
 _VENDORS_KEY: Final = r"(?i)(^|api|auth|access|secret)[_-]?(key|token)$"
 NO_KEYS: Final = "; a vendor's key belongs in its variable, which `nanocoder models` names"
 
@@ -78,7 +78,7 @@ class Layer(NamedTuple):
         return value if isinstance(value, dict) else {}
 
     def origin(self, key: Key) -> Origin:
-        """Return where this layer sets *key*."""
+        """Return the origin of *key* in this layer: its file and line, or its variable or flag."""
         if self.document is not None:
             return Origin(self.name, str(self.document.path), self.document.line(key))
         return Origin(self.name, name=self.names.get(str(key[-1]), ""))
@@ -192,7 +192,7 @@ def _default(attribute: "Attribute[Any]") -> Any:
 def _refusal(
     layer: Layer, metadata: Mapping[Any, Any], current: Any, managed: Managed | None, proposed: Any
 ) -> str:
-    """Return why *layer* may not set a value, or ""."""
+    """Return the reason why *layer* may not set a value, or "" if it may."""
     if layer.name == "project" and metadata.get("user_only"):
         return "only your own configuration, never a project's, may set this"
     if not layer.trusted:
@@ -314,7 +314,7 @@ def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a
 
 
 def from_text(attribute: "Attribute[Any]", text: str) -> Any:
-    """Return what an environment variable's *text* means for a core field; raises ValueError."""
+    """Parse an environment variable's *text* as the value of a core field; raises ValueError."""
     kind: Any = attribute.type
     value: Any = SWITCHES.get(text.lower(), text) if kind is bool else text
     if kind in (int, float):

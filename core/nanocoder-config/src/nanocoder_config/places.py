@@ -1,4 +1,4 @@
-"""Where the user's own files live: configuration, state, caches."""
+"""Directories of the user's own files: configuration, state, caches."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from typing import Final
 from nanocoder_schema import ConfigError
 
 MANAGED_DIR: Final = Path("/etc/nanocoder")
-"""Where the administrator of a machine keeps config.toml. No variable moves it."""
+"""The directory of the administrator's config.toml. No variable moves it."""
 
 PLACES: Final = {
     "config": ("XDG_CONFIG_HOME", ".config", "user_config_dir"),
@@ -21,17 +21,17 @@ PLACES: Final = {
 
 
 def user_config_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where config.toml is looked for; raises ConfigError without a home directory."""
+    """Return the directory of config.toml; raises ConfigError without a home directory."""
     return _place("config", environment)
 
 
 def state_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where sessions and trust are kept; raises ConfigError without a home directory."""
+    """Return the directory of sessions and trust; raises ConfigError without a home directory."""
     return _place("state", environment)
 
 
 def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where caches are kept; raises ConfigError without a home directory."""
+    """Return the directory of caches; raises ConfigError without a home directory."""
     return _place("cache", environment)
 
 
@@ -57,9 +57,9 @@ def _place(kind: str, environment: Mapping[str, str]) -> Path:
 def own_folders(
     environment: Mapping[str, str] = os.environ, *, root: Path | None = None
 ) -> tuple[Path, ...]:
-    """Return where nanocoder keeps settings, sessions and caches, as far as there is a home.
+    """Return nanocoder's directories of settings, sessions and caches; none without a home.
 
-    A folder that holds *root*, which a tool put there for a session, is left out.
+    A directory that holds *root*, which a tool put there for a session, is left out.
     """
     folders = []
     for place in (user_config_dir, state_dir, cache_dir):
@@ -71,7 +71,7 @@ def own_folders(
 
 
 def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
-    """Return why no session may open in *workspace*, or nothing.
+    """Return the reason why no session may open in *workspace*, or "".
 
     A project that supplied our configuration, or a cache that says what to load, would be in
     command. It is different where the workspace is the home directory, or holds it.
@@ -91,7 +91,7 @@ def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
 
 
 def home_warning(workspace: Path, environment: Mapping[str, str]) -> str:
-    """Return what to say before a session in the home directory or above it, or nothing."""
+    """Return a warning for a workspace at or above the home directory, or ""."""
     root = workspace.resolve()
     if not any(_is_inside(kind, root, environment) for kind in PLACES):
         return ""
