@@ -97,7 +97,7 @@ def target_of(argument: Argument) -> str:
 
 
 def _details(argument: Argument) -> dict[str, Any]:
-    """Return what `add_argument` takes besides the names."""
+    """Return the keyword arguments of `add_argument` for *argument*."""
     details: dict[str, Any] = {"help": argument.help}
     if argument.names[0].startswith("-"):
         details["dest"] = target_of(argument)

@@ -17,7 +17,7 @@ from typing import Any, Self
 from nanocoder_console.streams import is_terminal
 
 EXIT_BASE = 128
-"""What a shell adds to the number of the signal that ended a program."""
+"""The exit code that a shell reports for a signal is this plus the signal's number."""
 SHOW_CURSOR = b"\x1b[?25h\x1b[?2004l\r\n"
 
 React = Callable[[int], object]

@@ -18,7 +18,7 @@ from nanocoder_schema import UsageError, for_terminal
 
 MIN_COLUMNS: Final = 20
 WIDE: Final = 60
-"""How wide a column of a table is made at the most."""
+"""The widest column of a table, in characters."""
 FIRST_BYTE_S: Final = 3.0
 MAX_BYTES: Final = 1_000_000
 EMPTY: Final = 'the prompt is empty; write what to do, as in: nanocoder run "Explain main.py"'
@@ -104,7 +104,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def terminal_width() -> int:
-    """Return how many columns standard output has; 0 where it is no terminal."""
+    """Return the width of standard output in columns; 0 if it is not a terminal."""
     if not is_terminal(sys.stdout):
         return 0
     import shutil  # only tables on a terminal need it
@@ -166,7 +166,7 @@ def _joined_prompt(prompt: str, piped: str) -> str:
 
 
 def _piped_text(*, wait: bool) -> str:
-    """Return what a file or a pipe sends through standard input; raises UsageError."""
+    """Read standard input if it is a file or a pipe, else ""; raises UsageError if too long."""
     try:
         descriptor = sys.stdin.fileno()
         mode = os.fstat(descriptor).st_mode
