@@ -60,7 +60,7 @@ def _ask_child(
 
 
 def _child_environment() -> dict[str, str]:
-    """Return what an import needs, and of PYTHONPATH what our own module search path has."""
+    """Return the child's environment; PYTHONPATH keeps only entries of our own `sys.path`."""
     environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
     # A folder of a project in our PATH must not decide what a plugin starts.
     environment["PATH"] = os.defpath

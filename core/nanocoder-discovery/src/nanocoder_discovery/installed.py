@@ -1,4 +1,4 @@
-"""Which plugins are installed, found without importing any of them.
+"""Find the installed plugins without importing any of them.
 
 importlib-metadata knows the formats (wheels, eggs, editable installs, zipped sites), but its import
 takes 40 ms. A start compares `fingerprint`, a raw scan, with the one in the manifest and reads the

@@ -1,4 +1,4 @@
-"""What a person has agreed to: the lock of plugins, and of what they share.
+"""The lock file of approved plugins and of the libraries that they share.
 
 It names plugins with their versions and contents, and beside them nanocoder itself and the
 libraries made for it. `nanocoder plugins lock` writes it, `plugins sync` compares, and

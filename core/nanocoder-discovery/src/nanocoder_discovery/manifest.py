@@ -28,7 +28,7 @@ FORMAT = 10
 RECORD_KEY = [1, sys.prefix]
 """The format of the record of plugins, and the environment that it is for."""
 DESCRIBE_DEADLINE_S = 10.0
-"""How long one plugin may take to import before it is set aside."""
+"""The time in seconds that one plugin may take to import before it is disabled."""
 
 
 @value
@@ -52,7 +52,7 @@ class Entry(Installed):
 
     @property
     def error(self) -> str:
-        """Why the plugin is set aside, or nothing."""
+        """The reason why the plugin is disabled, or ""."""
         return str(self.description.get("error", ""))
 
     @property
@@ -76,10 +76,10 @@ class Entry(Installed):
 
 
 class Describer(NamedTuple):
-    """How plugins are described, by *version* of the program.
+    """The code that describes plugins, and the *version* of the program that it belongs to.
 
-    *code* is what a child process runs, see `describe_in_child`. A plugin that could not be
-    described counts as a policy where one of the names *gates* is in its files.
+    A child process runs *code*, see `describe_in_child`. A plugin that could not be described
+    counts as a policy if one of the names *gates* is in its files.
     """
 
     code: str
@@ -138,10 +138,10 @@ def load(
 
 
 def missed(record: Path | None, entries: Mapping[str, Entry]) -> dict[str, tuple[str, bool]]:
-    """Return what this environment had at its last start and is gone, and note what it has.
+    """Return the plugins of this environment's last start that are gone; update *record*.
 
-    It is the package and whether it is a policy, by plugin. A policy stays in *record* until a
-    person agrees that it is gone.
+    The result maps a plugin to its package and whether it is a policy. A policy stays in *record*
+    until a person agrees that it is gone.
     """
     recorded = read_cache(record, RECORD_KEY).get("plugins", {})
     now = {name: [entry.package, entry.is_policy] for name, entry in entries.items()}
@@ -153,7 +153,7 @@ def missed(record: Path | None, entries: Mapping[str, Entry]) -> dict[str, tuple
 
 
 def record_in(state: Path) -> Path:
-    """Return where the plugins of this environment are recorded, which a start compares."""
+    """Return the path of the record of this environment's plugins, compared at each start."""
     return state / f"installed-{zlib.crc32(os.fsencode(sys.prefix)):08x}.json"
 
 
@@ -212,7 +212,7 @@ def _described_now(
 
 
 def read_cache(cache: Path | None, key: Sequence[Any]) -> dict[str, Any]:
-    """Return what a cache with this *key* holds: nothing when any of its bytes is wrong."""
+    """Return the content of a cache with this *key*; empty if it is missing or damaged."""
     if cache is None:
         return {}
     try:
@@ -240,7 +240,7 @@ def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
 
 
 def _guess(plugin: Installed, describer: Describer) -> dict[str, Any]:
-    """Say what a plugin that was not imported may be, so that leaving it out opens no gate."""
+    """Guess whether a plugin that was not imported is a policy, which may not be left out."""
     from importlib.machinery import PathFinder
 
     # PathFinder imports nothing, but knows only what lies directly on the path.
