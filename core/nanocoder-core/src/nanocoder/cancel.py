@@ -28,9 +28,9 @@ T = TypeVar("T")
 Outcome = tuple[T | None, BaseException | None]
 
 IDLE_S: Final = 0.3
-"""By then a request was sent, and a model that answers at once has answered."""
+"""Seconds after which a request was sent, and a model that answers at once has answered."""
 BLOCKED_S = 5.0
-"""How long a tool may keep the loop from taking turns before other tools get another one."""
+"""Seconds that a tool may block the event loop before other tools get another loop."""
 
 _started = threading.Lock()
 _loops: "list[asyncio.AbstractEventLoop]" = []
@@ -95,7 +95,7 @@ class LateError(TimedOut):
 
 
 def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | None = None) -> T:
-    """Return what *work* returns, or raise what it raises; it runs on another thread.
+    """Run *work* on another thread and return its result; an exception of it is raised here.
 
     Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled as soon as *cancel* is set.
     """
@@ -108,7 +108,7 @@ def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | No
 def run_each(
     works: Sequence[Callable[[], T]], limit_s: float, cancel: Cancel | None = None
 ) -> Sequence[Outcome[T]]:
-    """Return what each of *works* returned or raised, up to the first that raised or was late.
+    """Return the outcome of each of *works*, up to the first that raised or timed out.
 
     They run one after the other on one other thread: waking it takes longer than most work. Each
     may take *limit_s* seconds (0: no limit). Raises: Cancelled as soon as *cancel* is set.
@@ -160,7 +160,7 @@ def _idle() -> "deque[ReusedThread]":
 
 
 def outcome_of(work: Callable[[], T]) -> Outcome[T]:
-    """Return what *work* returned or raised."""
+    """Run *work* and return its result and None, or None and the exception that it raised."""
     try:
         return work(), None
     except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
@@ -181,7 +181,7 @@ class _Batch:
         self._context = contextvars.copy_context()  # a tracer's span is the hook's, too
 
     def left_s(self) -> float:
-        """Return how long the piece of work that runs may still take; none: it is left behind."""
+        """Return the seconds left for the running piece of work; mark it as abandoned if none."""
         with self._lock:
             left_s = self._limit_s + self._began - time.monotonic()
             self.is_left_behind = left_s <= 0

@@ -108,11 +108,11 @@ TABLES: Final[Mapping[tuple[str, ...], type]] = {
 
 
 class Config(LayeredConfig):
-    """What the layers come to. Values are read as attributes, plugins' settings through `settings`.
+    """Settings merged from all layers: core settings as attributes, plugins' through `settings`.
 
-    *core* holds the core's settings, *strict* and *disabled_plugins* say what is loaded,
-    *tool_owner*, *tool_rename* and *disabled_tools* what tools are offered. No layer disables a
-    plugin that has managed settings.
+    *core* holds the core's settings. *strict* and *disabled_plugins* select the plugins to load,
+    *tool_owner*, *tool_rename* and *disabled_tools* the tools to offer. No layer disables a plugin
+    that has managed settings.
     """
 
     tables = TABLES

@@ -1,4 +1,4 @@
-"""What the core asks of a model, and what it gets back.
+"""Requests to a model, its replies, and the interface of providers.
 
 No HTTP client's type appears in any signature.
 """
@@ -186,9 +186,9 @@ class Provider(Protocol):
 
 @value
 class ProviderSpec:
-    """What a plugin offers in `nanocoder_providers`.
+    """The specification of a provider that a plugin returns from `nanocoder_providers`.
 
-    *name* is what stands before the slash of `--model name/model`.
+    *name* is the part before the slash in `--model name/model`.
 
     *open* is called with the model's name and the plugin's settings when the provider is first
     needed. *key_variables* are environment variables whose presence makes this provider usable,

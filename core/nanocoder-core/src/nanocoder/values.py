@@ -28,7 +28,7 @@ def manifest_of(value: Any) -> dict[str, Any]:
 
 
 class Risk(enum.StrEnum):
-    """How much harm a call can do, mildest first; the order is the order of definition."""
+    """The harm that a call can do, mildest first; the order is the order of definition."""
 
     SAFE = "safe"
     MEDIUM = "medium"
@@ -37,7 +37,7 @@ class Risk(enum.StrEnum):
 
 
 class Effect(enum.StrEnum):
-    """What a call does to the world.
+    """The effects of a call.
 
     READ, WRITE, EXECUTE, NETWORK are effects; the other two describe them.
     """
@@ -51,7 +51,7 @@ class Effect(enum.StrEnum):
 
 
 class Mode(enum.StrEnum):
-    """How much a session may do without asking."""
+    """The freedom of a session to act without asking."""
 
     PLAN = "plan"
     ASK = "ask"
@@ -60,7 +60,7 @@ class Mode(enum.StrEnum):
 
 
 class Access(enum.StrEnum):
-    """What the processes of a call may change, strictest first; a network only OUTSIDE.
+    """The access of a call's processes to files, strictest first; a network only OUTSIDE.
 
     READ: in the sandbox, with the workspace read-only: what they write is thrown away. WRITE: in
     the sandbox, with the workspace writable. OUTSIDE: without a sandbox.
@@ -72,7 +72,7 @@ class Access(enum.StrEnum):
 
 
 class Decision(enum.StrEnum):
-    """What a policy says of a call; ALLOW < ASK < DENY, the strictest of all voters wins.
+    """The decision of a policy on a call; ALLOW < ASK < DENY, the strictest of all wins.
 
     ABSTAIN decides nothing: its reason is a remark that is added to the question, if there is one.
     """
@@ -84,7 +84,7 @@ class Decision(enum.StrEnum):
 
 
 class StopReason(enum.StrEnum):
-    """Why a run ended."""
+    """The reason why a run ended."""
 
     DONE = "done"
     TURN_LIMIT = "turn_limit"
@@ -310,7 +310,7 @@ class ApprovalAnswer:
 
 @value
 class Question:
-    """What a tool asks the person, as text; it takes one answer.
+    """A question of a tool to the person, as text; it takes one answer.
 
     *choices* may be empty. With *custom* an answer in the person's own words is fine, too. The tool
     gives up after *timeout_s* seconds.

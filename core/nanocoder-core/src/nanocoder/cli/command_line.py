@@ -1,4 +1,4 @@
-"""What every command shares: from words to a command, errors to messages, and the way out."""
+"""Parse the command line, run the command, turn errors into messages, and exit."""
 
 import gc
 import os
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
 HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json")
 NEW_OBJECTS = 5_000
-"""How many objects more than before start the collector. Imports make many and drop few."""
+"""The allocations that start the garbage collector. Imports make many objects and drop few."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Say what went wrong and return the exit code."""
+    """Report *error* on standard error and return its exit code."""
     if isinstance(error, NanocoderError):
         complain(str(error))
     elif isinstance(error, OSError):

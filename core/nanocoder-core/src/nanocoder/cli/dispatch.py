@@ -26,7 +26,7 @@ from nanocoder.cli.commands import BEFORE_A_COMMAND, COMMANDS, DEFAULTS, DIRECTO
 from nanocoder.cli.host import Host
 
 HABITS: Final = ("-p", "--print", "--prompt")
-"""How other agents spell `run`."""
+"""Options that other agents have in place of `run`."""
 # How other programs call an action or an option, and how it is called here.
 OTHER_NAMES: Final = {"get": "where", "add": "install", "-m": "--model", "--json": "--output"}
 OTHER_NAMES.update(dict.fromkeys(("--yes", "--yolo"), "--mode"))

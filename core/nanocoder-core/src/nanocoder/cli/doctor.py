@@ -17,7 +17,7 @@ from nanocoder.version import VERSION
 NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual ones"
 COLUMNS = ("check", "status", "detail")
 Check = tuple[str, str, str]
-"""What was looked at, its status ("ok", "note" or "wrong"), and what a person should know."""
+"""The subject of a check, its status ("ok", "note" or "wrong"), and a detail for a person."""
 
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
 
 
 def core_checks(host: Host) -> Iterator[Check]:
-    """Yield what the core knows to be right or wrong, without asking a plugin.
+    """Yield the core's own checks of its installation, workspace, plugins and configuration.
 
-    Nothing follows a configuration that cannot be read.
+    A configuration that cannot be read is the last check.
     """
     yield "nanocoder", "ok", f"{VERSION}, Python {sys.version.split()[0]}, {sys.prefix}"
     try:

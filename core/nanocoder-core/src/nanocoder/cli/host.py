@@ -228,7 +228,7 @@ class Host:
             self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor){trace}")
 
     def _tell_ignored(self) -> None:
-        """Say what of the configuration was ignored, each line once."""
+        """Print a notice for each ignored setting, once."""
         notices = self.config.notices
         for notice in notices[self._notices_told :]:
             self.say(notice)

@@ -1,4 +1,4 @@
-"""What opens a session: `nanocoder run`, `chat`, `call`, and `policy explain`."""
+"""The commands that open a session: `nanocoder run`, `chat`, `call`, and `policy explain`."""
 
 import argparse
 import json

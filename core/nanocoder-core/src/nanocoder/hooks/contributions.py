@@ -1,6 +1,6 @@
-"""What plugins offer besides tools, providers and commands.
+"""Interfaces that plugins implement besides tools, providers and commands.
 
-Screens, stores of sessions, runners, resources, dialects, sandboxes.
+Screens, session stores, runners, resources, dialects, sandboxes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,19 +50,19 @@ class Journal(Protocol):
 
     @property
     def problem(self) -> str:
-        """What keeps the session from being kept, in a sentence for a person; "" if nothing."""
+        """A message for the person why the session is not recorded, or ""."""
 
     @property
     def artifacts(self) -> Path | None:
-        """Where plugins keep files of the session for as long as it is kept; None: nowhere."""
+        """Directory of plugins' files, deleted with the session; None if there is none."""
 
     @property
     def outputs(self) -> Path | None:
-        """Where outputs are kept that were too long for the model, which may read them."""
+        """Directory of outputs that were too long for the model, which may read them; or None."""
 
     @property
     def backups(self) -> Path | None:
-        """Where the earlier content of changed files is kept."""
+        """Directory of backups of changed files; None if there are none."""
 
     def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
         """Record an event and return its number; never raises. *data* is ready for JSON.
@@ -74,13 +74,13 @@ class Journal(Protocol):
         """Keep a long output under a name like *name*; return its path, "" if that fails."""
 
     def messages(self) -> Sequence[Message]:
-        """Return what was said, as it is recorded by now; raises UsageError.
+        """Return the messages recorded so far; raises UsageError.
 
         Every call has exactly one result, also after a crash.
         """
 
     def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
-        """Return what compactions replaced that was not restored, the latest last.
+        """Return the compactions that were not restored, the latest last.
 
         Each is the messages before it, and the number of messages after it. Raises: UsageError.
         """
@@ -100,7 +100,7 @@ class StoredSession:
 
 
 class Sessions(Protocol):
-    """Where a person's sessions are kept. A name is an id, or "last": the last one in *cwd*."""
+    """Store of a person's sessions. A name is an id, or "last": the last session in *cwd*."""
 
     def start(
         self,

@@ -1,4 +1,4 @@
-"""How a hook's implementation is marked, and which style each hook has."""
+"""Decorators that mark hook specifications and implementations, and the style of each hook."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -42,7 +42,7 @@ STYLES: Final[dict[str, str]] = {}  # of each hook, in firing order
 
 
 def style(name: str) -> Callable[[F], F]:
-    """Return what marks a hook's specification with the style *name*."""
+    """Return a decorator that marks a hook specification and records its style *name*."""
 
     def mark(specification: F) -> F:
         STYLES[specification.__name__] = name

@@ -261,7 +261,7 @@ def nanocoder_compact(
 def nanocoder_readable(
     tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
 ) -> "PathFilter | None":
-    """Return which paths of the workspace may not be read, or only after approval.
+    """Return a filter of the paths that may not be read, or only after approval.
 
     This applies wherever a file is opened or a folder is walked: to every tool, to attachments and
     to sub-agents. Searches skip refused files and say how many. *tools* are all tools by name.

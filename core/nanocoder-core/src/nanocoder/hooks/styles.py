@@ -34,7 +34,7 @@ Kinds = type[T] | tuple[type[T], ...]
 
 WAITED_FOR = "select_provider event prompt before_request readable before_execute after_execute"
 DEADLINES_S: Mapping[str, float] = {f"nanocoder_{hook}": 60.0 for hook in WAITED_FOR.split()}
-"""How long one plugin may take: on a busy machine a write to the disk takes seconds.
+"""Seconds that one plugin may take: on a busy machine a write to the disk takes seconds.
 
 The other hooks wait for a person, a model, or have their own limit.
 """
@@ -43,7 +43,7 @@ OF_PLUGIN = frozenset({"settings", "resource"})
 """Arguments that each plugin has of its own; the caller passes functions of the plugin's name."""
 
 MAX_REWRITES = 8
-"""How often policies may rewrite the arguments of one call before it is refused."""
+"""The most rewrites of one call's arguments by policies before it is refused."""
 STRICTNESS = {Decision.ABSTAIN: -1, Decision.ALLOW: 0, Decision.ASK: 1, Decision.DENY: 2}
 
 
@@ -77,7 +77,7 @@ Implementations = Iterable[Implementation]
 
 
 def attempt(implementation: Implementation, arguments: Arguments) -> Any:
-    """Return what one implementation returns; raises PluginError, as `attempt_each` yields it."""
+    """Call one implementation and return its answer; raises PluginError if it fails."""
     [(_, answer, failure)] = attempt_each([implementation], lambda hook: hook(arguments))
     if failure is not None:
         raise failure
@@ -115,9 +115,9 @@ def _failure_of(implementation: Implementation, error: BaseException | None) -> 
 def collect(
     implementations: Implementations, report: Report, arguments: Arguments, expected: Kinds[T]
 ) -> list[tuple[str, T]]:
-    """Return what each plugin contributes, beside its name; None contributes nothing.
+    """Return (plugin, answer) for each answer that is not None.
 
-    A failure, or what is not *expected*, is reported and contributes nothing either.
+    A failure, or an answer that is not *expected*, is reported and left out.
     """
     answers, call = [], partial(answer_of, arguments, expected)
     for implementation, answer, failure in attempt_each(implementations, call):
@@ -143,7 +143,7 @@ def tell(implementations: Implementations, report: Report, arguments: Arguments)
 
 
 def answer_of(arguments: Arguments, expected: Kinds[T], hook: Implementation) -> T | None:
-    """Return what one implementation returns; raises PluginError if it is not *expected*."""
+    """Return one implementation's answer or None; raises PluginError if it is not *expected*."""
     answer = hook(arguments)
     if answer is None or isinstance(answer, expected):
         return answer
@@ -242,7 +242,7 @@ def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:
 
 
 def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> tuple[str, Mapping[str, Any]] | None:
-    """Return who replaces the arguments of *call*, the first by its plugin's name, and by which.
+    """Return (plugin, new arguments) of the first plugin by name that rewrites *call*, or None.
 
     The others have their turn when the call is judged again.
     """
@@ -275,7 +275,7 @@ def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdi
 
 
 def why_closed(error: PluginError) -> str:
-    """Say why the gate of a policy is closed that has failed."""
+    """Return the reason of a denial by a policy that failed."""
     cause = error.__cause__
     problem = error.problem if cause is None else text_of_error(cause) or type(cause).__name__
     return f"policy {error.plugin!r} failed: {problem}"

@@ -33,9 +33,9 @@ from nanocoder.values import (
 
 Answering = Generator[Emitted, None, ApprovalAnswer]
 SCOPES = ("session", "project", "user")
-"""Where rules that a person grants count; the policy that offered them keeps the last two."""
+"""Scopes of the rules that a person grants; the policy that offered them stores the last two."""
 MAX_QUESTIONS = 10
-"""How often a person is asked about one call, edited or changed meanwhile, before it is refused."""
+"""The most questions about one call, edited or changed meanwhile, before it is refused."""
 
 
 class Approvals:
@@ -353,5 +353,5 @@ def _refuse_denied(verdict: Verdict) -> None:
 
 
 def _question_of(verdict: Verdict) -> tuple[str, str]:
-    """Return what a person answers: the same again after an edit needs no second answer."""
+    """Return the key of a question: one with the same key after an edit is not asked again."""
     return verdict.rule, verdict.reason

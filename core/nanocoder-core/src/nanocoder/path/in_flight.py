@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from nanocoder_files import Restored, Rollback, Snapshot, Workspace
 
 RESTORED_CHARS = 2_000
-"""How much the model reads about the files that were restored."""
+"""The longest list of restored files that the model reads."""
 
 Approver = Callable[[ApprovalRequest], ApprovalAnswer | None]
 Asker = Callable[[Question], str | None]
 
 
 class CallSession(Protocol):
-    """What calls need of their session.
+    """Interface of a session to its calls.
 
-    *approve* and *ask* put a request to its person in place of the plugins. *remembered_consent* is
-    what a person agreed to for the session ("always"); a sub-agent's session may share it.
+    *approve* and *ask* put a request to its person in place of the plugins. *remembered_consent*
+    holds the keys of approvals for the session ("always"); a sub-agent's session may share it.
     """
 
     plugins: Plugins
@@ -61,7 +61,7 @@ class CallSession(Protocol):
         """The tools that may be called, by name."""
 
     def tool_infos(self) -> tuple[ToolInfo, ...]:
-        """Return what the tools may know of each other."""
+        """Return the descriptions of the offered tools, for other tools."""
 
     def hook_context(self) -> dict[str, Any]:
         """Return the arguments that every hook may take."""
@@ -70,7 +70,7 @@ class CallSession(Protocol):
         """Return the workspace, opened before the first call."""
 
     def resource(self, plugin: str, name: str) -> Any:
-        """Return what a plugin keeps open for the session."""
+        """Return the resource *name* of *plugin*, which the session opens once and closes."""
 
     def keep_output(self, name: str, data: bytes) -> str:
         """Keep a full output; return its path, or nothing."""
@@ -136,7 +136,7 @@ class InFlight:
 
     @property
     def depth(self) -> int:
-        """How many composed calls this one is inside of."""
+        """The number of composed calls around this one."""
         return 0 if self.parent is None else self.parent.depth + 1
 
     @property
@@ -208,7 +208,7 @@ class InFlight:
         return self.tmp_dir
 
     def metadata(self) -> dict[str, Any]:
-        """Return what a result says about its call."""
+        """Return the metadata of the call's result: its queue time and temporary directory."""
         queued = {"queued_ms": milliseconds(self.queued_s)} if self.queued_s else {}
         return queued | ({"tmp_dir": str(self.tmp_dir)} if self.tmp_dir else {})
 
@@ -287,7 +287,7 @@ def digest_of(arguments: Mapping[str, Any]) -> str:
 
 
 def consent_key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple[str, ...]:
-    """Return what "always" is remembered by."""
+    """Return the key under which an approval with "always" is remembered."""
     exact = digest_of(call.arguments) if _is_exact(call, tool) else ""
     return (call.name, verdict.rule, verdict.reason, exact)
 

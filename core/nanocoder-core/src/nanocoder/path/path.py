@@ -39,12 +39,12 @@ from nanocoder.tools.tool import MAX_DEPTH, Tool, ToolContext
 from nanocoder.values import Event, ToolCall, ToolResult, Understood
 
 CLOSE_GRACE_S = 6.0
-"""How long the end of a session waits for calls that were left behind.
+"""Seconds that the end of a session waits for abandoned calls.
 
 Killing a process takes up to 5 s.
 """
 MAX_GROUP = 31
-"""How many later calls of a turn a person may be asked about together with the first."""
+"""The most later calls of a turn that are put to a person together with the first."""
 MIN_TURN_THREADS = 32
 """So many calls of one turn get a thread at once; more where more may work."""
 
@@ -241,7 +241,7 @@ class Executor:
 
     @contextlib.contextmanager
     def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
-        """Yield what runs the handler; afterwards clean up behind it."""
+        """Yield a function that runs the handler; afterwards end the call and its processes."""
         flight.begin(self._session.info.id, self._session.open_workspace)
         try:
             yield partial(flight.tool.invoke, self._context(flight), flight.arguments)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from nanocoder_files import Snapshot
 
 PREVIEW_TIMEOUT_S = 10.0
-"""How long plugins may take to render what a call would do; then its arguments are shown."""
+"""Seconds that plugins may take to render a preview; then the call's arguments are shown."""
 LEAST_S: Final = 0.001
 """A deadline of 0 would be none."""
 HEAD_CHARS, TAIL_CHARS = 24_000_000, 8_000_000
-"""How much of a longer preview is shown: more than a model writes in one reply."""
+"""Characters shown of a longer preview: more than a model writes in one reply."""
 DRY_RUN_RESULT: Final = (
     "Dry run: this was not done; the user is shown what it would do. Nothing has changed, so files"
     " have their old content. Go on with what is left of the task, and call each change once."
@@ -54,10 +54,10 @@ class Previews:
         self._hung: set[tuple[str, str]] = set()
 
     def preview(self, arguments: Mapping[str, Any], cancel: Cancel) -> Preview:
-        """Return what the first plugin says of a call within ten seconds; else its arguments.
+        """Return the first plugin's preview of a call within ten seconds; else its arguments.
 
-        The tool's own plugin is asked in any case: a ToolError of it is why the call cannot work. A
-        plugin that is late is reported, and not asked about this tool again. Raises: Cancelled.
+        The tool's own plugin is asked in any case: its ToolError tells why the call cannot work. A
+        plugin that times out is reported and not asked about this tool again. Raises: Cancelled.
         """
         from nanocoder_files import Snapshot  # few calls need it
 
@@ -95,7 +95,7 @@ class Previews:
 def _render(
     hook: Implementation, report: Report, arguments: Mapping[str, Any], *, is_owner: bool
 ) -> tuple[str | None, ToolError | None]:
-    """Return what one plugin says of a call, and what its owner says will make it fail."""
+    """Return a plugin's preview of a call, and the ToolError that the tool's owner predicts."""
     [(_, text, failure)] = styles.attempt_each([hook], partial(styles.answer_of, arguments, str))
     if failure is not None:
         cause = failure.__cause__

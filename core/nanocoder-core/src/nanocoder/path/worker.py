@@ -24,7 +24,7 @@ from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Question
 T = TypeVar("T")
 
 GRACE_S = 1.0
-"""How long a cancelled handler may take to end by itself before it is left behind."""
+"""Seconds that a cancelled handler may take to end by itself before it is abandoned."""
 
 
 @mutable

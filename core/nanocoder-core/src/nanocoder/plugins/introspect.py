@@ -32,7 +32,7 @@ HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
 LINE_BREAKS = str.maketrans("", "", "\n\t")
 MAX_TEXT_CHARS = 4_096
-"""How long a description, or any other text of a tool's definition, may be."""
+"""The longest description, or any other text, of a tool's definition."""
 
 OFFERS: dict[str, type] = {
     "nanocoder_commands": Command,
@@ -94,7 +94,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
 
 
 def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
-    """Say what is wrong with an implementation; "" if nothing is."""
+    """Return the reason why an implementation is not valid, or ""."""
     function = implementation.function
     if hook not in STYLES:
         return f"there is no hook {hook!r}{did_you_mean(hook, STYLES)}"
@@ -192,7 +192,7 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
 
 
 def _unfit(values: list[Any]) -> str:
-    """Say why a text in *values*, for the model, is refused: a person could not read all of it."""
+    """Return the reason to refuse a text in *values*: a person could not read all of it; or ""."""
     most = f"at most {MAX_TEXT_CHARS:,} may go to a model"
     for value in values:  # it grows
         if isinstance(value, Mapping):

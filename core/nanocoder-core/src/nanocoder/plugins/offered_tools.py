@@ -1,4 +1,4 @@
-"""Which tools are on offer: who owns each name, what wraps them, and which are built soundly."""
+"""Select the offered tools: the owner of each name, its wrappers, and checks of composed tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -89,7 +89,7 @@ def wrapped_by(implementation: Implementation, context: Mapping[str, Any]) -> To
 
 
 def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
-    """Return why *wrapped* may not replace *tool*, or nothing: policies go by what it declares."""
+    """Return the reason why *wrapped* may not replace *tool*, whose declarations policies use."""
     if tool is None:
         return "no plugin offers it"
     order = list(Risk)
@@ -101,7 +101,7 @@ def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
 
 
 def unsound(steps: Steps) -> dict[str, str]:
-    """Return what is wrong with each tool that can lead back to itself or nests too deep."""
+    """Return, by name, the problem of each tool that calls itself or nests too deep."""
     problems = {
         name: f"tool {name!r} leads back to itself: {' -> '.join(circle)}"
         for name in steps

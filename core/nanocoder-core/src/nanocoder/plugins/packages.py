@@ -28,7 +28,7 @@ def known_packages() -> frozenset[str]:
 
 
 def known_hints() -> list[str]:
-    """Return how the known packages get a model that needs neither a key nor a server."""
+    """Return the known packages' hints to get a model that needs neither a key nor a server."""
     return list(_index()["hints"].values())
 
 

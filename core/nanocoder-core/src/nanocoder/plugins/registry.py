@@ -28,16 +28,16 @@ GONE = """it was installed at the last start and is gone, and with it what it de
 To have it back: nanocoder plugins install {0}
 To go on without it: nanocoder plugins remove {0}"""
 MAX_FAILURES = 5
-"""How often a plugin may fail in a session before it is set aside."""
+"""The most failures of a plugin in a session before it is disabled."""
 
 
 @value(eq=False)
 class Configured:
-    """What the configuration says of plugins and tools.
+    """The configuration of plugins and tools.
 
-    *disabled* plugins are taken out. *owners* says whose a tool is that several plugins offer,
-    *names* how tools are called here; *hidden* tools are not offered. Only the plugins in
-    *wrapping* (None: all) wrap tools of others; they get *trusted_folder*.
+    *disabled* plugins are removed. *owners* maps a tool that several plugins offer to its plugin,
+    *names* a tool to its new name; *hidden* tools are not offered. Only the plugins in *wrapping*
+    (None: all) wrap tools of others; they get *trusted_folder*.
     """
 
     settings_of: SettingsOf
@@ -259,7 +259,7 @@ class Plugins:
         return ["nanocoder_schema.check", "nanocoder_files.workspace", *judging, *waiting]
 
     def why_missing(self, name: str, what: str = "tools") -> str:
-        """Return why *name* is not offered; nothing when no installed plugin has it."""
+        """Return the reason why *name* is not offered; "" if no installed plugin has it."""
         for entry, offer in self.offers("tools") if what == "tools" else ():
             offered_as = self._name_of(entry, offer)
             if name not in {offered_as, offer["name"]}:

@@ -30,7 +30,7 @@ from nanocoder.values import Mode
 Warn = Callable[[str], None]
 
 UNATTENDED_TURNS = 250
-"""How often a model is asked in one run where nobody can stop it, unless it is set."""
+"""The default limit of turns of one run that nobody can stop."""
 
 
 def open_session(  # noqa: PLR0913 - each is an option of its own, by name

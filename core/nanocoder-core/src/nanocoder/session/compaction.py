@@ -45,7 +45,7 @@ class Compaction:
         return shortened is not None
 
     def propose(self, reason: str, focus: str = "") -> Shortened | None:
-        """Return what the first plugin makes of the transcript that shortens it now."""
+        """Return the transcript of the first plugin that shortens it, or None."""
         runtime, request = self._runtime, self._runtime.expected_request()
         window = Window(request, runtime.window_tokens, self.usage)
         arguments = {"window": window, "reason": reason, "focus": focus, **runtime.hook_context()}

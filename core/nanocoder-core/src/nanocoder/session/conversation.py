@@ -91,7 +91,7 @@ def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
 
 
 def spoken(message: Message) -> tuple[str, str]:
-    """Return what a person, or the model, said, and what the program added for the model."""
+    """Split a message into the text of its author and the text that the program added."""
     if message.typed is None or message.typed == message.text:
         return message.text, ""
     if not message.typed:

@@ -26,9 +26,9 @@ from nanocoder.plugins import Plugins
 
 
 def installed_plugins(config: Config, environment: Mapping[str, str] = os.environ) -> Plugins:
-    """Return what is installed, configured.
+    """Return the installed plugins, configured.
 
-    The manifest cache is left out where there is no home for it, or none to trust.
+    The manifest cache is not used without a home directory for it, or one to trust.
     """
     cache, record = None, None
     with suppress(ConfigError):
@@ -58,9 +58,9 @@ def configure(plugins: Plugins, config: Config) -> None:
 
 
 def _refused(config: Config, cache: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return why plugins are set aside before anything of them runs: by strict mode, or before.
+    """Return, by name, the reasons why quarantine or strict mode disables plugins before a start.
 
-    Raises ConfigError without a lock.
+    Raises: ConfigError in strict mode without a lock file.
     """
     refused = {} if config.refusal else _quarantined(environment)
     if not config.strict:
@@ -73,7 +73,7 @@ def _refused(config: Config, cache: Path | None, environment: Mapping[str, str])
 
 
 def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return why plugins that failed in an earlier session stay out; a plugin keeps the list."""
+    """Return, by name, the reasons in quarantine.json, which a plugin writes; empty if damaged."""
     with suppress(ConfigError, OSError, ValueError, AttributeError, RecursionError):
         rows = json.loads((state_dir(environment) / "quarantine.json").read_bytes()).items()
         return {name: f"{why} (nanocoder plugins restore {name})" for name, why in rows}
@@ -92,7 +92,7 @@ def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str,
 
 
 def why_not_offered(plugins: Plugins, what: str, name: str) -> str:
-    """Return why nothing is offered as *name*, or which package brings it; "" if none does."""
+    """Return the reason why *name* is not offered, or the package that adds it; "" if unknown."""
     from nanocoder.plugins.packages import way_to_install  # only mistakes need it
 
     way = way_to_install(what, name)
@@ -139,11 +139,11 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
 
 
 def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
-    """Yield what policies say of their settings, such as rules for a tool that no plugin has.
+    """Yield the remarks of policies on their settings, such as a rule for an unknown tool.
 
-    Each is a line, and whether it is a slip that stops the start. The class of the settings has a
-    method `remarks(tools, plugins)` that yields an origin, a line and whether it is a slip. That of
-    a project that is not trusted is none: a stranger's file must not keep anybody from starting.
+    Each is a line, and whether it is a mistake that stops the start. The class of the settings has
+    a method `remarks(tools, plugins)` that yields an origin, a line and whether it is a mistake. A
+    remark on the file of an untrusted project never stops the start.
     """
     configured = config.plugins_with_settings & plugins.entries.keys()
     policies = [n for n in configured if "nanocoder_before_execute" in plugins.entries[n].hooks]
@@ -167,7 +167,7 @@ def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
 
 
 def start_notices(config: Config, plugins: Plugins) -> list[str]:
-    """Return what a person should know at the start: what of the rules does not hold."""
+    """Return the notices at the start: policies without effect, and remarks on their settings."""
     rules = [line for line, _ in remarks(config, plugins)]
     if len(rules) > 1:
         rules = [f"{rules[0]}; and {len(rules) - 1} more such (nanocoder doctor)"]

@@ -28,15 +28,15 @@ LAST_WORDS = "{}. Answer now with what you have; no more tools will run."
 GO_ON = "[your reply reached its output limit: go on exactly where it was cut]"
 NO_ANSWER = "[you gave no answer: say what you did and found]"
 MAX_CUT = 3
-"""How many replies in a row the output limit may cut."""
+"""The most replies in a row that the output limit may cut."""
 TURNS_LEFT = (10, 3)
-"""With how many turns left the model is told so."""
+"""The numbers of turns left at which the model is told so."""
 MAX_CALLS = 128
-"""How many calls of one reply run; a model that sends more does not read results."""
+"""The most calls of one reply that run; a model that sends more does not read results."""
 FALLS_BACK = frozenset(
     {"rate_limit", "quota", "overloaded", "unavailable", "network", "context_overflow"}
 )
-"""What another model may be able to do; the kinds of `ProviderError`."""
+"""The kinds of `ProviderError` after which another model is tried."""
 SHORTENED_FOR = {"context_overflow": "overflow", "media": "refused"}
 """With which reason the transcript is shortened after which kind of `ProviderError`."""
 TOO_MANY = f"too many calls in one reply; only the first {MAX_CALLS} run"
@@ -166,7 +166,7 @@ class Run:
         return ended
 
     def _ending(self, reply: Reply) -> StopReason | None:
-        """Return why the run ends with *reply*; None when its calls come next.
+        """Return the reason why the run ends with *reply*; None if its calls come next.
 
         Raises: ProviderError for a reply without anything.
         """
@@ -181,7 +181,7 @@ class Run:
         return None if finished.calls else self.report.answered(self.report.text)
 
     def _words_to_go_on(self, reply: Reply) -> str:
-        """Return what to say to a model whose reply is no end of its work, "" where it is one."""
+        """Return the prompt that makes a model go on after an unfinished reply, else ""."""
         finished, is_empty = reply.finished, not reply.finished.text.strip()
         self.cut = self.cut + 1 if finished.truncated else 0
         self.report.text = "".join([*self.parts, finished.text])
@@ -227,7 +227,7 @@ class Run:
         return StopReason.INTERRUPTED if self.cancel.is_set() else None
 
     def _affordable(self, calls: int) -> tuple[int, str]:
-        """Return how many of *calls* calls may run now, and why the others may not.
+        """Return the number of *calls* calls that may run now, and the reason for the others.
 
         When a budget is used up, the model is told once, so that it can answer with what it has.
         """

@@ -1,4 +1,4 @@
-"""What the model sees of a session: the prompt, the tools, and its calls in its own terms.
+"""The model's view of a session: the system prompt, tool definitions, and calls in its dialect.
 
 The prompt is short, and the same bytes in every turn, so that a cache holds it.
 """
@@ -85,7 +85,7 @@ class ToolList:
         return tools if has is None else {name: tools[name] for name in tools if has(tools[name])}
 
     def definitions(self, session: SessionInfo) -> tuple[ToolDefinition, ...]:
-        """Return what is sent: the same object until the tools, the mode or the model change."""
+        """Return the tool definitions; the same object until the tools or the profile change."""
         offered = self._offered(session)
         key = (session.profile, *(tool.name for tool in offered))
         if self._key != key:
@@ -94,7 +94,7 @@ class ToolList:
         return self._definitions
 
     def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:
-        """Return what the tools may know of each other: those that the session offers now."""
+        """Return the descriptions of the tools that the session offers now, for other tools."""
         is_small = session.profile == "small" and self.dialect is None
         parameters_of = few_parameters if is_small else attrgetter("parameters")
         return tuple(
@@ -214,7 +214,7 @@ def for_small_model(text: str, typed: str, read: Callable[[str], str], mode: Mod
 
 
 def named_files(text: str) -> list[str]:
-    """Return what looks like a file's path in a request, each once and the first few."""
+    """Return the first few distinct words of a request that look like a relative path."""
     words = (word.group() for word in re.finditer(_WORD, text))
     matches = (re.match(_PATH, word) for word in words if len(word) <= PATH_CHARS)
     paths = dict.fromkeys(match.group().removeprefix("./") for match in matches if match)

@@ -60,7 +60,7 @@ def choose_model(
 
 
 def _named_by(model_name: str, config: Config | None) -> str:
-    """Return where the person named the model: a flag, a variable, or a file and its line."""
+    """Return the setting that names the model: a flag, a variable, or a file and its line."""
     if config is None or config.core.model != model_name:
         return f"model {model_name!r}"
     origin = config.where("model")
@@ -108,7 +108,7 @@ def usable(plugins: Plugins, plugin: str, offer: Mapping[str, Any]) -> Chosen | 
 
 
 def key_source(variables: Sequence[str]) -> str:
-    """Return which of *variables* leads to a key now: itself, or by a file that it names."""
+    """Return the first of *variables*, or of their `_FILE` forms, that is set; "" if none is."""
     files = [f"{variable}_FILE" for variable in variables]
     return next(filter(os.environ.get, (*variables, *files)), "")
 

@@ -24,7 +24,7 @@ MAX_CHARS = 32 * 1024 * 1024
 """The limit for the text and the thinking of one reply; no model means to write so much."""
 TOO_LONG = f"the reply is longer than {MAX_CHARS:,} characters and was cut off"
 MAX_REPLIES = 3
-"""How often a reply is asked for that breaks off after it began."""
+"""The most requests for a reply that breaks off after it began."""
 PAUSE_S = 1.0
 CHECK_CHARS = 1_000
 """After so many characters more the end of the text is looked at for repetition."""

@@ -1,4 +1,4 @@
-"""What a session works with: plugins, configuration, journal, workspace and open resources."""
+"""The state of a session: plugins, configuration, journal, workspace and open resources."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class _Working:
-    """What a session keeps while it works. No fields: a copy of the session starts with its own."""
+    """A session's working state. It has no fields: a copy of the session starts with its own."""
 
     def __attrs_pre_init__(self) -> None:
         self._chosen: models.Chosen | None = None
@@ -54,16 +54,15 @@ class _Working:
 
 @mutable
 class Runtime(_Working):
-    """What one session works with; closed with the session.
+    """The state of one session; closed with the session.
 
     The session of a sub-agent is a copy of its parent's, so both share every field that
     `sub_sessions.py` does not replace.
 
-    *max_turns*, *max_calls* and *max_tokens* are what one run may use (0: no limit).
-    *remembered_consent* is what a person answered with "always". *event_lock* is held while a
-    plugin hears an event, so that it hears one at a time, from child sessions, too. A child has a
-    *parent*, which *on_close* makes forget it. *notices* are told as it starts. *report* is of the
-    latest run.
+    *max_turns*, *max_calls* and *max_tokens* limit one run (0: no limit). *remembered_consent*
+    holds the keys of approvals with "always". *event_lock* is held while a plugin handles an
+    event, so that it gets one at a time, from child sessions, too. A child has a *parent*;
+    *on_close* removes it there. *notices* are shown at its start. *report* is of the latest run.
     """
 
     plugins: Plugins
@@ -123,7 +122,7 @@ class Runtime(_Working):
         return is_set and bool(getattr(self.plugins.settings(plugin), need, None))
 
     def tool_infos(self) -> tuple[ToolInfo, ...]:
-        """Return what the tools may know of each other."""
+        """Return the descriptions of the offered tools, for other tools."""
         return self.tool_list.infos(self.info)
 
     @property
@@ -151,7 +150,7 @@ class Runtime(_Working):
         return self.config.core.context or getattr(self.open_provider(), "context", 0)
 
     def next_request(self, messages: Sequence[Message]) -> Request:
-        """Return what the model gets next with *messages*, as plugins leave it.
+        """Return the next request with *messages*, as rewritten by plugins.
 
         Raises: StopRun, and whatever else a plugin raises.
         """
@@ -269,7 +268,7 @@ class Runtime(_Working):
             self.parent.add_inner(Usage(), self.report.files_changed)
 
     def spent_limit(self) -> str:
-        """Return which limit the latest run has reached, or nothing."""
+        """Return a message that names the limit that the latest run has reached, or ""."""
         if self.parent is not None and self.parent.spent_limit():
             return "stopped: the parent session's budget is spent"
         core, usage = self.config.core, self.report.usage + self._inner_usage
@@ -296,7 +295,7 @@ class Runtime(_Working):
             return self._resources[plugin, name]
 
     def news(self, cancel: Cancel | None = None) -> list[str]:
-        """Return what resources have to tell the model; with *cancel* once their work is done."""
+        """Return the resources' news for the model; with *cancel* wait until their work is done."""
         parts = [*self._resources.items()]
         each = self._each(parts, "news_for_model", cancel)
         reword = getattr(self.tool_list.dialect, "reword", str)
@@ -305,7 +304,7 @@ class Runtime(_Working):
     def _each(
         self, parts: Iterable[tuple[Any, Any]], method: str, *arguments: Any
     ) -> Iterator[Any]:
-        """Yield what *method* of each part returns, if it has it; what fails is reported."""
+        """Yield the result of *method* of each part, if it has one; a failure is reported."""
         for (plugin, name), part in parts:
             try:
                 yield getattr(part, method, lambda *_: ())(*arguments)
@@ -334,7 +333,7 @@ class Runtime(_Working):
         return self._sandbox.changes() if self._sandbox else ()
 
     def sandbox(self) -> str:
-        """Return what processes run in, "" where the settings want nothing.
+        """Return the name of the sandbox that processes run in; "" if the settings want none.
 
         Raises: ToolError (sandbox_unavailable), also where none works.
         """

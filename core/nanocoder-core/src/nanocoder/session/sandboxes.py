@@ -1,4 +1,4 @@
-"""Which sandbox a session's processes run in: the one by name, or the best that works."""
+"""Choose the sandbox of a session's processes: the one by name, or the best that works."""
 
 import os
 import sys
@@ -68,9 +68,9 @@ def is_wanted(config: Config) -> bool:
 
 
 def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]) -> Sequence[str]:
-    """Return what a person should know of a session's sandbox at its start, in lines.
+    """Return the notices about a session's sandbox at its start.
 
-    Raises: ConfigError where processes would run without the sandbox that the settings demand.
+    Raises: ConfigError if processes would run without the sandbox that the settings demand.
     """
     executes = (Effect.EXECUTE in tool.effects for tool in plugins.tools().values())
     if not is_wanted(config) or not any(executes):
@@ -115,7 +115,7 @@ def _ranked(plugins: Plugins) -> list[tuple[str, str]]:
 
 
 def _facts(plugins: Plugins, config: Config) -> list[object]:
-    """Return what a trial depends on: the system, the programs, the plugins and their settings."""
+    """Return the facts a trial depends on: system, programs, plugins and their settings."""
     facts: list[object] = [config.core.sandbox, os.getuid(), os.uname()]
     for entry, _ in plugins.offers("sandboxes"):
         facts.append((entry.name, entry.version, config.tables_of(entry.name)))

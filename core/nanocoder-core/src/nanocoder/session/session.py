@@ -103,7 +103,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return self._deliver_all(self.compaction.shorten("asked", focus))
 
     def propose(self, focus: str = "") -> Shortened | None:
-        """Return what `compact` would make of the transcript now, and change nothing."""
+        """Return the transcript that `compact` would make now, or None, and change nothing."""
         self._next_cancel()
         return self.compaction.propose("asked", focus)
 
@@ -226,7 +226,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 
     def _kinds(self, event: Event) -> set[str]:
-        """Return what listeners call *event*: its kind, and that with each effect of a call."""
+        """Return the names for which *event* is sent: its kind, and kind:effect for each effect."""
         if event.kind in {"call.received", "call.started"}:
             self._effects[event.call_id] = event.data.get("effects", ())
         # A call's last event: a long session keeps nothing of the calls that are over.
@@ -235,7 +235,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return {event.kind, *(f"{event.kind}:{effect}" for effect in effects)}
 
     def _due(self, event: Event) -> Iterator[Event]:
-        """Yield what listeners hear now that *event* came: pieces of one kind are joined."""
+        """Yield the events due after *event*; neighbouring pieces of one kind are joined."""
         first = self._pieces[0] if self._pieces else event
         if first.kind != event.kind or event.at - first.at > PIECES_S:
             pieces, self._pieces = self._pieces, []

@@ -30,7 +30,7 @@ from nanocoder.tools.tool import ANY_TOOL, ChildOptions
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Mode, Question
 
 MAX_OPEN = 8
-"""How many sessions may be open inside one session at once."""
+"""The most sessions open inside one session at once."""
 NAME_CHARS = 120
 ENDED = "the session ended"
 FULL = f"not run: at most {MAX_OPEN} sub-agents work at once; wait for one to finish"
@@ -180,9 +180,9 @@ def _no_answer(_: ApprovalRequest | Question) -> None:
 
 
 def _forwarders(caller: InFlight, agent: str, title: str) -> tuple[Approver, Asker]:
-    """Return what asks the parent's person, through the call that waits for the child.
+    """Return functions that ask the parent's person, through the call that waits for the child.
 
-    Each request says which sub-agent asks: several of one name may work at once.
+    Each request names the sub-agent that asks: several of one name may work at once.
     """
     names = [name for name in (agent, f"({title})" if title else "") if name]
     # The parent's model wrote the title: no line of it may look like one of the question.

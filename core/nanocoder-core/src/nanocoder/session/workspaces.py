@@ -83,9 +83,9 @@ def restore_interrupted_changes(
 
 
 def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
-    """Return where transactional calls keep their change logs; it need not exist.
+    """Return the directory of transactional calls' change logs; it need not exist.
 
-    None where there is no state directory: a killed call can then not be restored.
+    None without a state directory: a killed call can then not be restored.
     """
     try:
         state = state_dir(environment)
@@ -106,7 +106,7 @@ class SessionReadable(Readable):
         self._current: tuple[tuple[object, ...], Readable] = ((), Readable())
 
     def now(self) -> Readable:
-        """Return what holds now; the policies are asked again only when something is different."""
+        """Return the current filters; policies are asked again only after a change."""
         tools = self._plugins.tools()  # a sub-agent with few tools is held by the rules for all
         policies = self._plugins.implementations("nanocoder_readable")
         settings = [self._plugins.settings(policy.plugin) for policy in policies]
@@ -126,7 +126,7 @@ class SessionReadable(Readable):
         return readable
 
     def at(self, root: Path, *, is_own: bool = False) -> Readable:
-        """Return what the policies refuse where *root* is the workspace."""
+        """Return the filters of the policies for *root* as the workspace."""
         session = self.session
         if root == session.cwd and not is_own:
             return self
@@ -145,7 +145,7 @@ class SessionReadable(Readable):
 
 
 def _origins_at(session: SessionInfo, root: Path) -> tuple[Path, ...]:
-    """Return which directories *root*, a folder around the workspace, is a copy of."""
+    """Return the directories that *root*, a directory around the workspace, is a copy of."""
     if not session.cwd.is_relative_to(root):
         return ()
     levels = len(session.cwd.relative_to(root).parts)

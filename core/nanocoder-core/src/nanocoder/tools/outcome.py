@@ -27,11 +27,11 @@ FORBIDDEN = frozenset(
 
 MESSAGE_HEAD_CHARS = 8_000
 MESSAGE_TAIL_CHARS = 2_000
-"""How much of an error's message is kept."""
+"""Characters kept of an error message's head and tail."""
 
 
 OUTPUT_LIMIT = OutputLimit(40_000, 10_000, 1_500, 500)
-"""What a model reads of one result at the most; errors sit at the end."""
+"""The longest output of one result that a model reads; errors sit at the end."""
 
 
 def as_result(value: Any, name: str) -> ToolResult:
@@ -65,7 +65,7 @@ def refuse_unsound(result: ToolResult) -> None:
 
 
 def accept(before: ToolResult, after: ToolResult) -> ToolResult:
-    """Return what a plugin made of a result; raises TypeError for one that is not sound."""
+    """Return the result *after* a plugin's change; raises TypeError if it is not valid."""
     refuse_unsound(after)
     # A secret that was taken out of the text is still in the data.
     is_stale = after.output != before.output and after.data is before.data
@@ -73,7 +73,7 @@ def accept(before: ToolResult, after: ToolResult) -> ToolResult:
 
 
 def clean_and_clip(output: str, where: str = "") -> str:
-    """Return what a dialect words as a model may read it; *where* holds all of it.
+    """Return a dialect's *output*, cleaned and clipped for a model; *where* holds all of it.
 
     Its lines are not counted: a dialect cuts as its reference does.
     """

@@ -122,7 +122,7 @@ class Admission:
             self._admit()
 
     def running_beside(self, slot: Slot) -> int:
-        """Return how many calls worked beside the call of *slot*, with itself.
+        """Return the number of calls that worked beside the call of *slot*, including itself.
 
         0 for a call that only waits for its steps.
         """

@@ -1,4 +1,4 @@
-"""What plugins may know of a session, and what they may do with one that they opened."""
+"""The information on a session for plugins, and the interface of a session that one opened."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CallLimit:
-    """How many calls of a session and its sub-agents may work at once."""
+    """The limit of calls of a session and its sub-agents that work at once."""
 
     def __init__(self, most: int = 8) -> None:
         self.most = self.current = most
@@ -45,7 +45,7 @@ class Notices:
 
 @value
 class SessionInfo:
-    """What plugins may know of a session.
+    """The information on a session for plugins.
 
     *interactive* is host state, whether a person is there to answer; *answered* says whether
     anybody approves calls, be it by the program that opened the session. *output* is "text", "json"
@@ -92,18 +92,18 @@ class SessionInfo:
 
     @property
     def sandbox(self) -> str:
-        """What processes of tools run in; "" for no sandbox, and for one that cannot be used."""
+        """The name of the tools' sandbox; "" for none, and for one that cannot be used."""
         with suppress(ToolError):
             return self.find_sandbox()
         return ""
 
     @property
     def changes_nothing_by(self) -> str:
-        """What keeps the session from changing anything, in words; "" if nothing does."""
+        """The name of the mode that forbids all changes: "plan mode" or "dry run", else ""."""
         return "plan mode" if self.mode is Mode.PLAN else "dry run" if self.dry_run else ""
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> "ResolvedPath":
-        r"""Return where *path* leads, by the walk with which the workspace opens files.
+        r"""Resolve *path* by the walk with which the workspace opens files.
 
         *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
         Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
@@ -137,7 +137,7 @@ class ChildSession(AbstractContextManager["ChildSession"], Protocol):
 
     @property
     def info(self) -> SessionInfo:
-        """What policies know of the session."""
+        """The information on the session for policies."""
 
     @property
     def id(self) -> str:

@@ -24,7 +24,7 @@ DEFAULT_TIMEOUT_S = 120.0
 ANY_TOOL = "*"
 """In `composed_of`: every tool on offer, except those that may call any tool themselves."""
 MAX_DEPTH = 4
-"""How deep composed tools may call each other."""
+"""The deepest nesting of composed tools' calls."""
 MAX_NAME_CHARS = 64
 OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 """Effects that others may notice."""
@@ -44,7 +44,7 @@ class ToolInfo:
 
 
 def _lacking(lack: str) -> Callable[..., Any]:
-    """Return what stands for a service that a context does not have."""
+    """Return a function that raises RuntimeError, in place of a service that a context lacks."""
 
     def refuse(*_: object, **_options: object) -> Any:
         raise RuntimeError(f"this context {lack}")
@@ -54,7 +54,7 @@ def _lacking(lack: str) -> Callable[..., Any]:
 
 @mutable
 class ToolContext:
-    """What a handler gets besides its arguments: its session, and its ways to touch the world.
+    """The context of a handler besides its arguments: its session, workspace and services.
 
     *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
     of one composed operation.
