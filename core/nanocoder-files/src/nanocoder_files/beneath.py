@@ -130,7 +130,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
     __exit__ = close
 
     def stat(self) -> os.stat_result:
-        """Return what is there, itself: a link is not followed."""
+        """Return the status of the file itself: a link is not followed. Raises OSError."""
         return os.lstat(self.name, dir_fd=self.fd)
 
     def status(self) -> os.stat_result | None:
@@ -258,7 +258,7 @@ def _as_there(name: str, dir_fd: int) -> str:
 
 
 def read_link(name: str, dir_fd: int) -> str | None:
-    """Return what the link *name* says; None for anything else."""
+    """Return the target of the symbolic link *name*; None for anything else."""
     try:
         return os.readlink(name, dir_fd=dir_fd)
     except (OSError, ValueError):  # ValueError: a NUL, or what no file system can encode

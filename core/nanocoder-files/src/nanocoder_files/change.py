@@ -53,17 +53,17 @@ class FileState:
 
     @property
     def exists(self) -> bool:
-        """Whether anything is there."""
+        """Tell whether anything is there."""
         return self.kind != FileKind.NOTHING
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file."""
+        """Tell whether it is a regular file."""
         return self.kind == FileKind.FILE
 
     @property
     def is_directory(self) -> bool:
-        """Whether it is a directory."""
+        """Tell whether it is a directory."""
         return self.kind == FileKind.DIRECTORY
 
     def resembles(self, other: "FileState") -> bool:

@@ -1,13 +1,13 @@
-"""What a process leaves on the disk for the next session, should it be killed.
+"""Records on disk that let the next session recover from a kill.
 
 The write-ahead log of one call has each change, with the state and the content before it. An entry
-is one line of JSON with the earlier content behind it, and is on the disk before the change begins.
-The log is removed when the call has succeeded: from that moment its changes stay.
+is one line of JSON followed by the earlier content, and is on disk before the change begins. The
+log is removed when the call has succeeded: from then on its changes are final.
 
-Any other write needs only a note of its temporary file, so that a kill does not leave it for ever.
-The note is outside of the workspace, and empty between two writes.
+Any other write needs only a record of its temporary file, so that the next session can remove it
+after a kill. The record is outside of the workspace, and empty between two writes.
 
-Both are locked while their process lives, which tells them from what a killed process has left.
+Both are locked while their process lives: an unlocked one was left by a killed process.
 """
 
 import contextlib

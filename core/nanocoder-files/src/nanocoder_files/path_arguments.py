@@ -1,4 +1,4 @@
-"""Which arguments of a call are paths: the one list that admission, tools and policies ask."""
+"""List the arguments of a call that are paths, for admission, tools and policies."""
 
 import re
 from collections.abc import Iterator, Mapping

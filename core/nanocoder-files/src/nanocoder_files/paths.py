@@ -1,10 +1,10 @@
-r"""How paths are written, and what is wrong with them in the words of this package.
+r"""Escape and unescape paths, and turn the system's errors about them into our own.
 
 Inside, names that are not UTF-8 carry Python's lone surrogates, as everywhere in `os`. Outside no
-such character appears, since JSON and terminals choke on it: a byte 0xFF is written `\xff`. Nor
+such character appears, since JSON and terminals reject it: a byte 0xFF is escaped as `\xff`. Nor
 does a line break, an escape or a character that changes the direction of text, with which a name
-could pass for another name or for a line of output: they are written `\x0a`, `\x1b`, `\u202e`. All
-of it is read back: `unescape_path` is the inverse of `escape_path`.
+could pass for another name or for a line of output: they are escaped as `\x0a`, `\x1b`, `\u202e`.
+`unescape_path` is the inverse of `escape_path`.
 """
 
 import errno

@@ -16,7 +16,7 @@ from nanocoder_files.paths import WorkspaceError
 
 
 class ProtectionKind(enum.StrEnum):
-    """What would run, or be loosened, by a change of a protected file."""
+    """The kind of a protected file, by the program or rule that a change of it would affect."""
 
     GIT = "git"
     REPOSITORY = "repository"
@@ -33,7 +33,7 @@ class ProtectionKind(enum.StrEnum):
 
 @value
 class Protection:
-    """Why a file changes only when a person agrees; *reason* is a sentence without its full stop.
+    """The protection of a file from changes without approval, with its *reason*, a clause.
 
     The kind GIT is git's own files, REPOSITORY a name that makes its directory a repository,
     NANOCODER settings by name, STATE the folders where nanocoder keeps settings, sessions and
@@ -126,7 +126,7 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\u
 
 
 def protection_of(path: str) -> Protection | None:
-    """Return why *path* is protected by its names; None when it is not.
+    """Return the protection of *path* by its names; None if it has none.
 
     Only names are looked at, so that files which do not exist yet are protected, too.
     """

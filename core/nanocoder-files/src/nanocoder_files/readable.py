@@ -1,4 +1,4 @@
-"""Which paths of a workspace may be read: what one policy says, and what all say together."""
+"""Filters of the paths of a workspace that may be read: of one policy, and of all combined."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -13,7 +13,7 @@ Question = Callable[[str], str]
 
 
 class PathFilter:
-    """Which paths of a workspace may not be read; a policy derives its own from this class.
+    """A policy's filter of the paths that may not be read; a policy derives its own class.
 
     A path is relative to the workspace, its names separated by "/" and its links resolved. A folder
     that is refused is refused with everything below it. The same path always gets the same answer:
@@ -21,11 +21,11 @@ class PathFilter:
     """
 
     def refuses(self, path: str) -> str:  # noqa: ARG002 - nothing is refused here
-        """Say why *path* may not be read, "" when it may."""
+        """Return the reason why *path* may not be read, or "" if it may."""
         return ""
 
     def asks(self, path: str) -> str:  # noqa: ARG002
-        """Say why a person has to agree before *path* is read, "" when no consent is needed.
+        """Return the reason why reading *path* needs approval, or "" if it needs none.
 
         A search leaves out such a path unless it starts there.
         """
@@ -78,12 +78,12 @@ class Closed(PathFilter):
         self._reason = reason
 
     def refuses(self, path: str) -> str:  # noqa: ARG002 - every path
-        """Say why."""
+        """Return the reason for which all paths are refused."""
         return self._reason
 
 
 class Readable:
-    """What may be read in a workspace: *filters* by the names of their plugins, all together.
+    """The combined read filter of a workspace: *filters* are pairs of a plugin's name and filter.
 
     One refusal is enough, and a filter that raises refuses. Without filters all may be read.
     """
@@ -94,14 +94,14 @@ class Readable:
         self._reason_above = lru_cache(MAX_FOLDERS_KNOWN)(self._reason_above)  # type: ignore[method-assign]
 
     def now(self) -> "Readable":
-        """Return what holds now: for a search, which asks about thousands of paths.
+        """Return the current filter: for a search, which asks about thousands of paths.
 
         A class whose answers change returns another one here; the other methods ask that.
         """
         return self
 
     def at(self, root: Path, *, is_own: bool = False) -> "Readable":  # noqa: ARG002 - for any root
-        """Return what may be read in another *root*, for paths relative to it.
+        """Return the filter for another *root*, for paths relative to it.
 
         It holds for a folder around the workspace, from which a plugin reads. *is_own* says that
         *root* is a folder of nanocoder's own, whose files are otherwise refused.
@@ -109,14 +109,14 @@ class Readable:
         return self
 
     def refuses(self, path: str) -> str:
-        """Say why *path*, or a folder above it, may not be read by anybody; "" when it may.
+        """Return the reason why *path*, or a directory above it, may not be read, or "".
 
         *path* is relative to the workspace with its links resolved, as `Workspace.resolve` returns.
         """
         return self.now().reason(path, "refuses")
 
     def asks(self, path: str) -> str:
-        """Say why a person has to agree before *path* is read, "" when no consent is needed."""
+        """Return the reason why reading *path* needs approval, or "" if it needs none."""
         return self.now().reason(path, "asks")
 
     def outside(self) -> list[str]:

@@ -79,7 +79,7 @@ class Reading:
         return self.root / resolved
 
     def protection(self, path: str) -> Protection | None:
-        """Return why *path* must not be changed without asking a person; None when it may be.
+        """Return the protection of *path* from changes without approval; None if it has none.
 
         Both its names and those where its links lead count, in any case; nothing needs to exist.
         """
@@ -203,7 +203,7 @@ class Reading:
         )
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
-        """Return what tells whether policies let a walk below *path* get to a path.
+        """Return a predicate that tells whether a walk below *path* may reach a path.
 
         For what another program finds there: paths relative to the workspace, without links.
         Raises: read_denied for *path* itself.
@@ -266,7 +266,7 @@ class Reading:
                 raise _read_denied(path, reason)
 
     def _refused_below(self, folder: str, readable: Readable) -> Iterator[str]:
-        """Yield what a search of *folder* leaves out; nothing where it is no folder."""
+        """Yield the paths that a search of *folder* leaves out; none if it is no directory."""
         waiting: list[str] = []
         locate = self._root.locate
         with contextlib.suppress(OSError), locate(folder, follow=False) as place:

@@ -1,4 +1,4 @@
-"""Where a path leads: the walk of the workspace, to judge a path before anything is opened."""
+"""Resolve a path by the walk of the workspace, to judge it before anything is opened."""
 
 import os
 import stat
@@ -20,17 +20,16 @@ OUTSIDE = "path_outside_workspace"
 
 @value
 class ResolvedPath:
-    """Where a path leads, by the walk with which the workspace opens files.
+    """A path resolved by the walk with which the workspace opens files.
 
     *names* are all names that the walk gave the file, without "." and "..": first as it is spelled,
     then after each link, last the real one. They are relative to the workspace for what lies in it,
     "." for itself, and absolute for anything else. *place* is the real one, absolute. *places* are
-    all of them, absolute, and in a
-    sub-agent's copy of a workspace also where they come from. *is_inside*: the walk never left the
-    workspace, so that its tools may open the file. *exists*: something is there. *protection* says
-    why the file changes only when a person agrees, None when it is not protected; *is_private*
-    that it is in a folder where nanocoder keeps settings and sessions, other than the session's
-    own.
+    all of them, absolute, and in a sub-agent's copy of a workspace also their originals.
+    *is_inside*: the walk never left the workspace, so that its tools may open the file. *exists*:
+    something is there. *protection* tells why a change needs approval, None if it needs none.
+    *is_private*: it is in a directory of nanocoder's settings and sessions, other than the
+    session's own.
     """
 
     names: tuple[str, ...]
@@ -129,7 +128,7 @@ class Resolver:
         self._origin = Resolver(origins[0], origins=origins[1:]) if origins else None
 
     def resolve(self, path: str, directory: str = ".", *, literal: bool = False) -> ResolvedPath:
-        """Return where *path* of *directory* leads; see `SessionInfo.resolve`."""
+        """Resolve *path*, relative to *directory*; see `SessionInfo.resolve`."""
         path = path if directory == "." else os.path.join(directory, path)
         name, is_odd = tidy_path(path), ".." in path or path[:1] in {"", "/"}
         is_odd = is_odd or ("\\" in path and not literal) or self._origin is not None
@@ -144,7 +143,7 @@ class Resolver:
             return self.beneath(Beneath(fd, self.root), path, literal=literal)
 
     def beneath(self, beneath: Beneath, path: str, *, literal: bool = False) -> ResolvedPath:
-        """Return where *path* leads in a workspace that is open already."""
+        """Resolve *path* in a workspace that is already open."""
         try:
             raw = beneath.relative(path, literal=literal)
         except WorkspaceError:
@@ -186,7 +185,7 @@ class Resolver:
         return PROGRAM if place in self._programs else self._installed(names[-1], exists=exists)
 
     def _installed(self, real: str, *, exists: bool) -> Protection | None:
-        """Return why *real* is protected as a part of what is installed; by what it is there."""
+        """Return the protection of *real* as a file of a virtual environment, or None."""
         if real.startswith("/"):
             return None
         folder = self.root
@@ -237,5 +236,5 @@ def _exists_without_links(root: str, name: str) -> bool | None:
 
 @lru_cache(maxsize=1)
 def _running() -> frozenset[str]:
-    """Return where the program that runs now is, and the directory of its packages."""
+    """Return the real paths of the running program and of the environment with its packages."""
     return frozenset(os.path.realpath(path) for path in (*sys.argv[:1], sys.prefix) if path)

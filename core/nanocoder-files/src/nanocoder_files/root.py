@@ -73,7 +73,7 @@ class Root(Beneath):
         return trace.names[-1]
 
     def protection(self, raw: str) -> Protection | None:
-        """Return why *raw* is protected, as it is spelled or where its links lead."""
+        """Return the protection of *raw*, as it is spelled or with its links resolved."""
         resolved = self._resolver.beneath(self, raw, literal=True)
         if protected.touches(self._prefix + resolved.path, self._resolver.own):
             return protected.STATE

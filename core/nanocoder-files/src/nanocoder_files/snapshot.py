@@ -1,4 +1,4 @@
-"""What files have to be to be changed: as a preview showed them, and as the session read them."""
+"""Refuse to change files that differ from their preview, or from what the session read."""
 
 import os
 import stat as mode_of
@@ -20,7 +20,7 @@ VERSION: Final = "version:"
 
 @value
 class Sighting:
-    """What a path was when a preview looked at it.
+    """The state of a path when a preview looked at it.
 
     *path* has its links resolved, "" when they led nowhere. *version* is the mark of what was
     there, "" for nothing; *is_known* is False where only the path was resolved. *digest* is of a
@@ -46,7 +46,7 @@ class Sighting:
 
 
 class Snapshot:
-    """What one preview saw: every file and directory that it opened or looked at.
+    """The state of every file and directory that one preview opened or looked at.
 
     Plugins need not know of it: a `Workspace` that is used while a preview is recorded notes what
     is read through it, and the workspace of the call that follows compares.
@@ -57,7 +57,7 @@ class Snapshot:
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
-        """Tell whether anything was sighting."""
+        """Tell whether anything was recorded."""
         return bool(self._seen)
 
     @contextmanager
@@ -165,7 +165,7 @@ class KnownFiles(dict[str, str]):
 
 
 def version_mark(status: os.stat_result | None) -> str:
-    """Return what tells a thing from what replaced it, without its content; "" for nothing.
+    """Return a version that changes when another file takes the path; "" if there is none.
 
     A directory may get other content.
     """

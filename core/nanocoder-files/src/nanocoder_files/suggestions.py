@@ -20,7 +20,7 @@ NEAREST: Final = 3
 
 
 def similar_paths(root: Beneath, readable: Readable, raw: str) -> list[str]:
-    """Return what *raw* may mean: it in other letters or further down, else what looks like it."""
+    """Return paths that *raw* may mean: with another case or prefix, else similar ones."""
     target = _fold(raw)
     paths = [*_paths(root, readable, target)]
     same = [path for path in paths if f"/{_fold(path)}".endswith(f"/{target}")]

@@ -324,7 +324,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         return old.state if old is not None and is_recorded else FileState()
 
     def _state(self, place: Place) -> FileState:
-        """Return what will be moved or removed; only a rollback needs to put all of it back."""
+        """Return the state of a file to be moved or removed, in full only for a rollback."""
         if self._rollback is not None:
             return state_of(place)
         with contextlib.suppress(OSError):

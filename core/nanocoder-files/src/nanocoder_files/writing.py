@@ -32,7 +32,7 @@ Pieces = Sequence[bytes | memoryview]
 
 @value
 class Written:
-    """What a write did. *old* is the content before, None if there was none; *backup* its copy."""
+    """A finished write. *old* is the content before, None if there was none; *backup* its copy."""
 
     path: str
     created: bool
@@ -57,7 +57,7 @@ class Old:
 
     @property
     def metadata(self) -> FileState:
-        """What a new file gets, without set-user-ID: that was for other content."""
+        """The metadata for a new file, without set-user-ID: that was for other content."""
         mode = self.status.st_mode & 0o777
         return FileState.of_status(self.status, attributes=self.attributes, mode=mode)
 
@@ -95,7 +95,7 @@ def read_old(place: Place) -> Old | None:
 
 
 def state_of(place: Place, digest_bytes: int = MAX_BYTES) -> FileState:
-    """Return what is at *place*, itself: a link is not followed. Raises OSError.
+    """Return the state of the file at *place*; a link is not followed. Raises OSError.
 
     A file of more than *digest_bytes* has no digest.
     """
@@ -246,7 +246,7 @@ def write_new(
 
 
 def version_of(status: os.stat_result) -> tuple[int, ...]:
-    """Return what tells a file from what replaced it, without its content."""
+    """Return (device, inode, size, mtime_ns), which changes when the file does."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
