@@ -40,7 +40,7 @@ class Param(NamedTuple):
 
 
 def bound_problems(note: Param, value: Any) -> Iterator[str]:
-    """Yield what is wrong with *value*; a bound ignores values that it does not measure."""
+    """Yield the bounds that *value* violates; a bound ignores types that it does not apply to."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         for name, holds, words in LIMITS:
             limit = getattr(note, name)

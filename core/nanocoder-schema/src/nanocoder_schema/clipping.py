@@ -17,7 +17,7 @@ REPETITION_CHARS = REPEATS * MAX_PERIOD_CHARS
 """So much of the end of a text shows that it repeats itself, however long the passage is."""
 END_CHARS = 32
 SLACK = 1 / 20
-"""How much longer an output may be than the shown part: a small cut is not worth its note."""
+"""The part by which an output may exceed its limit: a small cut is not worth its note."""
 # Tokens for one byte of a class, by least squares against o200k; a pair of spaces counts back what
 # its spaces counted, since runs of spaces are one token.
 _TOKENS_OF_BYTES = (
@@ -47,7 +47,7 @@ def clip(text: str, *, head: int, tail: int) -> str:
 
 
 class OutputLimit(NamedTuple):
-    """How much of an output is shown: characters and lines of its head and of its tail."""
+    """The limit of a shown output: characters and lines of its head and of its tail."""
 
     head_chars: int
     tail_chars: int

@@ -24,7 +24,7 @@ HINTS = {
     "Invalid control character": "; a newline inside a string is written \\n, a tab \\t",
     "Invalid \\escape": "; a backslash inside a string is written \\\\",
 }
-"""What models forget most often, by the fault that Python names."""
+"""Hints on models' most frequent mistakes, by Python's error message."""
 
 
 def parse_json(text: str) -> Any:
@@ -56,7 +56,7 @@ def parse_json(text: str) -> Any:
 
 
 def hint_for_text(value: Any) -> str:
-    """Return what is wrong with a text in the place of a list or an object, or ""."""
+    """Return the problem of a string sent in place of a list or an object, or ""."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return ""
     try:
@@ -92,7 +92,7 @@ def _copy(value: Any) -> Any:
 
 
 def json_problem(value: Any, depth: int = 0, objects: type[Any] = dict) -> str:
-    """Return why *value* cannot be written as JSON, or ""; *objects* is the type with keys."""
+    """Return the reason why *value* is not JSON, or ""; *objects* is the type of mappings."""
     if isinstance(value, objects):
         if not all(isinstance(key, str) for key in value):
             return "the keys of an object have to be texts"
@@ -147,7 +147,7 @@ def _integer(text: str) -> int:
 
 
 def _fault(text: str, error: json.JSONDecodeError) -> str:
-    """Say what is wrong and where, in a window: a text may be long, and all but one place right."""
+    """Describe a syntax error with an excerpt around it: the text may be long."""
     problem = error.msg.removesuffix(": ").removesuffix(" at")
     place = f"at line {error.lineno} column {error.colno}"
     before = _excerpt(text[max(0, error.pos - EXCERPT_CHARS) : error.pos])

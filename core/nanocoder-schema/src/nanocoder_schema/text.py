@@ -68,7 +68,7 @@ def _visible(run: str, *, keep_emoji: bool) -> str:
 
 
 def _is_of_emoji(run: str, index: int) -> bool:
-    """Return whether the hidden letter at *index* only forms an emoji with its neighbours."""
+    """Tell whether the invisible character at *index* forms an emoji with its neighbours."""
     if run[index] == _JOINER:
         return _joins(run, index)
     if run[index] != _EMOJI_STYLE:
@@ -139,7 +139,7 @@ def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float 
 
 
 SURELY_MEANT = 0.85
-"""How alike two names are, from 0 to 1, when one is surely a slip of the other."""
+"""The similarity of two names, from 0 to 1, from which one is surely a typo of the other."""
 
 
 def did_you_mean(

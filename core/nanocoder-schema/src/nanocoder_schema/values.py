@@ -71,7 +71,7 @@ def _refuse_change(*_: object) -> None:
 
 
 def wrong_field(value: Any) -> str:
-    """Say which field of *value* is not of its declared type; nothing if all are."""
+    """Return a message about the first field of *value* with a wrong type, or ""."""
     for field in value.__attrs_attrs__:
         expected = field_types(field.type)
         if not isinstance(getattr(value, field.name), expected):
@@ -83,7 +83,7 @@ def wrong_field(value: Any) -> str:
 
 @cache
 def field_types(declared: Any) -> tuple[type, ...]:
-    """Return what a field of a *declared* type may hold, without what is in it: for isinstance."""
+    """Return the classes of a *declared* type for isinstance, without type arguments."""
     if declared is float:
         return (int, float)
     origin = get_origin(declared)
