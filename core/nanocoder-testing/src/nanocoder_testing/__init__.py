@@ -1,4 +1,4 @@
-"""What authors of plugins test with; see docs/reference/testing.md.
+"""The test kit for authors of plugins; see docs/reference/testing.md.
 
 pytest imports this package in every environment that has it, so names load when they are used.
 """

@@ -42,7 +42,7 @@ def reply(
     cancel: Cancel | None = None,
     **request: Any,
 ) -> list[Piece | Finished]:
-    """Return what *provider* yields for *messages*, or for a short greeting.
+    """Return the reply of *provider* to *messages*, or to a short greeting.
 
     Neighbouring pieces of one kind are joined: how a reply is cut depends on the network.
     """

@@ -26,7 +26,7 @@ MAX_SHOWN = 5
 PROCESSES_FOR_CALLS = 5
 """A tool that may start processes gets so many times fewer calls."""
 CALL_LIMIT_S = 1.0
-"""How long a call may take whose tool sets no limit of its own."""
+"""Seconds that a call may take if its tool has no limit of its own."""
 PATIENCE_S = 4.0
 """After this time no more calls are made up, unless more than usual are wanted."""
 PATIENCE_FOR_ALL_S = 30.0
@@ -112,7 +112,7 @@ def _problems(
     *,
     attended: bool = True,
 ) -> Iterator[str]:
-    """Yield what is wrong with the calls that *each* makes, all agreed to or none."""
+    """Yield the problems of the calls that *each* makes, with all approved or none."""
     from nanocoder_testing.playing import agree, called, first_choice, opened
 
     lines: list[str] = []

@@ -236,7 +236,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
 
 
 def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
-    """Yield what hooks get in every mode, with and without a person."""
+    """Yield the arguments of hooks for a session of each mode, with and without a person."""
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Mode
 
@@ -249,7 +249,7 @@ def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
 
 
 def _resources(plugins: "Plugins", session: "SessionInfo", plugin: str) -> Callable[[str], Any]:
-    """Return what opens a resource of *plugin*, a new one each time."""
+    """Return a function that opens a new resource of *plugin* by its name."""
     return lambda name: plugins.real(plugin, "resources", name).open(
         session, plugins.settings(plugin)
     )

@@ -1,4 +1,4 @@
-"""What the tests of the contract suite share: whom they are about, and how they fail."""
+"""Marks and failure messages that the tests of the contract suite share."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -12,11 +12,11 @@ from nanocoder_testing.definitions import definition_problems
 from nanocoder_testing.subject import Subject
 
 MAX_DEFINITION_TOKENS = 350
-"""What a tool's definition may cost in each request."""
+"""The most tokens of a tool's definition, which each request carries."""
 CANCELLED_S = 1.0
-"""How long a call may take that was cancelled before it began."""
+"""Seconds that a call may take that was cancelled before it began."""
 MODEL_TURNS = 8
-"""How often the model answers in one example."""
+"""The most turns of the model in one example."""
 
 
 @for_each_of("tools")

@@ -13,7 +13,7 @@ FILLERS |= {"tool", "function", "parameter", "argument", "value"}
 
 
 def definition_problems(tool: Tool[..., Any]) -> list[str]:
-    """Return what a model would not understand of *tool*, one line each."""
+    """Return the problems of the definition of *tool* for a model, one line each."""
     untyped = [
         f"{place}: its type has no JSON form; use {JSON_TYPES}" for place in tool.signature.untyped
     ]

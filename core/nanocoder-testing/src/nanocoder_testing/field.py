@@ -23,10 +23,10 @@ OUTSIDE = "what stands outside the workspace"
 MAX_OUTPUT_CHARS = OUTPUT_LIMIT.head_chars + OUTPUT_LIMIT.tail_chars + 1_000
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 LEFT_S = 2.0
-"""How long a thread of a session that was closed may take to be gone."""
+"""Seconds that a thread of a closed session may take to end."""
 MANY = 12
 RESIDENT = 1
-"""How many processes a plugin may keep for as long as this one runs."""
+"""The most processes that a plugin may keep for as long as this one runs."""
 
 
 @define(eq=False)
@@ -64,10 +64,9 @@ class Field:
         *,
         attended: bool = True,
     ) -> Iterator[str]:
-        """Say what is wrong with a call's *result*, and put the workspace back as it was.
+        """Yield the problems of a call's *result*, and restore the workspace.
 
-        Without anybody *attended* nothing may change. The tool is not to
-        blame for what a command prints.
+        Unless *attended*, nothing may change. The tool is not to blame for the output of a command.
         """
         yield from _problems_of(result)
         yield from _problems_told(events)
@@ -84,7 +83,7 @@ class Field:
             self._put_back()
 
     def problems_after(self) -> Iterator[str]:
-        """Say what is left of a session that was closed."""
+        """Yield the threads, processes and files that a closed session has left."""
         _remove_own_cache(self.around / "home" / ".cache")
         if tree_digest(self.around) != self._around:
             there = sorted(str(path.relative_to(self.around)) for path in self.around.rglob("*"))

@@ -32,7 +32,7 @@ Offered = Plugins | Mapping[str, object] | Iterable[ModuleType]
 
 @frozen(eq=False)
 class Played:
-    """What a scripted run came to.
+    """The result of a scripted run.
 
     *results* has one result for each call of the model, in its order; *report* is what
     `run --output json` prints; *model* holds the requests that were made.

@@ -23,7 +23,7 @@ CONTRACT = "nanocoder_testing.contract"
 pytest.register_assert_rewrite("nanocoder_testing.provider_contract")
 OPTION = "--nanocoder-plugin"
 USUAL_CALLS = 25
-"""How many calls the contract suite makes up for each tool."""
+"""The number of calls that the contract suite generates for each tool."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -126,13 +126,13 @@ def serving(
 
 
 def ask(provider: Provider, *messages: Message, tools: Sequence[ToolDefinition] = ()) -> list[Any]:
-    """Return what *provider* yields for *messages*."""
+    """Return the pieces of the reply of *provider* to *messages*."""
     request = Request("", "Be brief.", messages or (QUESTION,), tools)
     return list(provider.stream(request, Cancel()))
 
 
 def reply_to(wire: ProviderWire, reply: WireReply) -> list[Any]:
-    """Return what the provider makes of one reply."""
+    """Return the pieces that the provider yields when the server sends *reply*."""
     with serving(wire, Answer(wire.pieces(reply))) as (provider, _):
         return ask(provider)
 
@@ -146,7 +146,7 @@ def failure_of(wire: ProviderWire, *answers: Answer, retries: int = 0) -> tuple[
 
 
 def content(end: Finished) -> Any:
-    """Return what a reply says, without the ids of its calls, which may be made up."""
+    """Return a reply's text and calls, without the calls' ids, which may be generated."""
     return end.text, [(call.name, dict(call.arguments), call.error) for call in end.calls]
 
 

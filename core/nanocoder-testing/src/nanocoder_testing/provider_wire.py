@@ -1,4 +1,4 @@
-"""What the conformance suite of providers asks of an author: replies in the words of a protocol."""
+"""The interface that the conformance suite needs of a provider's author: replies in a protocol."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
@@ -39,7 +39,7 @@ class WireReply:
 
 @frozen
 class VendorReply:
-    """What the vendor's own library reads: the text, and each call's name and JSON text."""
+    """A reply as the vendor's own library reads it: text, and each call's name and JSON."""
 
     text: str = ""
     calls: Sequence[tuple[str, str]] = ()
@@ -58,7 +58,7 @@ class ProviderWire(Protocol):
         ...
 
     def pieces(self, reply: WireReply) -> Sequence[bytes]:
-        """Return what a server sends for *reply*: the bytes of each event."""
+        """Return the bytes of each event that a server sends for *reply*."""
         ...
 
     def side_answer(self, path: str) -> Any:
@@ -66,7 +66,7 @@ class ProviderWire(Protocol):
         ...
 
     def vendor_reply(self, address: str) -> VendorReply | None:
-        """Return what the vendor's own library reads from a server at *address*; None without."""
+        """Return the reply that the vendor's library reads at *address*; None without a library."""
         ...
 
 

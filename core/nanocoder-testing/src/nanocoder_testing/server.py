@@ -16,10 +16,9 @@ _STREAM: Final = {"content-type": "text/event-stream"}
 
 @frozen
 class Answer:
-    """What the server sends: *pieces* are bytes to send and seconds to be silent.
+    """A response of the server: *pieces* are bytes to send and seconds to be silent.
 
-    *framing* says how the body's end is marked; *cut* closes the connection where the mark would
-    come.
+    *framing* selects the mark of the body's end; *cut* closes the connection in place of the mark.
     """
 
     pieces: Sequence[bytes | float] = ()

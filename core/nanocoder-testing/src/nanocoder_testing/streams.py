@@ -1,4 +1,4 @@
-"""What a provider's stream has to be, checked against a server of the author's own."""
+"""Checks of a provider's stream against a server that the author provides."""
 
 import time
 
@@ -8,7 +8,7 @@ from nanocoder.provider import Finished, Piece, Provider, Request, TextDelta
 from nanocoder.values import Message
 
 CANCEL_S = 1.0
-"""How long a stream may go on after it was cancelled."""
+"""Seconds that a stream may go on after it was cancelled."""
 
 
 def stream_problems(provider: Provider, request: Request | None = None) -> list[str]:

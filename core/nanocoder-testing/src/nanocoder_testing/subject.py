@@ -34,7 +34,7 @@ class Subject:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What the manifest says of it; raises PluginError."""
+        """The plugin's description for the manifest; raises PluginError."""
         return describe(self.module, self.name)
 
     @property
@@ -87,7 +87,7 @@ class Subject:
 
 @cache
 def installed() -> Plugins:
-    """Return what is installed beside the plugin under test, described once a run."""
+    """Return all installed plugins, described once per test run."""
     return Plugins.installed(None)
 
 
@@ -132,9 +132,9 @@ def _of_project(folder: Path) -> tuple[Subject, ...]:
 
 
 def loaded_by(module: str, slow: Sequence[str]) -> list[str]:
-    """Return which of *slow* a bare interpreter has loaded after importing *module*.
+    """Return the modules of *slow* that importing *module* loads in a bare interpreter.
 
-    Nothing for a module that cannot be imported: the test that loads the plugin says why.
+    Empty if *module* cannot be imported: the test that loads the plugin reports that.
     """
     import subprocess
 
