@@ -1,4 +1,4 @@
-"""How Acme's people see deploy tickets, and what the model should know of them."""
+"""The display of deploy tickets for Acme's staff, and notes on them for the model."""
 
 from nanocoder import ToolCall, ToolResult, hookimpl
 

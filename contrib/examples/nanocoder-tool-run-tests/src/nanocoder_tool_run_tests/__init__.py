@@ -1,4 +1,4 @@
-"""The tool run_tests: the project's tests, as an argument vector that no shell reads."""
+"""The tool run_tests: run the project's tests by an argv that no shell parses."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from nanocoder_kit_process import environment
 
 TIMEOUT_S = 60.0
 LOOK_S = 0.1
-"""How often a run that is going on looks whether it should stop."""
+"""Seconds between two checks whether a run should stop."""
 
 
 @frozen

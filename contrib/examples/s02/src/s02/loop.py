@@ -1,4 +1,4 @@
-"""The loop itself: ask, append what was said, run what was asked for, append the results."""
+"""The loop itself: request a reply, append it, run its tool calls, append their results."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ MAX_TOKENS = 8_000
 
 
 class Reply(Protocol):
-    """What a model answers."""
+    """A reply of the model."""
 
     @property
     def content(self) -> list[dict[str, Any]]:
@@ -17,7 +17,7 @@ class Reply(Protocol):
 
     @property
     def stop_reason(self) -> str:
-        """Why it ends: "tool_use" when tools are to run."""
+        """The reason why it ends: "tool_use" when tools are to run."""
         ...
 
 

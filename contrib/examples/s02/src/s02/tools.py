@@ -10,7 +10,7 @@ DIALECT = "s02"
 
 
 class Tools:
-    """What the model may call: *definitions* for it, *handlers* for the loop.
+    """The tools on offer: *definitions* for the model, *handlers* for the loop.
 
     A handler takes the parameters of its definition by name and returns text; each call goes down
     the session's whole path: checked, judged by the policies, approved, journaled.
