@@ -19,6 +19,13 @@ VAGUE = frozenset({
     "written", "wrong",
 })
 # fmt: on
+# A docstring that begins so names a question, not the thing that is returned or defined.
+QUESTION = re.compile(
+    r"(Return|Yield) (what|which|whether|how|where|who|whose|why)\b"
+    r"|(What|Which|Whether|How|Where|Who|Whose|Why|That which)\b"
+)
+QUESTIONS_REMAIN_IN = ("plugins/",)
+"""Beginnings of the paths where docstrings may still be questions; the list only shrinks."""
 SENTENCE_ENDS = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*] ")
 RIDDLES = (
     re.compile(r"(Who|Whoever|Of)\b(?!.*\?$)", re.DOTALL),
@@ -77,6 +84,15 @@ def riddles(source: str) -> Iterator[str]:
                 yield f"{line}: {' '.join(sentence.split())}"
 
 
+def question_docstrings(tree: ast.Module) -> Iterator[str]:
+    """Yield each docstring that begins with a question, those below a constant too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            text = node.value.value
+            if isinstance(text, str) and QUESTION.match(text.lstrip()):
+                yield f"{node.lineno}: {text.splitlines()[0]}"
+
+
 def vague_functions(tree: ast.Module) -> Iterator[str]:
     """Yield functions with such a name: a function is a verb, and a participle is none."""
     for node in ast.walk(tree):
@@ -124,6 +140,33 @@ def test_a_name_is_vague_unless_it_is_the_word_of_the_field(source, expected):
 )
 def test_a_sentence_has_its_subject_first(text, expected):
     assert len(list(riddles(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""What a tool returns."""', 1),
+        ('def ask():\n    """Return whether it is."""', 1),
+        ('WIDTH = 3\n"""How wide it is."""', 1),
+        ('def ask():\n    """Tell whether it is."""', 0),
+        ('x = "What is it?"', 0),
+    ],
+)
+def test_a_docstring_names_the_thing_not_a_question(source, expected):
+    assert len(list(question_docstrings(ast.parse(source)))) == expected
+
+
+def test_no_docstring_begins_with_a_question_but_in_the_folders_that_are_listed():
+    paths = [
+        path for package in repository.packages() for path in sorted(package.source.rglob("*.py"))
+    ]
+    remaining = [
+        f"{repository.shown(path)}:{line}"
+        for path in paths
+        if not repository.shown(path).startswith(QUESTIONS_REMAIN_IN)
+        for line in question_docstrings(repository.tree(path))
+    ]
+    assert not remaining, "\n".join(remaining)
 
 
 def test_names_and_sentences_are_plain_but_for_the_figures_that_are_listed():
