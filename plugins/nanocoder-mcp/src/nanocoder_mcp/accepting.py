@@ -1,4 +1,4 @@
-"""Starting a server once to see what it offers, and keeping what a person accepted of that."""
+"""Start a server once to list its tools, and record what a person accepted."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def ask_server(cwd: Path, settings: Settings, server: Server) -> tuple[Listing, 
 
 
 def accept(server: Server, listing: Listing, info: Mapping[str, Any]) -> None:
-    """Keep what a person accepted; raises ToolError."""
+    """Record the accepted tools of *server*; raises ToolError."""
     tools, digest = tuple(listing.tools), launch_digest(server)
     record = Record(digest, tools, listing.left_out, listing.resources, listing.prompts, info)
     records.write(server, record)

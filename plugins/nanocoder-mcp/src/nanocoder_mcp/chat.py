@@ -1,4 +1,4 @@
-"""What a conversation shows of the servers: `/mcp`, prompts as commands, resources as mentions."""
+"""MCP servers in a conversation: `/mcp`, prompts as commands, resources as mentions."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ COMMAND: Final = "mcp"
 TAKES: Final = "[review [NAME]]"
 MEANING: Final = "MCP servers: state, tools, tokens; see and accept what they offer"
 ACTIONS: Final = ("review", "test", "login", "logout")
-"""What `/mcp` does as `nanocoder mcp` does it."""
+"""Actions that `/mcp` shares with `nanocoder mcp`."""
 Call = tuple[str, Mapping[str, Any]]
 CommandLine = tuple[str, Mapping[str, Any]]
 
@@ -40,12 +40,12 @@ class Chat:
 
     @property
     def notices(self) -> Sequence[str]:
-        """What a person should know before the first prompt: servers that do not count yet."""
+        """Warnings for the user before the first prompt: problems, servers not trusted yet."""
         return self._configured.remarks
 
     @property
     def commands(self) -> Mapping[str, tuple[str, str]]:
-        """What each command takes and means, by its name."""
+        """Arguments and meaning of each command, by its name."""
         prompts = {
             f"{name}:{prompt['name']}": (_takes(prompt), prompt["meaning"])
             for name, record in self._accepted()
@@ -63,7 +63,7 @@ class Chat:
         }
 
     def rows(self, name: str) -> Sequence[Sequence[str]] | None:
-        """Return the table that the command *name* shows, None for one that makes a call."""
+        """Return the table that the command *name* shows, or None if it makes a call."""
         if name != COMMAND:
             return None
         states = [state_of(server) for server in self._configured.servers.values()]
@@ -79,7 +79,7 @@ class Chat:
     def command_lines(self, name: str, argument: str) -> Sequence[CommandLine]:
         """Return the commands of `nanocoder mcp` that `/mcp ACTION [NAME]` runs.
 
-        Without a NAME every server is reviewed that waits for it; raises UsageError.
+        Without a NAME it reviews every server that needs a review; raises UsageError.
         """
         action, *names = argument.split() or [""]
         if name != COMMAND or not action:
@@ -102,7 +102,7 @@ class Chat:
         return READER, {"server": server, "prompt": prompt_name, "arguments": values}
 
     def mention(self, name: str) -> Call | None:
-        """Return the call that reads the resource *name*, None if it is none of a server."""
+        """Return the call that reads the resource *name*, or None if no server has it."""
         server, _, uri = name.partition(":")
         has_it = any(each == server and record.resources for each, record in self._accepted())
         return (READER, {"server": server, "uri": uri}) if has_it and URI.fullmatch(uri) else None

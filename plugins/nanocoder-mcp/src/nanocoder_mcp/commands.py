@@ -35,7 +35,7 @@ ADDRESSES: Final = ("http://", "https://")
 
 
 def add(arguments: Namespace, host: Host) -> int:
-    """Start a server, show what it offers, and keep it once the person agrees."""
+    """Start a server, show its tools, and add it once the user agrees."""
     name, table = arguments.name, _table_of(arguments)
     if name in _settings(host).servers:
         raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
@@ -56,12 +56,12 @@ def add(arguments: Namespace, host: Host) -> int:
         return code
     save(host, lambda: added(host, name, table))
     accept(server, listing, info)
-    host.print_line(f"{name} is added {_with_what(listing)}.")
+    host.print_line(f"{name} is added {_offer_clause(listing)}.")
     return 0
 
 
-def _with_what(listing: Listing) -> str:
-    """Return what a new server brings, and when it starts."""
+def _offer_clause(listing: Listing) -> str:
+    """Return a clause on the tools of a new server and when it starts."""
     if listing.tools:
         count = counted(len(listing.tools), "tool")
         return f"with {count}; it starts at the first call of one of them"
@@ -71,7 +71,7 @@ def _with_what(listing: Listing) -> str:
 
 
 def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int:
-    """Keep a server that shows nothing to a stranger: nothing of it is accepted yet."""
+    """Add a server that lists nothing before a login; none of its tools is accepted yet."""
     save(host, lambda: added(host, name, table))
     host.print_line(f"{name} is added and asks for a login: nanocoder mcp login {name}")
     server = _checked(name, table)
@@ -127,7 +127,7 @@ def review(arguments: Namespace, host: Host) -> int:
 def _accepted(
     arguments: Namespace, host: Host, server: Server, listing: Listing, info: Mapping[str, Any]
 ) -> int:
-    """Show how a server differs from what was accepted, and keep it if the person agrees."""
+    """Show the changes since the last review, and accept them if the user agrees."""
     record = records.read(server)
     for line in shown_changes(record if record.agrees_to(server) else Record(), listing):
         host.print_line(line)
@@ -195,7 +195,7 @@ def login(arguments: Namespace, host: Host) -> int:
 
 
 def logout(arguments: Namespace, host: Host) -> int:
-    """Forget the login at a server."""
+    """Delete the stored login at a server."""
     server = _named(host, arguments.name)
     if credentials.forget(server):
         host.print_line(f"{server.name}: the login is forgotten here.")

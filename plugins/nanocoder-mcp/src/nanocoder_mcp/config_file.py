@@ -27,8 +27,8 @@ def added(host: Host, name: str, table: Mapping[str, Any]) -> ConfigFile:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        place = f"{document.path}:{document.line(TABLE)}: {'.'.join(TABLE)}"
-        raise ConfigError(f"{place} is written on one line; add {name!r} by hand") from None
+        location = f"{document.path}:{document.line(TABLE)}: {'.'.join(TABLE)}"
+        raise ConfigError(f"{location} is written on one line; add {name!r} by hand") from None
     return ConfigFile(document.path, text.encode())
 
 
@@ -52,9 +52,9 @@ def removed(host: Host, name: str) -> ConfigFile:
 
 
 def save(host: Host, change: Callable[[], ConfigFile]) -> None:
-    """Write the file that *change* makes of the one that is there, and no other command meanwhile.
+    """Write the configuration file that *change* returns, under the configuration's lock.
 
-    Raises: ConfigError, and changes nothing, where the file would be wrong.
+    Raises: ConfigError if the new file would be invalid; the old one stays.
     """
     try:
         with holding(state_dir() / CONFIG_LOCK):
@@ -69,7 +69,7 @@ def _save(host: Host, changed: ConfigFile) -> None:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         raise ConfigError(f"nothing was changed, because this would be wrong: {error}") from error
-    # People keep their dotfiles elsewhere.
+    # The path may be a symbolic link into a directory of dotfiles.
     replace_file(changed.path.resolve(), changed.text.encode())
 
 

@@ -1,4 +1,4 @@
-"""Which servers there are: the person's own, and those of a trusted folder's `.mcp.json`."""
+"""The configured servers: the user's own, and those of a trusted folder's `.mcp.json`."""
 
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -10,15 +10,15 @@ from nanocoder_mcp.server import Server, has_names_like, server_of
 
 
 class ServerSettings(Protocol):
-    """The settings that say which servers there are."""
+    """The settings that configure servers."""
 
     @property
     def servers(self) -> dict[str, Any]:
-        """The person's own, as tables by name."""
+        """Tables of the user's own servers, by name."""
 
     @property
     def project_servers(self) -> bool:
-        """Whether those of a trusted folder count."""
+        """Tell whether the servers of a trusted folder are used."""
 
 
 NAMES_CHARS: Final = 80
@@ -26,9 +26,9 @@ TRUST: Final = "nanocoder config trust"
 
 
 class Configured(NamedTuple):
-    """The servers by name, and a line for each thing in a project's file that cannot be used.
+    """The servers by name, and one line for each problem of a project's file.
 
-    *waiting* are servers of a project's file that do not count yet, and *why* that is so.
+    *waiting* are the servers of a project's file that is not trusted yet; *why* is the reason.
     """
 
     servers: dict[str, Server]
@@ -38,17 +38,17 @@ class Configured(NamedTuple):
 
     @property
     def remarks(self) -> list[str]:
-        """All that a person should know of the project's file."""
+        """Problems of the project's file, and the reason its servers are not used."""
         return [*self.problems, *filter(None, [self.why])]
 
 
 def configured(
     settings: ServerSettings, trusted_folder: Path | None, cwd: Path | None = None
 ) -> Configured:
-    """Return what is configured; of two servers of one name the person's own counts.
+    """Return the configured servers; the user's own wins over a project's of the same name.
 
-    A project's file that is wrong is a problem to tell of, and stops no start. That of
-    *cwd* is looked for where the folder is not trusted: its servers wait.
+    An invalid project file is reported as a problem and does not prevent the start. Without a
+    trusted folder the file in *cwd* is read, and its servers are `waiting`.
     """
     own = {name: server_of(name, table) for name, table in settings.servers.items()}
     folder = trusted_folder or cwd
@@ -63,7 +63,7 @@ def configured(
         return Configured(own, file.problems, dict(file.servers), f"{why} ({names}): {TRUST}")
     servers, problems = dict(own), [*file.problems]
     for name, server in file.servers.items():
-        # A rule for the tools of a person's own server is none for a project's.
+        # A rule for the tools of the user's own server must not match a project's tools.
         if like := next((each for each in own if name != each and has_names_like(name, each)), ""):
             text = f"tools of {name!r} could be taken for those of your server {like!r}"
             problems.append(f"{file.path}: {text}, so it does not count; rename one of them")

@@ -23,7 +23,7 @@ MAX_ITEMS: Final = 5_000
 PROGRESS_CHARS: Final = 300
 CLOSE_S: Final = 8.0
 UNREADABLE_TEXTS: Final = (UNREADABLE, "Failed to parse JSON", "Failed to parse SSE")
-"""How errors begin that stand for such an answer: ours, and the SDK's over HTTP."""
+"""Prefixes of the errors for an answer that cannot be parsed: ours, and the SDK's over HTTP."""
 
 Progress = Callable[[str], None]
 
@@ -55,7 +55,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.has_changed = False
-        # It writes what goes wrong to standard error, where the session shows other things.
+        # The SDK logs to standard error, which belongs to the session's interface.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         logging.getLogger("mcp").propagate = False
 
@@ -179,7 +179,7 @@ class Connection:
             raise self._as_tool_error(error, "server_failed") from error
 
     def _as_tool_error(self, error: BaseException, error_class: str) -> ToolError:
-        """Return what went wrong as one line."""
+        """Return *error* as a ToolError with one line of text."""
         error = innermost(error)
         if isinstance(error, ToolError):
             return self.failure(str(error), error.error_class)

@@ -1,4 +1,4 @@
-"""How much work a check of arguments would be: a schema can be made to double it at each step."""
+"""The cost of validating arguments: a hostile schema can double it at each level."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -8,7 +8,7 @@ STEPS: Final = 200
 STEPS_PER_VALUE: Final = 50
 """Schemas of real servers take fewer than ten for each value in the arguments."""
 IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef")
-"""The keywords that judge the same value again; `dependentSchemas` does so, too."""
+"""Keywords that validate the same value once more; `dependentSchemas` does so, too."""
 FOR_KEYS: Final = ("patternProperties", "dependentSchemas", "dependencies")
 FOR_FIELDS: Final = ("additionalProperties", "unevaluatedProperties")
 FOR_ITEMS: Final = ("items", "additionalItems", "prefixItems", "contains", "unevaluatedItems")

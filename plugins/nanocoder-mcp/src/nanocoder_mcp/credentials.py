@@ -1,6 +1,6 @@
-"""What a login at a server gave, kept in a private file of nanocoder's own state.
+"""Credentials from a login at a server, in a private file of nanocoder's own state.
 
-A file belongs to one address: a server that moves to another one gets nothing of it.
+A file is bound to one URL: a server that moves to another URL gets no tokens from it.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @frozen(repr=False)
 class Credentials:
-    """What one login gave: *tokens*, which expire at *expires_at* (0: unknown).
+    """Credentials from one login: *tokens*, which expire at *expires_at* (Unix time; 0: unknown).
 
-    *client* is what we are registered as, *authorization* and *resource* what the two servers say
-    of themselves. *challenge* is what the server last answered in place of a result: the status,
-    and the header that says which rights are missing.
+    *client* is our registration; *authorization* and *resource* are the metadata of the two
+    servers. *challenge* is the last refusal: the HTTP status, and the header that names the
+    missing scopes.
     """
 
     tokens: Mapping[str, Any] = field(factory=dict)
@@ -39,7 +39,7 @@ class Credentials:
 
 
 def read(server: Server) -> Credentials:
-    """Return what is kept for *server* at its address, empty credentials if that is nothing."""
+    """Return the stored credentials of *server* at its URL, or empty ones."""
     try:
         data = read_json(_path(server), MAX_BYTES, FORMAT)
         if data.pop("url") != server.url:
@@ -51,16 +51,16 @@ def read(server: Server) -> Credentials:
 
 
 def write(server: Server, credentials: Credentials) -> None:
-    """Keep *credentials* of *server*; raises ToolError."""
+    """Store *credentials* of *server*; raises ToolError."""
     write_json(_path(server), {"url": server.url, **asdict(credentials)}, FORMAT)
 
 
 def forget(server: Server) -> bool:
-    """Remove what is kept for *server*; tell whether a login was."""
-    was_kept = bool(read(server).tokens)
+    """Delete the credentials of *server*; tell whether it had a login."""
+    had_login = bool(read(server).tokens)
     with suppress(FileNotFoundError):
         _path(server).unlink()
-    return was_kept
+    return had_login
 
 
 def refuse_open_address(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""What a server says of its tools, made harmless: names, texts and schemas that are fit to use."""
+"""Sanitized tool definitions of a server: names, texts and schemas that are safe to use."""
 
 import hashlib
 from collections import Counter
@@ -16,7 +16,7 @@ PROBLEM: Final = "nanocoder.problem"
 """The key below `_meta` that says why a tool cannot be offered."""
 MAX_TOOLS: Final = 200
 MAX_TEXTS: Final = 500
-"""So many prompts, and resources, are kept of a server; others can be named all the same."""
+"""Limit of the prompts, and of the resources, in a record; others can still be named."""
 MAX_NAME_CHARS: Final = 64
 MAX_DESCRIPTION_CHARS: Final = 2_048
 MAX_TEXT_CHARS: Final = 1_024
@@ -26,9 +26,9 @@ SHOWN_CHARS: Final = 60
 
 
 class Listing(NamedTuple):
-    """The tools of a server that can be offered, and why the others cannot, by their names.
+    """The tools of a server that can be offered, and the reason each other one cannot, by name.
 
-    *prompts* and *resources* are those that a person can name in a conversation.
+    *prompts* and *resources* are those that a user can type in a conversation.
     """
 
     tools: list[dict[str, Any]]
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
 def listing_of(
     server: str, raw_tools: Sequence[Mapping[str, Any]], *more: Sequence[Mapping[str, Any]]
 ) -> Listing:
-    """Judge what the server called *server* lists, as JSON as it came.
+    """Return the usable part of the raw JSON lists of *server*.
 
     *more* are its prompts, and its resources.
     """
@@ -65,11 +65,11 @@ def listing_of(
 
 
 def tool_name(server: str, name: str) -> str:
-    """Return what the tool *name* of *server* is called here: letters, digits and _."""
+    """Return nanocoder's name of the tool *name* of *server*: letters, digits and _."""
     prefix, own = as_name(server), as_name(name)
     mark = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
-    # Many servers begin the names of their tools with their own. A name without a letter that
-    # counts would leave the server's alone, and that may be the name of a tool of ours.
+    # Many servers prefix the names of their tools with their own. A name without an ASCII letter
+    # or digit would leave only the prefix, which may be the name of another tool of ours.
     full = f"mcp_{prefix}_{own.removeprefix(f'{prefix}_') or mark}"
     if len(full) <= MAX_NAME_CHARS:
         return full
@@ -86,7 +86,7 @@ def digest_of(raw: Mapping[str, Any]) -> str:
 
 
 def _definition(server: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a tool; raises ToolError where it cannot be offered."""
+    """Return the definition to record for a tool; raises ToolError if it cannot be offered."""
     name, meta = raw.get("name"), raw.get("_meta")
     if isinstance(meta, Mapping) and isinstance(meta.get(PROBLEM), str):
         raise ToolError(clean_text(meta[PROBLEM], MAX_TEXT_CHARS))
@@ -156,7 +156,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _as_objects(key: object, parts: Any) -> Any:
-    """Return schemas below *key* with an object in place of true or false, as all readers take."""
+    """Return the schemas below *key*, true and false as objects, which all readers accept."""
     if key in {"properties", "$defs"} and isinstance(parts, Mapping):
         return {name: _as_object(part) for name, part in parts.items()}
     if key in {"anyOf", "prefixItems"} and isinstance(parts, list):
@@ -192,15 +192,15 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def _annotations(raw: object) -> dict[str, bool]:
-    """Return the hints of a server; they are only ever taken for a reason to be stricter."""
+    """Return the hints of a server; they only ever make a verdict stricter."""
     hints = raw if isinstance(raw, Mapping) else {}
     return {key: value for key, value in hints.items() if isinstance(value, bool)}
 
 
 def clean_text(text: str, most: int) -> str:
-    """Return a stranger's *text*, of at most *most* characters, with what no font shows as escapes.
+    """Return untrusted *text*, cut to *most* characters, with invisible characters escaped.
 
-    A person and the model read the same text.
+    The user and the model read the same text.
     """
     clean = for_terminal(text[:most].replace("\r\n", "\n")).strip()
     return f"{clean} […]" if len(text) > most else clean

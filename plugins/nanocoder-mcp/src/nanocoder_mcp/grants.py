@@ -1,7 +1,7 @@
 """Tokens without a person: a client that was registered by hand gets them with its own secret.
 
-They are kept in memory and fetched anew in each session. The secret goes to the one authorization
-server that the person named.
+They are held in memory and fetched anew in each session. The secret is sent only to the
+authorization server that the user named.
 """
 
 import os
@@ -33,20 +33,20 @@ class InMemory:
         return self._tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens."""
+        """Store new tokens."""
         self._tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return what we are registered as."""
+        """Return our client registration, if any."""
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep what we are registered as."""
+        """Store our client registration."""
         self._client = client_info
 
 
 def granted_auth(server: Server) -> httpx2.Auth:
-    """Return what fetches and sends the tokens of *server*; raises ToolError without a secret."""
+    """Return the auth handler of *server*'s grant; raises ToolError if its secret is not set."""
     oauth = server.oauth
     common: dict[str, Any] = {
         "server_url": server.url,

@@ -65,7 +65,7 @@ class GuardedAuth(httpx2.Auth):
 
 
 def judged(server: Server, url: str) -> Target:
-    """Return what *url* names, if *server* may send a login there; raises ToolError."""
+    """Return *url* parsed, if *server* may send a login there; raises ToolError."""
     try:
         target = parse_url(url)
         _guard(server, target).check(target)
@@ -84,17 +84,17 @@ def _refused(server: Server, url: str, error: ToolError) -> ToolError:
 
 
 def _guard(server: Server, target: Target) -> Guard:
-    """Return what judges addresses, for *target* alone."""
-    place = (target.host, target.port)
-    trusted = (_place(server.url), _place(server.oauth.get("issuer", "")))
-    return Guard(trusted=place if _is_here(server) or place in trusted else None)
+    """Return the address guard for *target* alone."""
+    endpoint = (target.host, target.port)
+    trusted = (_host_and_port(server.url), _host_and_port(server.oauth.get("issuer", "")))
+    return Guard(trusted=endpoint if _is_here(server) or endpoint in trusted else None)
 
 
 def _is_here(server: Server) -> bool:
     return urlsplit(server.url).hostname in LOOPBACK
 
 
-def _place(url: str) -> tuple[str, int] | None:
+def _host_and_port(url: str) -> tuple[str, int] | None:
     try:
         target = parse_url(url)
     except ToolError:

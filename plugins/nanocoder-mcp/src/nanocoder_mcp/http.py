@@ -1,4 +1,4 @@
-"""A server at an address: streamable HTTP, with the login that is kept for it."""
+"""A server at a URL: streamable HTTP, with the stored login."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ REASON_CHARS: Final = 200
 
 
 class Endpoint:
-    """One server at an address, with a *login* of ours unless its headers are one."""
+    """One server at a URL, with our *login* unless its headers contain one."""
 
     def __init__(self, server: Server, login: httpx2.Auth | None) -> None:
         self._server = server
@@ -35,12 +35,12 @@ class Endpoint:
 
     @property
     def wants_login(self) -> str:
-        """What a person has to do before it answers, or ""."""
+        """The login step that the user must take before the server answers, or ""."""
         return self._login.problem if isinstance(self._login, SessionAuth) else ""
 
     @property
     def refusal(self) -> str:
-        """What it answered last in place of a message, or ""."""
+        """The HTTP error that the server last answered with, or ""."""
         if not self._status:
             return ""
         phrase = HTTPStatus(self._status).phrase if self._status in _STATUSES else ""
@@ -87,7 +87,7 @@ _STATUSES: Final = frozenset(HTTPStatus)
 
 
 def why_unreachable(error: BaseException) -> str:
-    """Return why no connection came about or lasted, "" for an error of another kind."""
+    """Return the reason a connection failed or broke off, or "" for other errors."""
     if not isinstance(error, httpx2.TransportError):
         return ""
     if isinstance(error, httpx2.TimeoutException):

@@ -1,4 +1,4 @@
-"""Logging in at a server: a person lets it know who they are, in their browser."""
+"""Interactive login at a server: the user authorizes nanocoder in a browser."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from nanocoder_mcp.review import with_token
 from nanocoder_mcp.server import Server
 
 LOGIN_S: Final = 300.0
-"""For so long a person may take."""
+"""Timeout of a login, in seconds."""
 DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 LINE_BYTES: Final = 65_536
 PASTE: Final = (
@@ -96,7 +96,7 @@ async def _log_in(
 
 
 def _take_typed(keyboard: int, redirect: Redirect, host: Host) -> None:
-    """Read a line that the person typed; the end of their input is none."""
+    """Read a line that the user typed; end of input yields no line."""
     typed = os.read(keyboard, LINE_BYTES).decode("utf-8", "replace").strip()
     if typed:
         host.print_line(redirect.take(typed))

@@ -1,7 +1,7 @@
-"""OAuth for servers at an address, by the client of the official SDK.
+"""OAuth for servers at a URL, by the client of the official SDK.
 
-In a session tokens are sent and refreshed, and nothing else: a server that wants a new login ends
-the call. Only `nanocoder mcp login` registers a client and sends a person to an address.
+A session only sends and refreshes tokens: a server that requires a new login ends the call.
+Only `nanocoder mcp login` registers a client and opens a login page.
 """
 
 import os
@@ -33,14 +33,14 @@ AwaitCode = Callable[[], Awaitable[AuthorizationCodeResult]]
 
 CLIENT_NAME: Final = "nanocoder"
 PLACEHOLDER: Final = "http://127.0.0.1/callback"
-"""Where no login takes place, the SDK wants an address all the same."""
+"""Redirect URI that the SDK requires even if no login takes place."""
 FIRST_ERROR: Final = 400
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
 CHALLENGE: Final = "WWW-Authenticate"
 CHALLENGE_CHARS: Final = 4_000
 EARLY_S: Final = 10.0
-"""A token is renewed so long before it expires."""
+"""Seconds before its expiry at which a token is refreshed."""
 
 
 class KeptLogin:
@@ -58,22 +58,22 @@ class KeptLogin:
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens, with what is needed to renew them in another process."""
+        """Store new tokens, with the metadata that another process needs to refresh them."""
         expires_at = time.time() + tokens.expires_in - EARLY_S if tokens.expires_in else 0.0
         self.write(tokens=_as_json(tokens), expires_at=expires_at, challenge=None)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return what we are registered as."""
+        """Return our client registration: of a login, else of the configuration."""
         if self.kept.client:
             return OAuthClientInformationFull.model_validate(self.kept.client)
         return _registered_before(self._server)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep what we were registered as; it counts once there are tokens."""
+        """Hold our client registration; it is written to disk with the first tokens."""
         self.kept = evolve(self.kept, client=_as_json(client_info))
 
     def write(self, **changes: Any) -> None:
-        """Keep *changes* beside what the SDK found out; raises ToolError."""
+        """Store *changes* and the metadata that the SDK discovered; raises ToolError."""
         context = self.provider.context if self.provider is not None else None
         if context is not None and context.oauth_metadata is not None:
             changes["authorization"] = _as_json(context.oauth_metadata)
@@ -84,7 +84,7 @@ class KeptLogin:
 
 
 class SessionAuth(httpx2.Auth):
-    """Sends and renews the tokens of a login; *problem* says that a person has to log in."""
+    """Sends and refreshes the tokens of a login; *problem* asks for a new login, or is ""."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -93,7 +93,7 @@ class SessionAuth(httpx2.Auth):
         self.problem = ""
 
     async def async_auth_flow(self, request: httpx2.Request) -> Flow:
-        """Yield the request, and before it or after a refusal one that renews the tokens."""
+        """Yield the request; before it or after a 401, yield one that refreshes the tokens."""
         for is_last in (False, True):
             self._adopt_newer()
             flow = self._provider.async_auth_flow(request)
@@ -110,21 +110,21 @@ class SessionAuth(httpx2.Auth):
             if response.status_code != UNAUTHORIZED or is_last or not context.can_refresh_token():
                 break
             context.token_expiry_time = 1.0  # it was revoked, or our clock is wrong: renew it
-        self._note(response)
+        self._record_challenge(response)
 
     def _adopt_newer(self) -> None:
-        """Take over what another session renewed meanwhile: most tokens can be renewed once."""
+        """Load tokens that another session refreshed: most can be refreshed only once."""
         newer = KeptLogin(self._server)
         if newer.kept.tokens and newer.kept.tokens != self._storage.kept.tokens:
             self._storage, self._provider = newer, _provider(self._server, newer)
 
-    def _note(self, response: httpx2.Response) -> None:
-        """Remember what the server wants, for the login that follows."""
+    def _record_challenge(self, response: httpx2.Response) -> None:
+        """Store the server's challenge for the next login, and set *problem*."""
         header = str(response.headers.get(CHALLENGE, ""))[:CHALLENGE_CHARS]
         wants_more = response.status_code == FORBIDDEN and "insufficient_scope" in header
         if response.status_code != UNAUTHORIZED and not wants_more:
             # The SDK tries an older revision after a refusal, and a server may answer that with
-            # another error: it says nothing of the login.
+            # another error, which is unrelated to the login.
             if response.status_code < FIRST_ERROR:
                 self.problem = ""
             return
@@ -140,7 +140,7 @@ class SessionAuth(httpx2.Auth):
 
 
 class LoginAuth(httpx2.Auth):
-    """Lets a person log in as soon as the server asks for it, or at once if it asked before."""
+    """Starts a login as soon as the server asks for one, or at once if it asked before."""
 
     def __init__(
         self, server: Server, redirect: str, show: ShowAddress, await_code: AwaitCode
@@ -148,18 +148,18 @@ class LoginAuth(httpx2.Auth):
         self._storage = KeptLogin(server)
         self._challenge = self._storage.kept.challenge
         if not server.oauth.get("client_id"):
-            # What we registered names another port of ours.
+            # The old registration names another port of the redirect.
             self._storage.kept = evolve(self._storage.kept, client={})
         self._provider = _provider(server, self._storage, redirect, show, await_code)
 
     @property
     def found_login(self) -> bool:
-        """Tell whether the server, or one for its logins, describes how to log in."""
+        """Tell whether the server or its authorization server has login metadata."""
         context = self._provider.context
         return bool(context.oauth_metadata or context.protected_resource_metadata)
 
     async def async_auth_flow(self, request: httpx2.Request) -> Flow:
-        """Yield the request, and those that the login needs."""
+        """Yield the request, and those of the login."""
         flow = self._provider.async_auth_flow(request)
         try:
             outgoing = await anext(flow)
@@ -177,7 +177,7 @@ class LoginAuth(httpx2.Auth):
 
 
 def auth_of(server: Server) -> httpx2.Auth | None:
-    """Return what sends our tokens to *server* in a session; None for one that gets none."""
+    """Return the auth handler that sends our tokens to *server*, or None."""
     if not may_send_tokens(server):
         return None
     if "grant" in server.oauth:
@@ -194,7 +194,7 @@ def _provider(
     show: ShowAddress | None = None,
     await_code: AwaitCode | None = None,
 ) -> OAuthClientProvider:
-    """Return the SDK's client, which knows what earlier logins found out."""
+    """Return the SDK's client with the metadata of earlier logins."""
     client_id = server.oauth.get("client_id", "")
     is_document = client_id.startswith("https://")
     metadata = OAuthClientMetadata.model_validate(
@@ -209,7 +209,10 @@ def _provider(
 
 
 def _restore(provider: OAuthClientProvider, login: Credentials) -> None:
-    """Give the SDK what it does not read from its storage: it would ask in the wrong place."""
+    """Set the metadata that the SDK does not load from its storage.
+
+    Without it the SDK would send the refresh to the wrong URL.
+    """
     context = provider.context
     context.token_expiry_time = login.expires_at or None
     with suppress(ValueError):  # of a file that somebody edited

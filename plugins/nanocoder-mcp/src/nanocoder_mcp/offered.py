@@ -37,7 +37,7 @@ def offered_tools(
         elif not why and (record.resources or record.prompts):
             readable[server.name] = server
         for definition in record.tools:
-            # A tool of somebody else keeps its name, and so does the first of two of ours.
+            # On a clash of names another plugin's tool wins, then our first one.
             if definition["name"] not in others:
                 tools.setdefault(definition["name"], tool_of(server, definition, why))
     if readable and READER not in others:
@@ -76,7 +76,7 @@ def read_tool(servers: Mapping[str, Server]) -> Tool[..., Any]:
         description="Read a resource of an MCP server by its URI, or a prompt by its name.",
         handler=read,
         signature=RawSignature(schema),
-        # A server does with a request what it likes.
+        # A server may have any side effect.
         risk=Risk.DANGEROUS,
         effects=frozenset({Effect.READ, Effect.NETWORK}),
         schema=schema,
@@ -85,9 +85,9 @@ def read_tool(servers: Mapping[str, Server]) -> Tool[..., Any]:
 
 
 def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Tool[..., Any]:
-    """Return one reviewed tool; nothing that its server says makes it look harmless.
+    """Return one reviewed tool; its server's hints never lower its risk.
 
-    With *why* it reaches no server, and says why that is so.
+    With *why* the tool never calls its server and answers with that reason.
     """
     original = definition["original"]
     if why:

@@ -17,7 +17,7 @@ def read_private(path: Path, most: int) -> bytes:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file, and make its private directory where there is none; raises OSError."""
+    """Replace a file, and create its private directory if missing; raises OSError."""
     private_directory(path.parent)
     replace_file(path, content)
 

@@ -24,9 +24,9 @@ from nanocoder_mcp.server import Server
 Process = subprocess.Popen[bytes]
 
 MAX_MESSAGE_BYTES: Final = 8_000_000
-"""The most that one message may have; a server that sends more is ended."""
+"""Size limit of one message; a server that exceeds it is terminated."""
 MAX_IDLE_MESSAGES: Final = 20_000
-"""How many messages may come between two calls."""
+"""Limit of the messages between two calls."""
 MAX_ODD_LINES: Final = 1_000
 LOG_BYTES: Final = 4_000
 LOG_LINES: Final = 5
@@ -142,7 +142,7 @@ class ServerProcess:
             process.kill()
 
     def _broken_answer(self, line: bytes) -> mcp_types.JSONRPCError | None:
-        """Return an error in place of a *line* that names a request which waits for its answer."""
+        """Return an error for a malformed *line* that names a pending request, or None."""
         named = map(int, REQUEST_ID.findall(line)) if line.lstrip().startswith(b"{") else ()
         request_id = next((each for each in named if each in self._unanswered), None)
         if request_id is None:
@@ -158,7 +158,7 @@ class ServerProcess:
         return reader
 
     async def _line(self, process: Process, reader: asyncio.StreamReader) -> bytes:
-        """Return the next line, nothing at the end; sets the problem."""
+        """Return the next line, or b"" at the end, and set the problem."""
         try:
             return await reader.readuntil(b"\n")
         except asyncio.LimitOverrunError:
@@ -166,13 +166,13 @@ class ServerProcess:
         except asyncio.IncompleteReadError:
             code = await asyncio.to_thread(_exit_code, process)
             self.problem = "closed its output" if code is None else f"ended with exit code {code}"
-            self.problem += self._other_words()
+            self.problem += self._non_message_clause()
         except OSError as error:
             self.problem = f"broke off: {error}"
         return b""
 
-    def _other_words(self) -> str:
-        """Say that a program is no server, with what it wrote in place of a message."""
+    def _non_message_clause(self) -> str:
+        """Return a clause for a program that never sent a message, quoting its output."""
         if self._has_spoken:
             return ""
         words = one_line(self._odd_line.decode("utf-8", "replace"), WORDS_CHARS)
@@ -194,7 +194,7 @@ class ServerProcess:
             to_us.close()
 
     async def _keep_log(self, process: Process) -> None:
-        """Read its standard error to the end, so that it never waits, and keep the last of it."""
+        """Drain standard error, so that the server never blocks, and keep the tail."""
         reader = await self._reader_of(process.stderr)
         while piece := await reader.read(PIECE_BYTES):
             self._log += piece
@@ -209,14 +209,14 @@ def _write_all(pipe: Any, data: bytes) -> None:
 
 
 def _exit_code(process: Process) -> int | None:
-    """Return the exit code of a process that ends about now, None if it does not."""
+    """Return the exit code of a process that ends within LEAVE_S, or None."""
     with suppress(subprocess.TimeoutExpired):
         return process.wait(LEAVE_S)
     return None
 
 
 def _end(process: Process, family: Family) -> None:
-    """Let a server leave by itself for a moment, then end it and what it started."""
+    """Give a server LEAVE_S to exit by itself, then kill its process tree."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()

@@ -1,4 +1,4 @@
-"""The `.mcp.json` of a project: its servers count as long as it is what the person trusted."""
+"""The `.mcp.json` of a project: its servers are used while the file is as the user trusted it."""
 
 import errno
 import hashlib
@@ -18,7 +18,7 @@ from nanocoder_mcp.server import Server, server_of
 FILE: Final = ".mcp.json"
 MAX_BYTES: Final = 1_048_576
 ACCEPTED: Final = ".accepted"
-"""No server has such a name."""
+"""File name that no server's name can equal."""
 
 
 @frozen
@@ -36,10 +36,10 @@ class ProjectFile:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Read the file in *folder*; one that is wrong is a problem and stops no work."""
+        """Read the file in *folder*; an invalid one yields problems, not an exception."""
         path = folder / FILE
         try:
-            content = read_private(path, MAX_BYTES)  # more is cut, and no JSON any more
+            content = read_private(path, MAX_BYTES)  # a longer file is cut: invalid JSON
             tables = tables_of(content)
         except FileNotFoundError:
             return cls(path)
@@ -83,19 +83,19 @@ class ProjectFile:
             return ""
 
     def accept(self) -> None:
-        """Let the servers count from now on; raises ConfigError."""
-        place = _accepted_file(self.path.parent)
+        """Trust the file as it is now; raises ConfigError."""
+        path = _accepted_file(self.path.parent)
         try:
-            write_private(place, self.digest.encode())
+            write_private(path, self.digest.encode())
         except OSError as error:
-            raise ConfigError(f"cannot write {place}: {error.strerror}") from None
+            raise ConfigError(f"cannot write {path}: {error.strerror}") from None
 
 
 def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
-    """Return what a person reads before they trust the file in *folder*, and what accepts it.
+    """Return the review text of the file in *folder*, and the function that accepts it.
 
-    None where no file is, or where it was accepted as it is. Raises: ConfigError for a file that
-    cannot be read.
+    Returns None if there is no file, or if it was accepted as it is. Raises: ConfigError for a
+    file that cannot be read.
     """
     from nanocoder_mcp.review import shown_launch  # only people read it
 
@@ -112,7 +112,7 @@ def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
 
 
 def _is_empty_folder(path: Path) -> bool:
-    """Tell whether *path* only keeps its name taken, as a sandbox does while a command runs."""
+    """Tell whether *path* is only a sandbox's empty mount point while a command runs."""
     try:
         return not os.listdir(path)
     except FileNotFoundError:  # the command has ended meanwhile

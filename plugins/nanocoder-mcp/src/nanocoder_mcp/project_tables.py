@@ -14,7 +14,7 @@ LAST_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 REFERENCE: Final = re.compile(r"\$\{([^}:]*)(?::-([^}]*))?\}")
 SWITCHES: Final = ("disabled", "timeout")
 LEAST_MS: Final = 1_000
-"""A timeout from here on is in milliseconds: nobody waits so many seconds for a call."""
+"""Smallest timeout that is taken as milliseconds: smaller ones are seconds."""
 MOST_S: Final = 3_600
 
 
@@ -34,28 +34,28 @@ def is_disabled(table: object) -> bool:
 
 
 def own_table(table: Any, folder: Path) -> Any:
-    """Return *table* with the keys that count here, and its references replaced.
+    """Return the supported keys of *table*, with its references replaced.
 
-    Labels that other programs put there are left out. Raises: ValueError for a reference to a
-    variable of the person.
+    Keys of other programs are left out. Raises: ValueError for a reference to an environment
+    variable of the user.
     """
     if not isinstance(table, Mapping):
         return table
-    counted = {key: value for key, value in table.items() if key in (*KEYS, *PROJECT_KEYS)}
+    supported = {key: value for key, value in table.items() if key in (*KEYS, *PROJECT_KEYS)}
     if "timeout_s" in table:
         raise ValueError("a project's file may not set 'timeout_s'; it may set 'timeout'")
     seconds = table.get("timeout")
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
         seconds = seconds / 1_000 if seconds >= LEAST_MS else seconds
-        counted["timeout_s"] = min(seconds, MOST_S)
-    return {key: _replaced(value, folder) for key, value in counted.items()}
+        supported["timeout_s"] = min(seconds, MOST_S)
+    return {key: _replaced(value, folder) for key, value in supported.items()}
 
 
 def unknown_keys(table: object) -> Iterator[str]:
-    """Yield the keys of *table* that do not count here."""
+    """Yield the keys of *table* that are not supported."""
     if isinstance(table, Mapping):
-        counted = (*KEYS, *PROJECT_KEYS, *SWITCHES)
-        yield from (str(key) for key in table if key not in counted)
+        supported = (*KEYS, *PROJECT_KEYS, *SWITCHES)
+        yield from (str(key) for key in table if key not in supported)
 
 
 def _replaced(value: Any, folder: Path) -> Any:
@@ -69,7 +69,7 @@ def _replaced(value: Any, folder: Path) -> Any:
 
 
 def _value_of(match: re.Match[str], folder: Path) -> str:
-    """Return the value of a reference: the home and the project are no secrets, others may be."""
+    """Return the value of a reference: only home and project are public, others may be secrets."""
     public = {"HOME": os.path.expanduser("~"), "PWD": str(folder), "workspaceFolder": str(folder)}
     name, default = match[1], match[2]
     if name in public:

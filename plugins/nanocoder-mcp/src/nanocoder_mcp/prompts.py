@@ -1,4 +1,4 @@
-"""What a server says of its prompts and resources, as far as a person can name them."""
+"""Records of a server's prompts and resources, as far as a user can type their names."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ MAX_ARGUMENTS: Final = 20
 
 
 def prompt_of(raw: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is kept of a prompt, None for a name that cannot be typed."""
+    """Return the record of a prompt, or None for a name that cannot be typed."""
     name = str(raw.get("name", ""))
     arguments = [
         {"name": str(each.get("name", "")), "required": each.get("required") is True}
@@ -26,7 +26,7 @@ def prompt_of(raw: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def resource_of(raw: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is kept of a resource, None for an address that cannot be typed."""
+    """Return the record of a resource, or None for a URI that cannot be typed."""
     uri = str(raw.get("uri", ""))
     return {"uri": uri, "meaning": _meaning(raw)} if URI.fullmatch(uri) else None
 

@@ -1,6 +1,6 @@
-"""What a person accepted of each server, kept in nanocoder's own state.
+"""Records of the tools that a user accepted of each server, in nanocoder's own state.
 
-A record is bound to what runs: a server whose command or address changed has to be reviewed again.
+A record is bound to the launch: a server with a new command or URL needs a new review.
 """
 
 import hashlib
@@ -49,13 +49,13 @@ class Record:
 
 
 def launch_digest(server: Server) -> str:
-    """Return what binds a person's consent to what runs."""
+    """Return the hash that binds the user's consent to the launch settings."""
     folder = "" if server.folder is None else str(server.folder)
     return hashlib.sha256(canonical_json([server.launch, folder]).encode()).hexdigest()
 
 
 def read(server: Server) -> Record:
-    """Return the record of *server*, an empty one if there is none that can be used."""
+    """Return the record of *server*, or an empty one if none can be read."""
     try:
         data = read_json(path_of(server), MAX_BYTES, FORMAT)
         lists = {
@@ -68,12 +68,12 @@ def read(server: Server) -> Record:
 
 
 def write(server: Server, record: Record) -> None:
-    """Keep *record* of *server*; raises ToolError."""
+    """Write the *record* of *server*; raises ToolError."""
     write_json(path_of(server), {**asdict(record), "at": time.time()}, FORMAT)
 
 
 def note(server: Server, problem: str) -> None:
-    """Keep what went wrong last with *server*, or that nothing did."""
+    """Record the last *problem* of *server*, "" for none."""
     record = read(server)
     if record.launch and record.problem != problem:
         write(server, evolve(record, problem=problem))
@@ -85,7 +85,7 @@ def forget(server: Server) -> None:
 
 
 def changes(record: Record, tools: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each tool of *tools* that was not accepted as it is now, and why."""
+    """Yield the name of each new or changed tool of *tools*, and the reason."""
     accepted = {tool["original"]: tool["digest"] for tool in record.tools}
     for tool in tools:
         before = accepted.get(tool["original"])
@@ -94,12 +94,12 @@ def changes(record: Record, tools: tuple[dict[str, Any], ...]) -> Iterator[tuple
 
 
 def project_folder(state: Path, project: Path) -> Path:
-    """Return where is kept what a person accepted of a project's file."""
+    """Return the directory with the accepted state of the project at *project*."""
     return state / "mcp" / "projects" / hashlib.sha256(bytes(project)).hexdigest()[:32]
 
 
 def path_of(server: Server) -> Path:
-    """Return the file that keeps the record of *server*."""
+    """Return the path of the record of *server*."""
     folder = state_dir() / "mcp"
     if server.folder is not None:
         folder = project_folder(state_dir(), server.folder)

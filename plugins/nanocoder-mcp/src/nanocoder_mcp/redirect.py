@@ -1,4 +1,4 @@
-"""Where the browser comes back after a login: one page on the loopback interface."""
+"""The redirect target of a login: one page on the loopback interface."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ class Redirect:
 
     @property
     def is_expected(self) -> bool:
-        """Tell whether somebody was sent to log in."""
+        """Tell whether a login has started."""
         return bool(self._state)
 
     def expect(self, authorization_url: str) -> None:
@@ -41,14 +41,14 @@ class Redirect:
         self._state = _first(urlsplit(authorization_url).query, "state")
 
     async def code(self) -> AuthorizationCodeResult:
-        """Return what the browser brought; raises ToolError for a refusal."""
+        """Return the authorization code from the browser; raises ToolError for a refusal."""
         return await self._answer
 
     def take(self, text: str) -> str:
-        """Take over an address that a person pasted; return what to tell them."""
-        place = urlsplit("".join(text.split()))
-        _, reply = self._judge(f"{place.path or PATH}?{place.query}")
-        return NOT_EXPECTED if reply == NOTHING else reply
+        """Accept an address that the user pasted; return a message for the user."""
+        url = urlsplit("".join(text.split()))
+        _, message = self._judge(f"{url.path or PATH}?{url.query}")
+        return NOT_EXPECTED if message == NOTHING else message
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request of a browser."""
@@ -73,21 +73,21 @@ class Redirect:
             writer.close()
 
     def _judge(self, target: str) -> tuple[str, str]:
-        """Take over what *target* brings; return the status and the text for the person."""
-        place = urlsplit(target)
-        # Any page can open this address, so only the one that knows the state is heard.
-        if place.path != PATH or not self._state or _first(place.query, "state") != self._state:
+        """Accept the answer in *target*; return the HTTP status and the text for the user."""
+        url = urlsplit(target)
+        # Any page can open this address, so only a request with the state is accepted.
+        if url.path != PATH or not self._state or _first(url.query, "state") != self._state:
             return "404 Not Found", NOTHING
         if self._answer.done():
             return "200 OK", "This login has ended already. You can close this page."
-        code = _first(place.query, "code")
+        code = _first(url.query, "code")
         if not code:
-            reason = _first(place.query, "error_description") or _first(place.query, "error")
+            reason = _first(url.query, "error_description") or _first(url.query, "error")
             why = one_line(reason or "it gave no reason", REASON_CHARS)
             problem = f"refused the login: {why}"
             self._answer.set_exception(ToolError(problem, error_class="login_needed"))
             return "200 OK", "The login was refused. You can close this page."
-        issuer = _first(place.query, "iss") or None
+        issuer = _first(url.query, "iss") or None
         result = AuthorizationCodeResult(code=code, state=self._state, iss=issuer)
         self._answer.set_result(result)
         return "200 OK", "You are logged in. You can close this page and go back to nanocoder."

@@ -53,9 +53,9 @@ def _unusable(name: str, why: str) -> dict[str, Any]:
 
 
 def _sound_schema(raw: Any) -> dict[str, Any] | None:
-    """Return the schema of an object that *raw* stands for; None where it is one of another type.
+    """Return *raw* as the schema of an object, or None if it describes another type.
 
-    A tool without a schema takes what it likes.
+    A tool without a schema takes any object.
     """
     if raw is None:
         return {"type": "object"}
@@ -64,7 +64,7 @@ def _sound_schema(raw: Any) -> dict[str, Any] | None:
     schema = {"type": "object", **raw}
     if not isinstance(schema.get("properties", {}), Mapping):
         del schema["properties"]
-    # A choice at the top that says of itself that it is an object stays as the server wrote it.
+    # A top-level choice that declares the type object stays as the server wrote it.
     branches = [schema.pop(key) for key in COMBINED if key in schema and "type" not in raw]
     if branches:
         schema["properties"] = _all_properties([schema, *_flat(branches)])
@@ -81,7 +81,7 @@ def _flat(branches: Iterable[Any]) -> list[Mapping[str, Any]]:
 
 
 def _all_properties(schemas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the properties that one of *schemas* has; none of the branches need hold."""
+    """Return the union of the properties of *schemas*; a value need match none of them."""
     merged: dict[str, Any] = {}
     for schema in schemas:
         properties = schema.get("properties", {})

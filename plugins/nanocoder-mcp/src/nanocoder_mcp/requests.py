@@ -1,7 +1,7 @@
-"""What a server may ask of us in the middle of a call: a person answers, or there is no answer.
+"""Requests that a server sends during a call: only a person answers them.
 
-Only the call that runs can be asked about. A server gets an answer of the model only if its setting
-allows it to ask, and the person agrees.
+A server can ask only while a call of it runs. It gets an answer from the model only if its
+setting allows that and the user agrees.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ MESSAGE_CHARS: Final = 1_000
 LABEL_CHARS: Final = 200
 MAX_FIELDS: Final = 20
 MAX_QUESTIONS: Final = 20
-"""So many requests of a server reach the person in one call, one after the other."""
+"""Limit of the requests that reach the user in one call, one after the other."""
 ADDRESS_CHARS: Final = 2_000
 NO_CALL: Final = "no call runs that could ask for it, or it asked too often"
 ADDRESS: Final = re.compile(r"https?://[^\s/?#@\\]+(?:[/?#]\S*)?")
 """No name before the host: `https://bank.example@other.example` is an address of the other."""
 REFUSED: Final = -1
-"""The code of the protocol for what a person refused."""
+"""JSON-RPC error code for a request that the user refused."""
 Ask = Callable[[Question], str | None]
 
 
@@ -46,7 +46,7 @@ class ServerRequests:
 
     @contextmanager
     def during(self, ctx: ToolContext) -> Iterator[None]:
-        """Let the server ask about the call of *ctx* for as long as it runs."""
+        """Accept the server's requests while the call of *ctx* runs."""
         self._contexts.append(ctx)
         self._asked = 0
         try:
@@ -125,12 +125,12 @@ class ServerRequests:
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """Return *value* as a mapping, an empty one if it is none."""
+    """Return *value* if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def ask_field(ask: Ask, name: str, field: Mapping[str, Any]) -> tuple[bool, Any]:
-    """Return whether the person filled the field, and with what; the default comes first."""
+    """Ask for one field and return (is_filled, value); the default is the first choice."""
     label = one_line(str(field.get("title") or name), LABEL_CHARS)
     hint = one_line(str(field.get("description") or ""), LABEL_CHARS)
     values = choices_of(field)

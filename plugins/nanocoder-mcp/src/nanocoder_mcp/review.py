@@ -1,4 +1,4 @@
-"""What a person reads before they accept the tools of a server."""
+"""The texts that a user reads before accepting the tools of a server."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def with_token(server: Server) -> str:
 
 
 def shown_tools(listing: Listing) -> Iterator[str]:
-    """Yield all that a model will read of each tool of a new server, and which are left out."""
+    """Yield all text that a model reads of a new server's tools, and the tools left out."""
     for tool in listing.tools:
         yield from _shown_tool(tool)
     for kind, key, texts in (
@@ -55,7 +55,7 @@ def shown_tools(listing: Listing) -> Iterator[str]:
 
 
 def _shown_tool(tool: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a model reads of *tool*, all of it: a part that is cut can hold anything."""
+    """Yield all text that a model reads of *tool*: a part cut off could hide anything."""
     yield f"{tool['name']} ({counted(tool['tokens'], 'token')}):"
     text = str(tool["description"]).partition(" says: ")[2]
     yield from (f"  > {line}" for line in _without_gaps(for_terminal(text)).split("\n"))
@@ -72,7 +72,7 @@ def _as_json(value: Any) -> str:
 
 
 def _without_gaps(text: str) -> str:
-    """Return *text* with the length of each long run of blanks in place of the run."""
+    """Return *text* with each long run of blanks replaced by its length."""
 
     def counted_gap(gap: re.Match[str]) -> str:
         if gap[0].startswith("\n"):
@@ -83,7 +83,7 @@ def _without_gaps(text: str) -> str:
 
 
 def shown_changes(record: Record, listing: Listing) -> Iterator[str]:
-    """Yield how the tools of *listing* differ from those that were accepted."""
+    """Yield the differences between the accepted tools and those of *listing*."""
     if not record.launch:
         yield from shown_tools(listing)
         return

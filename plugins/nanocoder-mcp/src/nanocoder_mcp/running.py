@@ -32,7 +32,7 @@ class Servers:
         self._cwd: Path = session.cwd
         self._start_timeout_s = settings.start_timeout_s
         self._connections: dict[str, Connection] = {}
-        self._held_back: dict[str, dict[str, str]] = {}
+        self._withheld: dict[str, dict[str, str]] = {}
         self._starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -82,7 +82,7 @@ class Servers:
     def _answered(
         self, ctx: ToolContext, server: Server, ask: "Callable[[Connection], ToolResult]"
     ) -> ToolResult:
-        """Return what *ask* makes of the connection, and keep what went wrong."""
+        """Return the result of *ask* on a connection to *server*, and record its error."""
         try:
             wrap = ctx.wrap if server.sandbox else list
             connection = self.connect(server, wrap, ctx.cancelled)
@@ -97,12 +97,12 @@ class Servers:
         return result
 
     def lists(self, server: Server, cancel: Cancel) -> tuple[tuple[list[Any], ...], dict[str, Any]]:
-        """Return what a server lists as it came, and who it says it is; raises ToolError."""
+        """Return a server's raw lists, and its identification; raises ToolError."""
         connection = self.connect(server, list, cancel)
         return self._run(connection.lists(), cancel), connection.info
 
     def close(self) -> None:
-        """End all of them."""
+        """Close all connections, and end the loop's thread."""
         loop = self._loop
         if loop is None:
             return
@@ -123,7 +123,7 @@ class Servers:
         await asyncio.get_running_loop().shutdown_default_executor()
 
     async def _open(self, server: Server, wrap: Wrap) -> "Connection":
-        # Half a second, and 64 MB: only where a server is used.
+        # The imports cost half a second and 64 MB: only pay that when a server is used.
         from nanocoder_mcp.connection import Connection
         from nanocoder_mcp.process import ServerProcess
         from nanocoder_mcp.requests import ServerRequests
@@ -141,13 +141,13 @@ class Servers:
         return connection
 
     def _refuse_changed(self, connection: "Connection", tool: str, cancel: Cancel) -> None:
-        """Raise ToolError for a tool whose definition is not the one that a person accepted."""
+        """Raise ToolError if the definition of *tool* differs from the accepted one."""
         server = connection.server
-        if server.name not in self._held_back or connection.has_changed:
+        if server.name not in self._withheld or connection.has_changed:
             connection.has_changed = False
             raw_tools = self._run(connection.tools(), cancel)
-            self._held_back[server.name] = held_back(server, raw_tools)
-        why = self._held_back[server.name].get(tool, "")
+            self._withheld[server.name] = held_back(server, raw_tools)
+        why = self._withheld[server.name].get(tool, "")
         if why:
             raise ToolError(
                 f"the tool {tool!r} of the MCP server {server.name!r} {why} since it was reviewed,"
@@ -158,7 +158,7 @@ class Servers:
     def _run(
         self, work: Coroutine[Any, Any, Any], cancel: Cancel, timeout_s: float | None = None
     ) -> Any:
-        """Do *work* on the loop's thread and return what it gives; *cancel* cancels it."""
+        """Run *work* on the loop's thread and return its result; *cancel* cancels it."""
         import asyncio
         import concurrent.futures
 
@@ -187,7 +187,7 @@ class Servers:
 
 
 def held_back(server: Server, raw_tools: list[dict[str, Any]]) -> dict[str, str]:
-    """Return why tools are held back, by name, and keep what the server offers now for a review."""
+    """Return the reason each tool is withheld, by name, and record the offer for a review."""
     record = records.read(server)
     accepted = {tool["original"]: tool["digest"] for tool in record.tools}
     now = {str(raw.get("name", "")): digest_of(raw) for raw in raw_tools}

@@ -34,7 +34,7 @@ MAX_PROMPT_CHARS: Final = 20_000
 """A person approves what they can read; a longer prompt is refused."""
 PROBLEM_CHARS: Final = 300
 ANSWER_S: Final = 300.0
-"""How long a person may take for each of the two questions."""
+"""Timeout of each of the two questions to the user, in seconds."""
 FRAME: Final = (
     'The MCP server "{server}" asks for an answer to what follows. You have no tools. Answer it'
     " alone, in at most about {tokens} tokens, and say nothing of this session or its files.\n\n"
@@ -84,7 +84,7 @@ def sampled(ctx: ToolContext, server: str, params: Any) -> ToolResult:
 
 
 def prompt_of(params: Any) -> str:
-    """Return what a server sends to a model as one text; raises ToolError."""
+    """Return the messages that a server sends to a model, as one text; raises ToolError."""
     if params.tools:
         raise _refused("it wants tools for the model, and gets none")
     parts = [f"system: {params.system_prompt}"] if params.system_prompt else []
@@ -120,7 +120,7 @@ def _sample(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
 
 
 def _answer_of_session(ctx: ToolContext, server: str, prompt: str) -> str:
-    """Return what the session's model answers, once the person has seen it; raises ToolError."""
+    """Return the answer of the session's model that the user released; raises ToolError."""
     with ctx.child(
         agent=PLUGIN, title=f"MCP server {server}", tools=lambda _: False, max_turns=1
     ) as session:

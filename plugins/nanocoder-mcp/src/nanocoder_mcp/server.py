@@ -1,4 +1,4 @@
-"""A server as it is configured: how it starts, or where it is, and what a person says of it."""
+"""The configuration of one server: its command or URL, and the user's settings for it."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ KEYS: Final = (
     *("timeout_s", "read_only", "for_small_models", "oauth", "sampling", "sandbox"),
 )
 PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type", "timeout_s")
-"""The keys that a project's file may set; the others are for the person alone."""
+"""The keys that a project's file may set; only the user may set the others."""
 OAUTH_KEYS: Final = (
     *("client_id", "client_secret_variable", "issuer", "redirect_port"),
     *("grant", "private_key_variable", "algorithm", "scope"),
@@ -30,12 +30,12 @@ MAX_PORT: Final = 65_536
 class Server:
     """One server: a *command* that speaks on its standard streams, or the *url* of one that runs.
 
-    *env* are variables for the command, *environment* names of ours that it gets, too. *timeout_s*
-    is the limit of one call in seconds (None: the session's). *read_only* names tools of which the
-    person says that they change nothing, *for_small_models* those that small models are offered.
-    *oauth* is a client that the person registered by hand, for a server at an address. *sampling*
-    lets it ask the person for answers of the model. With *sandbox* it runs in the session's
-    sandbox, with the network that this has. *folder* is set for a server of a project's
+    *env* are variables for the command; *environment* names variables of ours that it inherits.
+    *timeout_s* is the limit of one call in seconds (None: the session's). *read_only* names tools
+    that the user declares free of side effects, *for_small_models* those offered to small models.
+    *oauth* is a client that the user registered by hand, for a server at a URL. *sampling*
+    allows it to request answers of the model, with the user's approval. With *sandbox* it runs
+    in the session's sandbox and its network. *folder* is set for a server of a project's
     `.mcp.json`.
     """
 
@@ -55,7 +55,7 @@ class Server:
 
     @property
     def launch(self) -> dict[str, Any]:
-        """What runs, as JSON: a person's consent is bound to all of it."""
+        """Launch settings as JSON; the user's consent is bound to all of them."""
         return {
             "command": list(self.command),
             "url": self.url,
@@ -118,7 +118,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
 
 
 def _refuse_keys(where: str, table: Mapping[str, Any], folder: Path | None) -> None:
-    """Raise ValueError for a key that has no place in *table*."""
+    """Raise ValueError for a key that *table* may not have."""
     keys = KEYS if folder is None else PROJECT_KEYS
     unknown = sorted(table.keys() - {*keys})
     if unknown and folder is not None and unknown[0] in KEYS:
@@ -130,7 +130,7 @@ def _refuse_keys(where: str, table: Mapping[str, Any], folder: Path | None) -> N
 
 
 def _texts(where: str, key: str, value: object) -> tuple[str, ...]:
-    """Return a list of texts; one text counts as a list of one."""
+    """Return a tuple of strings; a single string becomes a tuple of one."""
     items = (value,) if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(_is_text(item) for item in items):
         raise ValueError(f"{where}: {key}: expected a list of texts, got {value!r:.60}")

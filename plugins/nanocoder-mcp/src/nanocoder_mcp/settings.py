@@ -47,9 +47,9 @@ class Settings:
 
     @staticmethod
     def project_review(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
-        """Return what `.mcp.json` in *folder* brings, and what accepts it as it was read then.
+        """Return the review text of `.mcp.json` in *folder*, and the function that accepts it.
 
-        None where there is no such file, or where it was accepted as it is.
+        Returns None if there is no such file, or if it was accepted as it is.
         """
         from nanocoder_mcp.project_file import review_of
 

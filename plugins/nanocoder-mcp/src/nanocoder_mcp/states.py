@@ -11,7 +11,7 @@ from nanocoder_mcp.configured import ServerSettings, configured
 from nanocoder_mcp.server import Server
 
 HEAD: Final = ("server", "state", "tools", "tokens", "from", "starts")
-"""What a table shows of each server, in this order."""
+"""Columns of the table of servers, in this order."""
 READY: Final = "ready"
 NAMES_CHARS: Final = 400
 
@@ -31,7 +31,7 @@ def checks_of(
 
 
 def state_of(server: Server) -> dict[str, Any]:
-    """Return what a person wants to know of a server that need not run."""
+    """Return the row of *server* in the table; the server need not run."""
     record = records.read(server)
     state = READY
     if not record.agrees_to(server):
