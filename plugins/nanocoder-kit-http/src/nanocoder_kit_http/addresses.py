@@ -1,4 +1,4 @@
-"""Addresses of servers: what is valid, where a server stands, and which proxy leads to it."""
+"""Server URLs: validation, whether a server is local, and the proxy to reach it."""
 
 import os
 from typing import Final

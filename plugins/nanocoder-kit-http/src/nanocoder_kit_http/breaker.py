@@ -1,4 +1,4 @@
-"""A stop for all clients of one server that fails again and again, so that they do not storm it."""
+"""A circuit breaker shared by all clients of one server, so that retries do not flood it."""
 
 import threading
 import time
@@ -15,17 +15,16 @@ OPEN_AFTER: Final = 14
 """Failures in a row, of all sessions together; one request alone makes at most seven."""
 OPEN_S: Final = 30.0
 FORGET_S: Final = 120.0
-"""After so long without a failure, earlier ones count no more."""
+"""Seconds without a failure after which earlier failures are forgotten."""
 RETRIES: Final = 30
 BUDGET_S: Final = 300.0
 
 
 class RetryBudget:
-    """How often requests to one server are repeated, those of all sessions together.
+    """Limit of the retries to one server by all sessions: at most 30 in five minutes.
 
-    At most 30 times in five minutes: without it each of ten sub-agents would repeat its request six
-    times, and a server that fails every second request would never be left in peace. *clock* is for
-    tests.
+    Without it each of ten sub-agents would retry its request six times, and a server that fails
+    every second request would never recover. *clock* is for tests.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,7 +33,7 @@ class RetryBudget:
         self._spent: deque[float] = deque()
 
     def take(self) -> bool:
-        """Take one repetition; False when none is left."""
+        """Take one retry from the budget; return False if none is left."""
         with self._lock:
             now = self._clock()
             while self._spent and now - self._spent[0] >= BUDGET_S:
@@ -57,7 +56,7 @@ class Breaker:
         self._open_until = 0.0
 
     def check(self, host: str) -> None:
-        """Raise ProviderError while the server is left alone; then let one request try it."""
+        """Raise ProviderError while the breaker is open; afterwards admit one trial request."""
         with self._lock:
             now = self._clock()
             if now < self._open_until:
@@ -67,10 +66,10 @@ class Breaker:
                     kind="unavailable",
                 )
             if self._failures >= OPEN_AFTER:
-                self._open_until = now + OPEN_S  # for the others, until this one knows more
+                self._open_until = now + OPEN_S  # for all but this trial request
 
     def counted(self, error: ProviderError) -> ProviderError:
-        """Return *error*, counted where it is one that another try might not meet."""
+        """Return *error*, and count it if it is of a kind that a retry may avoid."""
         if error.retry is not False and error.kind in RETRIED_KINDS:
             with self._lock:
                 now = self._clock()
@@ -82,7 +81,7 @@ class Breaker:
         return error
 
     def succeeded(self) -> None:
-        """Forget the failures: the server answers."""
+        """Reset the failures, since the server answered."""
         with self._lock:
             self._failures, self._open_until = 0, 0.0
 

@@ -1,4 +1,4 @@
-"""The forms in which families of models write calls: one row for each, and one reader for all."""
+"""The formats in which models write tool calls as text: one row for each, and one parser."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,12 +27,12 @@ OPENINGS: Final = (
     r"|(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\w+\s+)?to=functions[.:]\w"
     rf"|<{_PREFIX}invoke name=|<function=\w"
 )
-"""What begins calls on a line of its own."""
+"""Pattern of the marks that begin calls on a line of their own."""
 _PASSED_OVER: Final = re.compile(
     rf"(?:[\s,;]|</?{_PREFIX}{_TAGS}>|</function>|<\|/?(?!channel\||start\|)\w+\|>|<\uff5c[\w▁/]+\uff5c>|<tool_call\|>|<\|/?tool_call>"
     r"|<(?:start|end)_function_call>|\[/?TOOL_CALLS\])*"
 )
-"""What stands around and between calls."""
+"""Pattern of the text to skip around and between calls."""
 _SEPARATORS: Final = re.compile(r"[\s,;]*")
 _NEXT_MARK: Final = re.compile(
     rf"</?{_PREFIX}{_TAGS}>|<\|/?\w+\|>|<\uff5c[\w▁]+\uff5c>|\[/?TOOL_CALLS\]|\Z"
@@ -44,7 +44,7 @@ _ARGUMENTS: Final = ("</arg_key>", "<arg_value>", "</arg_value>")
 
 
 class Read(NamedTuple):
-    """The calls at one place of a text, and where they end."""
+    """The calls at one offset of a text, and the offset of their end."""
 
     calls: list[TextCall]
     end: int
@@ -54,7 +54,7 @@ Reader = Callable[[str, "re.Match[str]", Offered], "Read | None"]
 
 
 class Form(NamedTuple):
-    """A form of calls: the pattern that *begins* one, and what reads the rest."""
+    """A format of calls: the pattern that *begins* one, and the parser of the rest."""
 
     begins: re.Pattern[str]
     read: Reader
@@ -133,7 +133,7 @@ def _pairs(text: str, match: re.Match[str], offered: Offered) -> Read | None:
 
 
 def _marked(text: str, match: re.Match[str], offered: Offered) -> Read | None:
-    """Read an object whose texts stand between marks."""
+    """Parse an object whose strings are delimited by marks."""
     close = _OBJECT_END.search(text, match.end())
     end = close.start() if close else len(text)
     body = text[match.end() : end].strip()
@@ -197,7 +197,7 @@ def _form(begins: str, read: Reader) -> Form:
 _JSON_FORM: Final = _form(r"(?=\{|\[\s*[\[{])", _json)
 _PYTHON_FORM: Final = _form(r"(?=\[\s*[\w.]+\()", _python)
 BARE: Final = (_JSON_FORM, _PYTHON_FORM)
-"""Calls that a whole reply may be, without any mark."""
+"""Formats without a mark, for a reply that consists of calls only."""
 MARKED: Final = (
     _JSON_FORM,
     _PYTHON_FORM,
@@ -222,7 +222,7 @@ MARKED: Final = (
     _form(rf"(?P<prefix>)<(?P<tag>function)={_NAME}>", _xml),
     _form(rf"<(?P<prefix>{_PREFIX})(?P<tag>invoke) name=[\"']?{_NAME}[\"']?>", _xml),
 )
-"""Calls behind a mark that no answer has."""
+"""Formats of calls that follow a mark which no prose contains."""
 
 
 def own_tags(offered: Offered) -> Form:

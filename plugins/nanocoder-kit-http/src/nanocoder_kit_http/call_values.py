@@ -1,4 +1,4 @@
-"""A call that stands in text, and its arguments as JSON, damaged JSON, Python or plain values."""
+"""A call in text, and its arguments as JSON, damaged JSON, Python or plain values."""
 
 import ast
 import json
@@ -50,7 +50,7 @@ def offered_name(name: str, offered: Offered) -> str:
 
 
 def json_end(text: str, at: int) -> int:
-    """Return where the JSON value at *at* ends, -1 where none is whole."""
+    """Return the end offset of the JSON value at *at*, or -1 if none is complete."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, at)[1]
     except (ValueError, RecursionError):
@@ -193,9 +193,9 @@ def value_of(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def marked_object(body: str, mark: str) -> Any:
-    """Return the object in *body*, whose keys are bare and whose texts stand between two *mark*s.
+    """Return the object in *body*, or None if it is invalid.
 
-    None where it is none.
+    Its keys are unquoted; its strings are delimited by *mark*.
     """
     pieces = body.split(mark)
     outside = [_OPEN_KEY.sub(r'\1"\2":', piece) for piece in pieces[::2]]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nanocoder_kit_http.transport import Bounds
 
 WHOLE_REPLY: Final = "whole-reply"
-"""The event type of a reply that came as one JSON body although a stream was asked for."""
+"""Event type of a reply that is one JSON body although a stream was requested."""
 
 HEADER_S: Final = 60.0
 LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
@@ -78,7 +78,7 @@ class Client:
             **_validate_headers(headers or {}),
         }
         self._own = own or {}
-        own_headers(self._own)  # a wrong one is told before the first request
+        own_headers(self._own)  # report an invalid one before the first request
         limits = timeouts or Timeouts()
         self._is_patient = not limits.header_s and is_nearby(self._base_url)
         self._timeouts = _with_header_timer(limits, self.is_local)
@@ -99,7 +99,7 @@ class Client:
 
     @property
     def is_patient(self) -> bool:
-        """Tell whether replies are waited for without a limit, as nobody chose one.
+        """Tell whether to wait for a reply without a limit, because none was configured.
 
         A server nearby may load a model first, and read a long prompt for many minutes.
         """
@@ -108,9 +108,10 @@ class Client:
     def stream_events(
         self, path: str, body: bytes, cancel: Cancel
     ) -> Generator[list[SseEvent], None, None]:
-        """Post *body* and yield, for each piece that arrives, the events that it completes.
+        """Post *body* and yield, for each chunk that arrives, the events that it completes.
 
-        One attempt: `Retry.run` repeats it. A reply in one JSON body is one `WHOLE_REPLY` event.
+        This is one attempt: `Retry.run` retries. A reply in one JSON body is one `WHOLE_REPLY`
+        event.
         Raises: ProviderError; Cancelled, within a second after *cancel* is set.
         """
         patient = self._is_patient
@@ -183,7 +184,7 @@ class Client:
             except httpx.HTTPError as error:
                 cancel.check()
                 raise self._breaker.counted(self._network_failure(error, timers)) from error
-        cancel.check()  # a shut socket can look like the end of a reply
+        cancel.check()  # a socket that a cancel shut down can look like the end of a reply
 
     def _send(
         self, transport: "httpx.BaseTransport", method: str, path: str, body: bytes | None
@@ -201,7 +202,7 @@ class Client:
     def _request(
         self, method: str, path: str, body: bytes | None, key: Mapping[str, str]
     ) -> "httpx.Request":
-        """Return what the transport sends as it is; a client of httpx would look for cookies."""
+        """Return the complete request; bypassing httpx.Client saves its work on cookies."""
         import httpx  # as above
 
         url = self._urls[path] = self._urls.get(path) or httpx.URL(full_url(self._base_url, path))
@@ -276,7 +277,7 @@ class Client:
         )
 
     def _refuse_words(self, first: bytes, chunks: Iterator[bytes]) -> None:
-        """Raise ProviderError for plain words in place of a stream of events."""
+        """Raise ProviderError for plain text instead of a stream of events."""
         begins = first.removeprefix(b"\xef\xbb\xbf").lstrip()
         # A read may end inside the first field's name.
         if re.match(rb"(?:data|event|id|retry)? ?:|[a-z]{0,5}\Z", begins):
@@ -390,7 +391,7 @@ def _events(
 
 
 def _drain(chunks: Iterator[bytes], timers: RequestTimers) -> None:
-    """Read to the end of the body where it is near: then the connection can be used again."""
+    """Read the rest of the body, up to DRAIN_BYTES, so that the connection can be reused."""
     timers.body_ended()
     size = 0
     with suppress(Exception):

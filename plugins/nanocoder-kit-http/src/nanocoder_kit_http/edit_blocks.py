@@ -87,6 +87,6 @@ def _edit_keys(tool: ToolDefinition) -> tuple[str, str, str, str] | None:
 
 
 def _path(line: str) -> str:
-    """Return the path that *line* consists of, "" where it is none."""
+    """Return the path that is all of *line*, or ""."""
     path = line.strip("`*#: ")
     return path if re.fullmatch(r"[\w@%+=./-]{1,300}", path) else ""

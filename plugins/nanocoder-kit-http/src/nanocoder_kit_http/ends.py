@@ -1,4 +1,4 @@
-"""How a reply ended, in the words of every vendor and server."""
+"""The finish reasons of replies, as vendors and servers spell them."""
 
 import re
 from enum import Enum, auto
@@ -6,12 +6,12 @@ from typing import Final
 
 
 class End(Enum):
-    """The meaning of a finish reason; one that no pattern knows is an ordinary end."""
+    """The meaning of a finish reason; one that matches no pattern is DONE."""
 
     DONE = auto()
-    CUT = auto()  # a limit of tokens; the answer goes on when it is sent back
+    CUT = auto()  # a token limit; the model continues when the answer is sent back
     FILTERED = auto()
-    FAILED = auto()  # the server could not go on; what came until then is no answer
+    FAILED = auto()  # the server failed; the text so far is no answer
 
 
 _PATTERNS: Final = (
@@ -24,6 +24,6 @@ _PATTERNS: Final = (
 
 
 def end_of(reason: str) -> End:
-    """Return what the finish *reason* of a reply means."""
+    """Return the meaning of the finish *reason* of a reply."""
     lower = reason.lower()
     return next((end for end, pattern in _PATTERNS if re.search(pattern, lower)), End.DONE)

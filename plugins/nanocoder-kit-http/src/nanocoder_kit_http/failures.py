@@ -11,7 +11,7 @@ from nanocoder import ProviderError, ToolCall, without_password
 
 MESSAGE_CHARS: Final = 500
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
-"""What another try may not meet."""
+"""Kinds of errors that a retry may avoid."""
 _KINDS_BY_STATUS: Final = {
     400: "bad_request",
     401: "auth",
@@ -59,12 +59,12 @@ _OVERFLOW_WORDS: Final = (
     r"reduce the length of the (?:messages|prompt|input)|exceeds the maximum allowed length",
     r"range of input length should be|too many tokens|input tokens exceeded",
 )
-"""How vendors and servers word it; a limit of tokens in a time is worded much like it."""
+"""Patterns of messages for an exceeded context window; rate limits are worded alike."""
 _IN_A_TIME: Final = r"per (?:second|minute|hour|day)|\b[rt]p[md]\b|rate limit"
 _MEDIA_WORDS: Final = (
     r"(?<![\w-])(?:images?|image_urls?|pictures?|pdfs?|vision|multi-?modal|media types?)(?![\w-])"
 )
-"""How they word that a picture or another file is broken, too large or not for this model."""
+"""Pattern of messages that a picture or file is broken, too large or not supported."""
 _AUTH_WORDS: Final = (
     "api key not valid",
     "api key expired",
@@ -79,7 +79,7 @@ _ADVICE: Final = {
     "not_found": "; check the model's name (`nanocoder models PROVIDER` lists all) and base URL",
 }
 _RETRY_WORDS: Final = {"true": True, "false": False}
-"""What the header x-should-retry says, which knows better than the status."""
+"""Values of the header x-should-retry, which overrides the status."""
 _PAGE_CHARS: Final = 200
 _FORBIDDEN: Final = 403
 _TOO_LARGE: Final = 413
@@ -88,7 +88,7 @@ _FIRST_ERROR_STATUS: Final = 400
 _FIRST_SERVER_ERROR: Final = 500
 _END_OF_STATUSES: Final = 600
 _WORDS: Final = ("message", "detail", "msg", "error", "error_msg", "error_message", "errorMessage")
-"""Where servers put the words of an error, best first."""
+"""Keys of the message in an error object, best first."""
 _REFUSED_CALL: Final = "tool_use_failed"
 _NAME_OF_CALL: Final = r"[\"']name[\"']\s*:\s*[\"']([\w.-]{1,64})[\"']|<function=([\w.-]{1,64})"
 
@@ -121,7 +121,7 @@ class UnreachedError(ProviderError):
 
 
 def is_name_failure(error: BaseException | None) -> bool:
-    """Tell whether *error* came of a name without an address, or of no network at all."""
+    """Tell whether *error* is a failed name resolution, or a missing network."""
     import socket  # only failures need it
 
     while error is not None:
@@ -178,9 +178,9 @@ def failure_in_stream(error: Any, *, host: str) -> ProviderError:
 
 
 def failure_in_body(body: bytes, *, host: str) -> ProviderError | None:
-    """Return the error for a body of status 200 that is no reply; None where it says nothing.
+    """Return the error in a body of status 200 that is no reply, or None if it names none.
 
-    A failure that is not known to pass is not tried again.
+    Only a failure that is known to be temporary is retried.
     """
     value = _json(body)
     text = body.decode("utf-8", "replace").strip()
@@ -237,7 +237,7 @@ def one_line(text: str) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Return what the server asks us to wait, in seconds; None when it says nothing usable."""
+    """Return the wait that the server asks for, in seconds, or None without a usable header."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -23,11 +23,11 @@ LEFT_OUT: Final = "[what came before is left out]"
 
 @value
 class HistoryRules:
-    """The rules of one vendor beside those that all share.
+    """The rules of one vendor in addition to the common ones.
 
     Ids of calls that do not match *call_ids* are replaced by *id_prefix* and hexadecimal digits,
-    *id_chars* characters in all. With *speaks_before_user* the model has to speak between the
-    results of tools and a person, with *has_text_results* pictures cannot stand in a result.
+    *id_chars* characters in all. With *speaks_before_user* an assistant message is required between
+    tool results and a user message; with *has_text_results* a result cannot contain pictures.
     """
 
     call_ids: str = r"[\x21-\x7e]{1,64}"
@@ -41,8 +41,8 @@ class History:
     """Makes growing histories valid, the same message always in the same way.
 
     Each call has one result, roles alternate, nothing is empty, and names and ids are in the
-    vendor's alphabet. What was sent before stays as it was while a history only grows, so that its
-    encoded beginning stays the same.
+    vendor's alphabet. While a history only grows, messages sent before stay the same, so that its
+    encoded prefix is stable.
     """
 
     def __init__(self, rules: HistoryRules) -> None:

@@ -1,4 +1,4 @@
-"""JSON at the border: what leaves is valid UTF-8, what comes in is checked."""
+"""JSON at the boundary: output is valid UTF-8, input is validated."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from nanocoder import BadArguments, ProviderError, parse_json
 
 _HEX: Final = "[0-9a-fA-F]{2}"
 # Every escape matches, so that the backslash of one is never the beginning of the next; the group
-# is half of a surrogate pair that stands alone.
+# is a lone surrogate.
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-F]{_HEX})|.)"
 
 
 def replace_surrogates(text: str) -> str:
     """Join split surrogate pairs and replace the lone ones, which no server accepts."""
-    if text.isascii() or not re.search("[\ud800-\udfff]", text):  # without a copy of a long text
+    if text.isascii() or not re.search("[\ud800-\udfff]", text):  # no copy of a long text
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

@@ -12,12 +12,12 @@ from nanocoder_kit_process import environment, find_program
 
 KEY_COMMAND: Final = "key_command"
 TIMEOUT_S: Final = 60.0
-"""A password manager may have to ask the person first."""
+"""Seconds; a password manager may have to ask the user first."""
 SHOWN_COLUMNS: Final = 300
 
 
 class KeyCommand:
-    """Runs *argv* when its key is first needed, and again when a server refused that key."""
+    """Runs *argv* when its key is first needed, and again after a server rejected the key."""
 
     def __init__(self, argv: tuple[str, ...]) -> None:
         self._argv = argv
@@ -32,13 +32,13 @@ class KeyCommand:
             return self._key
 
     def forget(self) -> None:
-        """Run the program again when the key is needed next."""
+        """Drop the key, so that the next `read` runs the program again."""
         with self._lock:
             self._key = None
 
     def _run(self) -> str:
         try:
-            # The person's own program gets their environment, but for what loads code into it.
+            # The user's program inherits their environment, except variables that load code.
             ran = subprocess.run(
                 [self._program(), *self._argv[1:]],
                 stdin=subprocess.DEVNULL,

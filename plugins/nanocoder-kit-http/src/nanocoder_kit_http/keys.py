@@ -20,9 +20,9 @@ NO_VARIABLE: Final = (
 class Key(NamedTuple):
     """A key in an environment variable, in the file that `VARIABLE_FILE` names, or of a program.
 
-    It is sent in *header*, after "Bearer " in `authorization`. A file that changes, as a token that
-    is renewed every hour does, counts from the next request on. *command* is the program's argument
-    vector, for a person who set neither variable; it runs again when a server refused its key.
+    It is sent in *header*, after "Bearer " in `authorization`. The file is read for each request,
+    so a token may be rotated. *command* is the argv of the program, used if neither variable is
+    set; it runs again after a server rejected its key.
     """
 
     variable: str
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Return what leads to the key now: a variable, or the program."""
+        """The current source of the key: the name of a variable, or the program."""
         for variable in (self.variable, self.variable + KEY_FILE):
             if os.environ.get(variable):
                 return variable

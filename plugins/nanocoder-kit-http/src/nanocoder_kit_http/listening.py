@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 LOOK_S: Final = 0.2
-"""How long to look for a server whose address was not configured."""
+"""Timeout of the search for a server without a configured address, in seconds."""
 
 
 def is_listening(address: str) -> bool:

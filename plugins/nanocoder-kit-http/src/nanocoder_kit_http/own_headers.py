@@ -1,4 +1,4 @@
-"""Headers of a person's own configuration, such as those that a company's gateway wants."""
+"""Headers of the user's configuration, such as those that a company's gateway requires."""
 
 import re
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ _OURS: Final = frozenset({"host", "content-length", "content-type", "transfer-en
 
 
 def own_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return *headers* by their lower-case names, with the secrets that `$VARIABLE` stands for.
+    """Return *headers* by their lower-case names, with each `$VARIABLE` replaced by its secret.
 
-    The variables are read as those of keys are. Raises ConfigError, which shows no value.
+    Variables are read like those of keys. Raises: ConfigError, which shows no value.
     """
     return {name.lower(): _value(name, value) for name, value in headers.items()}
 

@@ -16,7 +16,7 @@ _GZIP_OR_ZLIB: Final = 47
 
 
 def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what *chunks* unpack to, piece by piece; raises ProviderError for damage and bombs."""
+    """Decompress *chunks* piece by piece; raises ProviderError for damage and zip bombs."""
     decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
     packed = size = 0
     for chunk in chunks:

@@ -10,13 +10,13 @@ from nanocoder import Notice
 T = TypeVar("T")
 
 NOTICE_S: Final = 5.0
-"""How often the person reads how long it has been."""
+"""Interval of the notices with the elapsed time, in seconds."""
 
 
 def waited_for(
     batches: Generator[T, None, None], host: str
 ) -> Generator[Sequence[Notice], None, Generator[T, None, None]]:
-    """Yield how long the first of *batches* takes, and return them all."""
+    """Yield notices of the elapsed time until the first of *batches*, and return all batches."""
     waiting: _First[T] = _First(batches)
     started = time.monotonic()
     waiting.start()
@@ -28,7 +28,7 @@ def waited_for(
 
 
 class _First(Thread, Generic[T]):
-    """Takes the first batch on a thread of its own; the others come to the caller."""
+    """Takes the first batch on a thread of its own; the caller takes the others."""
 
     def __init__(self, batches: Generator[T, None, None]) -> None:
         super().__init__(daemon=True, name="nanocoder-first-byte")
@@ -51,7 +51,7 @@ class _First(Thread, Generic[T]):
         return not self.is_alive()
 
     def all(self) -> Generator[T, None, None]:
-        """Yield all batches; raises what taking the first one raised."""
+        """Yield all batches; re-raises the error of the first one."""
         try:
             if self._error is not None:
                 raise self._error

@@ -1,4 +1,4 @@
-"""What all providers over HTTP share: one client, its key, the retries, and the ids of calls."""
+"""The common part of all providers over HTTP: client, key, retries, and ids of calls."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -32,7 +32,7 @@ Pieces = Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]
 class HttpProvider:
     """A base for providers: a subclass writes the body of a request and decodes its reply.
 
-    *headers* are sent beside the one with the *key*; *own* are those of the person's configuration.
+    *headers* are sent besides the one with the *key*; *own* are those of the user's configuration.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HttpProvider:
         decode: Callable[[ReplyContext], ReplyDecoder],
         priced: Callable[[Usage], Usage],
     ) -> Pieces:
-        """Yield the reply to what *send* sends, and send it again while that is allowed."""
+        """Yield the reply to the request of *send*, and retry it as the settings allow."""
         context = ReplyContext(self._client.host, self._ids, priced)
 
         def attempt() -> Any:
@@ -91,7 +91,7 @@ class HttpProvider:
         return self._retry.run(attempt, cancel)
 
     def _take_as_small(self) -> None:
-        """Ask for the small profile from now on, unless a person chose one."""
+        """Use the small profile from now on, unless the user configured one."""
         if not self._is_profile_chosen:
             self.profile = "small"
 

@@ -1,4 +1,4 @@
-"""Shared by the decoders of all wire formats: joined deltas, calls in pieces, a certain end."""
+"""Shared by the decoders of all wire formats: joined deltas, partial calls, a definite end."""
 
 import os
 from abc import ABC, abstractmethod
@@ -40,7 +40,7 @@ from nanocoder_kit_http.written_calls import WrittenCalls
 
 _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
-"""All events of one reply; the answer's own text is a small part of them."""
+"""Size limit of all events of one reply, of which the text is a small part."""
 _END_MARK_BYTES: Final = 16
 _WORDS: Final = {"content_filter": "content filter"}
 
@@ -66,7 +66,7 @@ class ReplyDecoder(Protocol):
         ...
 
     def feed(self, events: Sequence[SseEvent]) -> Sequence[Delta]:
-        """Take the events of one network read; raises ProviderError."""
+        """Decode the events of one network read; raises ProviderError."""
         ...
 
     def finished(self) -> Finished:
@@ -118,9 +118,9 @@ def _decode(
     host: str,
     tags: ThinkingTags,
 ) -> Generator[Sequence[Delta], None, Finished]:
-    """Yield the pieces of a reply, return the whole; raises ProviderError.
+    """Yield the deltas of a reply, and return the whole; raises ProviderError.
 
-    Where no part of an answer came, the error has what the server sent in its place.
+    If no part of an answer arrived, the error quotes what the server sent instead.
     """
     size, latest_data = 0, b""
     with closing(batches):
@@ -154,7 +154,7 @@ def _decode(
 def _failure_in_body(
     error: ProviderError, events: Sequence[SseEvent], reply: ReplyDecoder, host: str
 ) -> ProviderError:
-    """Return *error*; in place of one that a whole body held, what that body says."""
+    """Return the error that a whole body of *events* describes, else *error*."""
     is_whole = bool(events) and events[0].is_last and not reply.begun
     is_refused_call = isinstance(error, ToolUseFailedError)
     failure = failure_in_body(events[0].data, host=host) if is_whole else None
@@ -162,7 +162,7 @@ def _failure_in_body(
 
 
 class ReplyContext(NamedTuple):
-    """What a decoder needs to know: the server, the ids of the session, and the price."""
+    """Context of a decoder: the server, the call ids used in the session, and the pricing."""
 
     host: str
     used_ids: set[str]
@@ -174,7 +174,7 @@ class ReplyContext(NamedTuple):
 
 
 class Reply(ABC):
-    """A base for decoders: a subclass takes objects one by one, and knows when it is complete."""
+    """A base for decoders: a subclass decodes objects one by one, and detects the end."""
 
     def __init__(self, context: ReplyContext) -> None:
         self.is_complete = False
@@ -188,8 +188,8 @@ class Reply(ABC):
         return self._deltas.text_of(TextDelta)
 
     def feed(self, events: Sequence[SseEvent]) -> list[Delta]:
-        """Take the events of one read; raises ProviderError for errors and damaged events."""
-        # Pieces that a fast server sends together are decoded together, in half the time.
+        """Decode the events of one read; raises ProviderError for errors and damaged events."""
+        # Decoding the events of one read together takes half the time.
         objects = decode_objects([event.data for event in events]) if len(events) > 1 else None
         for event, data in zip(events, objects or repeat(None), strict=False):
             if self.is_complete:
@@ -246,7 +246,7 @@ class Reply(ABC):
             raise self._cut(f"with the finish reason {reason!r}")
 
     def _refusal_by(self, reason: str, *, refused: bool = False) -> str:
-        """Return why there is no answer, by the finish *reason* or a refusal; else nothing."""
+        """Return the reason for a missing answer, by finish *reason* or refusal, or ""."""
         if end_of(reason) is End.FILTERED:
             return f"{self._context.host} stopped the reply: {_WORDS.get(reason, reason)}"
         return f"the model of {self._context.host} refused to answer" if refused else ""
@@ -318,9 +318,9 @@ def _new_id() -> str:
 
 
 def native_of(message: Message, key: str, host: str) -> Any:
-    """Return what *host* gets back with *message*, None for what another server sent.
+    """Return the native data of *message* to send back to *host*, or None.
 
-    Signatures and encrypted reasoning hold where they came from alone.
+    Signatures and encrypted reasoning are valid only for the server that sent them.
     """
     native = message.native if isinstance(message.native, dict) else {}
     return native.get(key) if native.get("host", host) == host else None
@@ -332,12 +332,12 @@ def is_end_mark(data: bytes) -> bool:
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:
-    """Return an object as a server gives it; anything odd is empty."""
+    """Return *value* if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_int(value: object) -> int:
-    """Return a token count as a server gives it; anything odd is 0."""
+    """Return a server's token count, or 0 for an invalid one."""
     return value if isinstance(value, int) and value > 0 else 0
 
 

@@ -17,7 +17,7 @@ OVER_BUDGET: Final = (
     f"not tried again: {RETRIES} requests to this server were repeated in {BUDGET_S:.0f} s"
 )
 UNREACHED_TRIES: Final = 2
-"""How often a request is tried before anything has reached a server."""
+"""Limit of the attempts while no request has reached a server."""
 _BYTES_OF_CHANCE: Final = 4
 
 
@@ -34,9 +34,9 @@ def _sleep(cancel: Cancel, seconds: float) -> None:
 class Retry:
     """Up to *tries* requests; the pauses between them double from *first_s* to *cap_s*.
 
-    A part of each pause is random, so that many clients do not come back together. A longer wait
-    that the server asks for is kept, up to *longest_wait_s*; beyond that the request fails and says
-    so. *budget* limits the repetitions of all sessions. *chance* and *sleep* are for tests.
+    A part of each pause is random jitter, so that many clients do not retry together. A longer
+    wait that the server asks for is honoured, up to *longest_wait_s*; beyond that the request
+    fails. *budget* limits the retries of all sessions. *chance* and *sleep* are for tests.
     """
 
     tries: int = 7
@@ -50,10 +50,10 @@ class Retry:
     def run(
         self, attempt: Callable[[], Generator[Sequence[T], None, None]], cancel: Cancel
     ) -> Iterator[T | Retrying]:
-        """Yield what *attempt* yields, item by item, and start it again while that is allowed.
+        """Yield the items of *attempt*, and retry it while that is allowed.
 
-        A `Retrying` announces each repetition. An attempt that has yielded an item has begun to
-        answer and is not repeated here: the item may already be on the screen.
+        A `Retrying` announces each retry. An attempt that has yielded an item has begun to
+        answer and is not retried here: the item may already be on the screen.
         Raises: ProviderError, Cancelled.
         """
         for number in range(1, self.tries + 1):

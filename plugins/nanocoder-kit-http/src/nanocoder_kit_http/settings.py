@@ -10,7 +10,7 @@ from nanocoder_kit_http.retry import Retry
 from nanocoder_kit_http.timers import Timeouts
 
 LOOK_S: Final = 3.0
-"""How long to look for what a server offers; a start must not wait for an absent one."""
+"""Timeout of the query of a server's models, in seconds: an absent one must not delay a start."""
 
 
 def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
@@ -21,7 +21,7 @@ def _setting(default: Any, description: str, *, user_only: bool = False) -> Any:
 class HttpSettings:
     """Address, timers and retries; a provider's own settings class inherits from this one.
 
-    No project chooses where the key goes, however much it is trusted otherwise.
+    Even a trusted project cannot choose the server that gets the key.
     """
 
     base_url: str = _setting(

@@ -20,11 +20,11 @@ class SseEvent(NamedTuple):
 
 
 class LineParser:
-    """Turn the bytes of a stream into an event for each line, as newline-delimited JSON wants."""
+    """Parser of newline-delimited JSON: each line of a stream becomes an event."""
 
     def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self._limit = limit_bytes
-        self._tail = bytearray()  # the line that has no end yet
+        self._tail = bytearray()  # an incomplete line
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Return the lines that *chunk* completes; raises ProviderError when one is too large."""
@@ -44,15 +44,15 @@ class LineParser:
 
 
 class SseParser:
-    """Turn the bytes of a stream, cut anywhere, into events; the work is linear in the bytes."""
+    """Parser of server-sent events in chunks that are cut anywhere, in linear time."""
 
     def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self._limit = limit_bytes
-        self._tail: list[bytes] = []  # pieces of the line that has no end yet
+        self._tail: list[bytes] = []  # parts of an incomplete line
         self._size = 0  # bytes held in the tail and in the event that is being read
         self._data: list[bytes] = []
         self._event = ""
-        self._skip_lf = False  # the last piece ended in CR; an LF that comes next belongs to it
+        self._skip_lf = False  # the last chunk ended in CR; a following LF belongs to it
         self._at_start = True
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
@@ -119,7 +119,7 @@ class SseParser:
         return events
 
     def _field(self, line: bytes) -> None:
-        # Comments (": ping"), id and retry change nothing for a reply that is never resumed.
+        # Comments (": ping"), id and retry are irrelevant to a reply that is never resumed.
         name, _, value = line.partition(b":")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))

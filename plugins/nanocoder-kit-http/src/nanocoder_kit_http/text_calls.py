@@ -55,8 +55,8 @@ def read_text(
 
     There are no calls in an answer. *prose* says what may come before them: "announced" only a
     sentence that announces them, such as "I will read the file:"; "plain" also other text that
-    announces no quotation, before marks that only calls have; "any" all on lines of its own. Text
-    after or between them makes them a quotation. The time is linear in the length. Raises:
+    announces no quotation, before marks that only calls have; "any" all on lines of its own. Calls
+    with text after or between them are a quotation. Runs in linear time. Raises:
     GarbledCallError.
     """
     offered = {tool.name: tool for tool in tools}
@@ -72,7 +72,7 @@ def read_text(
 
 
 def _announced(text: str, offered: Offered) -> tuple[str, list[TextCall]]:
-    """Read whole calls that the sentence before them announces, in whatever form they have."""
+    """Parse complete calls, in any format, that the preceding sentence announces."""
     fence = text.rfind("\n```", 0, -3) + 1 if text.endswith("```") else 0
     own = own_tags(offered)
     matches = (pattern.search(text) for pattern in (_MARK, own.begins, _BARE_LINE))
@@ -94,19 +94,19 @@ def _announced(text: str, offered: Offered) -> tuple[str, list[TextCall]]:
 
 
 def announces(prose: str) -> bool:
-    """Tell whether the last sentence of *prose* says what its writer does next.
+    """Tell whether the last sentence of *prose* announces an action of its writer.
 
-    One that speaks of examples, conditions or forms introduces something to look at. English alone
-    is understood.
+    A sentence about examples, conditions or formats introduces a demonstration. Only English is
+    recognized.
     """
     sentence = _SENTENCES.split(prose[-_SENTENCE_CHARS:].rstrip())[-1]
     return bool(_ANNOUNCES.match(sentence)) and not _DEMONSTRATES.search(sentence)
 
 
 def is_quoted(call: TextCall, sources: Iterable[str]) -> bool:
-    """Tell whether *call* stands in one of the texts that the model has read.
+    """Tell whether one of *sources*, texts that the model has read, contains *call*.
 
-    Line numbers, spaces and backslashes do not count: files are shown with numbers, or as JSON.
+    Line numbers, spaces and backslashes are ignored: files are shown with numbers, or as JSON.
     """
     arguments = _compact(json.dumps(call.arguments, ensure_ascii=False))
     values = [_compact(value) for value in call.arguments.values() if isinstance(value, str)]
@@ -125,26 +125,26 @@ def _compact(text: str) -> str:
 
 
 def _marked(text: str, offered: Offered, allowed: Prose) -> tuple[str, list[TextCall]]:
-    """Read calls behind marks; the first mention of a mark is where they begin."""
+    """Parse calls after marks; they begin at the first mark."""
     own = own_tags(offered)
-    places = [match for match in (_MARK.search(text), own.begins.search(text)) if match]
-    if not places:
+    marks = [match for match in (_MARK.search(text), own.begins.search(text)) if match]
+    if not marks:
         return "", []
-    mark = min(places, key=lambda match: match.start())
+    mark = min(marks, key=lambda match: match.start())
     prose, at = text[: mark.start()], mark.start()
     is_special = text.startswith(_SPECIAL, at)
     if prose and not _may_precede(
         prose, allowed, is_special=is_special, is_own=mark.re is own.begins
     ):
         return "", []
-    # A call in a tag without its end was cut, or is quoted.
+    # A call in a tag that is not closed was truncated, or is quoted.
     if prose and not is_special and not text.endswith(_CLOSED):
         return "", []
     return prose, read_calls(text, at, offered, (*MARKED, own))
 
 
 def _may_precede(prose: str, allowed: Prose, *, is_special: bool, is_own: bool) -> bool:
-    """Tell whether *prose* may stand before calls, which begin a line or follow a sentence."""
+    """Tell whether *prose* may precede calls, which begin a line or follow a sentence."""
     is_sentence = is_special and _SENTENCE_END.search(prose) is not None
     if f"\n{prose}".count("\n```") % 2 == 1 or (
         prose.rpartition("\n")[2].strip() and not is_sentence
@@ -155,7 +155,7 @@ def _may_precede(prose: str, allowed: Prose, *, is_special: bool, is_own: bool) 
 
 
 def _bare(text: str, offered: Offered, *, after_prose: bool) -> tuple[str, list[TextCall]]:
-    """Read calls that are a whole reply without marks, or the fenced block at its end."""
+    """Parse calls without marks that are the whole reply, or a fenced block at its end."""
     if not text.endswith("```"):
         return "", read_calls(text, 0, offered, BARE) if text[:1] in {"{", "["} else []
     inner = text.removesuffix("```")

@@ -1,7 +1,8 @@
 """Thinking that a model writes into its text, in tags: `<think>`, `[THINK]`, harmony's channels.
 
-A tag counts where a reply or a part of it begins, so an answer may speak of tags. An end without a
-beginning makes what stands before it thinking: templates of chats often write the beginning.
+A tag is recognized only at the beginning of a reply or of a part of it, so an answer may mention
+tags. A closing tag without an opening one makes all text before it thinking: chat templates often
+write the opening tag themselves.
 """
 
 import re
@@ -25,7 +26,7 @@ _ENDS: Final = {
     "<|channel|>analysis<|message|>": ("<|end|>", "<|start|>assistant"),
     "<|START_THINKING|>": ("<|END_THINKING|>",),
 }
-"""How thinking begins, and how it ends then."""
+"""Closing tags of each opening tag."""
 _LONE_ENDS: Final = ("</think>", "</thinking>", "[/THINK]", "</seed:think>", "◁/think▷")
 _DROPPED: Final = (
     "<|start|>assistant<|channel|>final<|message|>",
@@ -34,7 +35,7 @@ _DROPPED: Final = (
     "<|start|>assistant",
     "<|START_RESPONSE|>",
 )
-"""Marks around an answer, which are no part of it."""
+"""Marks around an answer, which are dropped."""
 _ANSWER_ENDS: Final = ("<|end|>", "<|return|>", "<|END_RESPONSE|>")
 _FENCE: Final = re.compile(r"(?m)^ {0,3}(?:```|~~~)")
 _BEGINNINGS: Final = (*_ENDS, *_DROPPED)
@@ -43,9 +44,9 @@ _SIGNS: Final = frozenset(mark[0] for mark in _IN_TEXT)
 
 
 class ThinkingTags:
-    """Takes the thinking out of the text of one reply, piece by piece.
+    """Separates thinking from the text of one reply while it streams.
 
-    *is_thinking*: the reply begins in the middle of it, as an earlier one of the session did.
+    With *is_thinking* the reply begins inside thinking, as an earlier one of the session did.
     """
 
     def __init__(self, *, is_thinking: bool = False) -> None:
@@ -55,11 +56,11 @@ class ThinkingTags:
         self._waiting = ""
         self._texts: list[str] = []
         self._has_tags = False
-        self._speaks_of_tags = False
+        self._mentions_tags = False
         self.is_lone_end = False
 
     def feed(self, deltas: Sequence[Delta]) -> list[Delta]:
-        """Return *deltas* with what is thinking as such; a piece that may be a tag waits."""
+        """Return *deltas* with thinking separated; a text that may become a tag is buffered."""
         ready: list[Delta] = []
         for delta in deltas:
             if isinstance(delta, TextDelta):
@@ -70,10 +71,12 @@ class ThinkingTags:
         return _joined(ready)
 
     def finish(self) -> list[Delta]:
-        """Return what waited until the end of the reply."""
+        """Return the buffered text at the end of the reply."""
         ready = self._take(is_end=True)
         if self._assumed and not self._has_tags and self._texts:
-            ready.append(TextDelta("".join(self._texts)))  # it was the answer after all
+            ready.append(
+                TextDelta("".join(self._texts))
+            )  # no closing tag came, so it was the answer
         return _joined(ready)
 
     def _take(self, *, is_end: bool) -> list[Delta]:
@@ -91,7 +94,7 @@ class ThinkingTags:
         return ready
 
     def _take_start(self, *, is_end: bool) -> None:
-        """Look for a tag where a part of the reply begins; spaces before one are dropped."""
+        """Look for a tag at the beginning of a part; spaces before a tag are dropped."""
         stripped = self._waiting.lstrip()
         marks = (*_BEGINNINGS, *_LONE_ENDS) if self._has_tags else _BEGINNINGS
         if not is_end and (not stripped or _is_beginning(stripped, marks)):
@@ -123,7 +126,7 @@ class ThinkingTags:
                 self._texts.append(piece)
 
     def _take_text(self, ready: list[Delta], *, is_end: bool) -> None:
-        """Pass text on; an end in it without a beginning makes all before it thinking."""
+        """Pass text on; a lone closing tag in it makes all text before it thinking."""
         if _SIGNS.isdisjoint(self._waiting):
             self._pass(ready, len(self._waiting))
             return
@@ -138,7 +141,7 @@ class ThinkingTags:
             self._waiting = self._waiting.removeprefix(mark)
             self._is_start = True
         elif mark:
-            self._speaks_of_tags = True
+            self._mentions_tags = True
             self._pass(ready, end + len(mark))
         else:
             size = _without_beginning(self._waiting, _IN_TEXT)
@@ -148,12 +151,12 @@ class ThinkingTags:
         piece, self._waiting = self._waiting[:size], self._waiting[size:]
         if piece:
             ready.append(TextDelta(piece))
-            if not self._speaks_of_tags:
+            if not self._mentions_tags:
                 self._texts.append(piece)
 
     def _is_lone(self, end: int, mark: str) -> bool:
-        """Tell whether *mark* at *end* ends thinking, and is not spoken of."""
-        if self._has_tags or self._speaks_of_tags:
+        """Tell whether *mark* at *end* closes thinking, and is not just mentioned."""
+        if self._has_tags or self._mentions_tags:
             return False
         text = "".join(self._texts) + self._waiting[:end]
         line = text[text.rfind("\n") + 1 :]
@@ -171,18 +174,18 @@ def without_thinking(text: str, *, is_thinking: bool = False) -> str:
 
 
 def _first(text: str, marks: Sequence[str]) -> tuple[int, str]:
-    """Return where the first of *marks* stands, and which it is; -1 and "" where none does."""
-    places = [(place, mark) for mark in marks if (place := text.find(mark)) >= 0]
-    return min(places, default=(-1, ""))
+    """Return the offset of the first of *marks*, and the mark; (-1, "") if none is found."""
+    matches = [(offset, mark) for mark in marks if (offset := text.find(mark)) >= 0]
+    return min(matches, default=(-1, ""))
 
 
 def _is_beginning(text: str, marks: Sequence[str]) -> bool:
-    """Tell whether more of *text* may make it one of *marks*, or a longer one of them."""
+    """Tell whether *text* is a proper prefix of one of *marks*."""
     return any(mark.startswith(text) and mark != text for mark in marks)
 
 
 def _without_beginning(text: str, marks: Sequence[str]) -> int:
-    """Return how much of *text* stands before an end that may be the beginning of a mark."""
+    """Return the length of *text* without a suffix that may begin one of *marks*."""
     longest = max(map(len, marks))
     for start in range(max(0, len(text) - longest + 1), len(text)):
         if any(mark.startswith(text[start:]) for mark in marks):
@@ -191,7 +194,7 @@ def _without_beginning(text: str, marks: Sequence[str]) -> int:
 
 
 def _joined(deltas: Sequence[Delta]) -> list[Delta]:
-    """Return *deltas* with neighbours of one kind as one, and none that is empty."""
+    """Return *deltas* with neighbours of one kind joined, and empty ones dropped."""
     joined: list[Delta] = []
     for delta in deltas:
         if joined and type(joined[-1]) is type(delta):

@@ -1,4 +1,4 @@
-"""How long a request may take, and each of its phases."""
+"""Timeouts of a request and of each of its phases."""
 
 import time
 from typing import Final, NamedTuple
@@ -11,11 +11,11 @@ _DRAIN_S: Final = 0.2
 
 
 class Timeouts(NamedTuple):
-    """How long each phase may take, in seconds; *total_s* 0 means no limit.
+    """Timeout of each phase, in seconds; *total_s* 0 means no limit.
 
-    *header_s* 0 leaves it to the client: 60, 600 for a server on this machine, and no limit for a
-    reply of a server on this machine or in its network. *idle_s* starts
-    again with any byte, *progress_s* only with an event that carries data.
+    *header_s* 0 selects the client's default: 60, 600 for a server on this machine, and no limit
+    for a reply of a server on this machine or in its network. *idle_s* restarts with any byte,
+    *progress_s* only with an event that carries data.
     """
 
     connect_s: float = 10.0
@@ -37,19 +37,19 @@ class TotalTimer:
         return time.monotonic() - self._started
 
     def remaining_s(self) -> float:
-        """Return how long the request may still take; time is up below 0."""
+        """Return the seconds left for the request, negative after the deadline."""
         return self._total_until - time.monotonic()
 
     def read_s(self) -> float:
-        """Return how long the next read may block; time is up below 0."""
+        """Return the seconds that the next read may block, negative after the deadline."""
         return self.remaining_s()
 
 
 class RequestTimers(TotalTimer):
-    """The timers of a reply that streams: header, silence, progress, and the total.
+    """The timers of a streamed reply: header, silence, progress, and the total.
 
-    With *is_patient* only the total counts until the first event. With *asks_once* a wait for the
-    header that took too long is not tried again.
+    With *is_patient* only the total applies until the first event. With *asks_once* a timeout of
+    the header is not retried.
     """
 
     def __init__(
@@ -64,39 +64,39 @@ class RequestTimers(TotalTimer):
         self._asks_once = asks_once
 
     def answered(self) -> None:
-        """Take the header: from now on there has to be progress, but not for a patient wait."""
+        """Record the header: from now on progress is required, except for a patient wait."""
         if not self._is_patient:
             self.progressed()
 
     def progressed(self) -> None:
-        """Start the progress timer again; the first time it replaces the header's."""
+        """Restart the progress timer; the first time it replaces the header's."""
         self._is_patient = False
         self._progress_until = time.monotonic() + self._timeouts.progress_s
 
     def body_ended(self) -> None:
-        """Allow a last short look for the end of the body, which keeps the connection usable."""
+        """Allow a last short read of the end of the body, which keeps the connection reusable."""
         self._total_until = min(self._total_until, time.monotonic() + _DRAIN_S)
 
     def read_s(self) -> float:
-        """Return how long the next read may block; time is up below 0."""
+        """Return the seconds that the next read may block, negative after the deadline."""
         now = time.monotonic()
         if self._is_patient:
             until = float("inf")
         elif self._progress_until:
             until = min(now + self._timeouts.idle_s, self._progress_until)
         else:
-            # Counted from the first look for an answer: sending a large request is not waiting.
+            # Starts with the first read: sending a large request takes time, too.
             until = self._header_until = self._header_until or now + self._timeouts.header_s
         return min(until, self._total_until) - now
 
     def expired(self) -> ProviderError:
-        """Tell which timer ended the wait."""
+        """Return the error of the timer that expired."""
         now = time.monotonic()
         limits = self._timeouts
         if now >= self._total_until:
             return self._stalled(f"took longer than {limits.total_s:g} s in all")
         if not self._progress_until:
-            # A server nearby still works on the request, and would do so twice.
+            # A local server still works on the request, and a retry would make it work twice.
             kind_of_error = FinalError if self._asks_once else ProviderError
             return kind_of_error(
                 f"{self._host} did not begin to answer within {limits.header_s:g} s "

@@ -1,4 +1,4 @@
-"""The transport beneath our httpx clients: a cancel or a timer ends every wait of its connections.
+"""The transport of our httpx clients: a cancel or a timer ends every wait of its connections.
 
 The only module that imports httpx and httpcore at once; the kit for web tools uses it, too.
 """
@@ -42,7 +42,7 @@ _CORE_ERRORS: Final = (
 
 
 class Bounds:
-    """Cancel and timer of the request that is under way; either ends its waits."""
+    """Cancel and timer of the current request; either ends its waits."""
 
     def __init__(self) -> None:
         self.cancel = Cancel()
@@ -51,7 +51,7 @@ class Bounds:
 
     @contextmanager
     def during(self, cancel: Cancel, timer: TotalTimer) -> Iterator[None]:
-        """Let *cancel* and *timer* end every wait inside the block."""
+        """Make *cancel* and *timer* end every wait inside the block."""
         cancel.check()
         self.cancel, self.timer = cancel, timer
         forget = cancel.on_set(self._shut)
@@ -61,14 +61,14 @@ class Bounds:
             forget()
 
     def hold(self, sock: socket.socket) -> None:
-        """Make *sock* the one that a cancel shuts down; raises Cancelled."""
+        """Register *sock* as the socket that a cancel shuts down; raises Cancelled."""
         self._socket = sock
         self.cancel.check()
 
     def _shut(self) -> None:
         if self._socket is not None:
             with suppress(OSError):
-                # Not sock.shutdown: that of a TLS socket takes its state away under the reader.
+                # Not sock.shutdown: on a TLS socket it removes the state under the reader.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
@@ -124,7 +124,7 @@ class Transport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """The bytes of an answer as they come; packed ones in pieces that cannot unpack to much."""
+    """The bytes of a response; compressed ones in parts small enough to limit a zip bomb."""
 
     def __init__(self, response: httpcore.Response) -> None:
         self._response = response
@@ -179,7 +179,7 @@ class _Backend(httpcore.NetworkBackend):
 def _open_within(
     connect: Callable[[], httpcore.NetworkStream], seconds: float | None, cancel: Cancel
 ) -> httpcore.NetworkStream:
-    """Return what *connect* opens; after *seconds* or a cancel its thread is left behind."""
+    """Return the stream that *connect* opens; a timeout or cancel abandons its thread."""
     outcome: Future[httpcore.NetworkStream] = Future()
 
     def run() -> None:
@@ -191,7 +191,7 @@ def _open_within(
             return
         try:
             outcome.set_result(stream)
-        except InvalidStateError:  # the caller gave up
+        except InvalidStateError:  # the caller timed out
             stream.close()
 
     Thread(target=run, daemon=True, name="nanocoder-connect").start()
@@ -199,7 +199,7 @@ def _open_within(
     try:
         return outcome.result(seconds)
     except (TimeoutError, CancelledError):
-        if not outcome.cancel():  # it ended at this very moment
+        if not outcome.cancel():  # it was connected at this very moment
             return outcome.result()
         cancel.check()
         raise httpcore.ConnectTimeout("no connection in time") from None
@@ -250,7 +250,7 @@ class _BoundedStream(httpcore.NetworkStream):
         self._stream.close()
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the connection knows about itself."""
+        """Return httpcore's metadata *info* of the connection."""
         return self._stream.get_extra_info(info)
 
 
@@ -287,7 +287,7 @@ def _core_proxy(address: str) -> httpcore.Proxy:
 
 
 def tls_context() -> SSLContext:
-    """Return what https connections are checked with: SSL_CERT_FILE, SSL_CERT_DIR or certifi."""
+    """Return the TLS context with the CAs of SSL_CERT_FILE, SSL_CERT_DIR or certifi."""
     return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

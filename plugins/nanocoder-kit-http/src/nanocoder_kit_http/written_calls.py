@@ -25,12 +25,11 @@ _ID_BYTES: Final = 12
 
 
 class WrittenCalls:
-    """Reads calls from the text of one model's replies; *is_told* once the person knows of it.
+    """Parses calls in the text of one model's replies; *is_told* after the user's notice.
 
     A call that the model has read, in a file or in the prompt, is a quotation and never runs. Calls
-    after prose may be quoted from elsewhere, so they run only where the prose announces them, or
-    for a small model, or one that is known to write its calls and has made none through the tool
-    interface.
+    after prose may be quotations, too, so they run only if the prose announces them, if the model
+    is small, or if it has written calls before and made none through the tool interface.
     """
 
     def __init__(self) -> None:
@@ -39,12 +38,11 @@ class WrittenCalls:
         self._makes_calls = False
 
     def take(self, finished: Finished, request: Request) -> list[Notice | Finished]:
-        """Return *finished* with the calls that its text makes, after a notice the first time.
+        """Return *finished* with the calls in its text, after a notice the first time.
 
-        They are no part of the text any more.
-
-        A call that cannot be read without guessing fails, so that the model reads once in a run how
-        to call tools. Raises: ProviderError the second time.
+        The calls are removed from the text. A call that cannot be parsed without guessing fails,
+        so that the model reads once in a run how to call tools. Raises: ProviderError the second
+        time.
         """
         text = finished.text
         self._makes_calls = self._makes_calls or bool(finished.calls)
@@ -52,7 +50,7 @@ class WrittenCalls:
             return [finished]
         if not (any(mark in text for mark in _MARKS) or "\n[" in f"\n{text}"):
             return [finished]
-        # Its patterns take milliseconds to compile, and most replies have none of the marks.
+        # The patterns take milliseconds to compile, and most replies have none of the marks.
         from nanocoder_kit_http.text_calls import GarbledCallError, is_quoted, read_text
 
         try:
@@ -73,7 +71,7 @@ class WrittenCalls:
         return self.is_told and not self._makes_calls
 
     def _prose(self, request: Request) -> "Prose":
-        """Return what may stand before calls: less, once a model has made calls properly."""
+        """Return the prose allowed before calls: less, once a model has used the interface."""
         if self._makes_calls:
             return "announced"
         return "any" if self.is_told or is_small(request.model) else "plain"
@@ -122,7 +120,7 @@ def _refused(finished: Finished, request: Request, name: str) -> Finished:
 
 
 def _texts_read(messages: Sequence[Message]) -> Iterator[str]:
-    """Yield what the model has read of a person and of tools."""
+    """Yield the texts that the model has read from users and tools."""
     for message in messages:
         if message.role != "assistant":
             yield message.text
