@@ -34,12 +34,12 @@ from nanocoder_mcp_server.questions import (
 
 T = TypeVar("T")
 ANSWER_S: Final = 300.0
-"""For so long a tool waits for the request that brings its answer."""
+"""Timeout of a tool for the request with its answer, in seconds."""
 
 
 @frozen(eq=False)
 class Pending:
-    """Questions that other requests answer, by their names there, and where the tool waits."""
+    """Questions that later requests answer, by their names there; the tool waits for *reply*."""
 
     requests: Mapping[str, Request]
     responses: dict[str, Any] = field(factory=dict)
@@ -50,10 +50,10 @@ class Pending:
         """The questions without an answer."""
         return {name: self.requests[name] for name in self.requests if name not in self.responses}
 
-    def take(self, brought: dict[str, Any]) -> None:
-        """Take the answers out of what a request has *brought*."""
+    def take(self, responses: dict[str, Any]) -> None:
+        """Move the answers to these questions out of a request's *responses*."""
         for name in self.unanswered:
-            response = brought.pop(name, None)
+            response = responses.pop(name, None)
             if response is not None:
                 self.responses[name] = response
 

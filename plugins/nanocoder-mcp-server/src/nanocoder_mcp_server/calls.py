@@ -10,9 +10,9 @@ from attrs import define, field
 from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, Question, Session, ToolResult
 
 MAX_WAITING: Final = 1_000
-"""How many unanswered questions are remembered."""
+"""Limit of the unanswered questions in memory."""
 MAX_PREVIEW_CHARS: Final = 100_000
-"""How long a text a client is asked to show: what its person does not see, they cannot approve."""
+"""Size limit of a preview for a client: its user cannot approve what they cannot see."""
 TOO_LONG: Final = (
     f"what it would do has more than {MAX_PREVIEW_CHARS:,} characters, too many to be shown and"
     " approved by a client; make it in smaller calls"
@@ -27,32 +27,32 @@ class Client(Protocol):
     """The maker of the call that runs; the threads of the session call its methods."""
 
     def approve(self, request: ApprovalRequest) -> bool | None:
-        """Return whether its person agrees; None where there is no answer."""
+        """Return the decision of the client's user, or None without an answer."""
 
     def answer(self, question: Question) -> str | None:
-        """Return what its person answers to a tool; None where there is no answer."""
+        """Return the answer of the client's user to a tool, or None."""
 
     def give_up(self) -> None:
-        """Leave a question that waits for its answer without one."""
+        """Abandon a pending question."""
 
     def stop(self) -> None:
         """End its work."""
 
     def show_progress(self, tool: str, text: str) -> None:
-        """Tell it how far the call of *tool* is."""
+        """Report the progress of the call of *tool*."""
 
     def show_notice(self, text: str) -> None:
-        """Tell it what a person should know."""
+        """Show a notice to the client's user."""
 
 
 @define(eq=False)
 class Calls:
     """The calls of one server; its methods may be called from any thread.
 
-    A client answers a question in the same request, or, where the protocol has no way back, with
-    another one that brings the answer. *_waiting* has the approvals that such clients were asked
-    for: the call is made again with the answer. *_suspended* is the one call that goes on when the
-    answer to its question comes; others wait for it for *patience_s*, then it gets none.
+    A client answers a question within the same request, or, if the protocol has no way back, with
+    another request. *_waiting* has the approvals that such clients were asked for: the call is
+    repeated with the answer. *_suspended* is the one call that resumes with the answer to its
+    question; other calls wait for it for *patience_s* seconds, then it gets no answer.
     """
 
     session: Session | None = None
@@ -97,11 +97,11 @@ class Calls:
         return ApprovalAnswer(request.id, request.digest, approved=agreed, actor=ACTOR)
 
     def answer(self, question: Question) -> str | None:
-        """Answer a question of a tool with what the client says."""
+        """Return the client's answer to a question of a tool, or None."""
         return None if self._client is None else self._client.answer(question)
 
     def remember(self, request: ApprovalRequest) -> str:
-        """Return what a client has to send back with its answer to *request*; it counts once."""
+        """Return the one-time token that a client sends with its answer to *request*."""
         state = secrets.token_urlsafe(24)
         self._waiting[state] = (request.call.name, request.digest)
         while len(self._waiting) > MAX_WAITING:
@@ -117,11 +117,11 @@ class Calls:
         return self._waiting.get(state) == (request.call.name, request.digest)
 
     def settle(self, state: str) -> None:
-        """Forget a question that was answered."""
+        """Remove an answered question."""
         self._waiting.pop(state, None)
 
     def suspend(self, client: Client) -> str:
-        """Return what a request has to send back with the answer to the call of *client*."""
+        """Suspend the call of *client*, and return the token to send with its answer."""
         state = secrets.token_urlsafe(24)
         self._suspended = state, client
         return state
@@ -133,12 +133,12 @@ class Calls:
         return self._suspended[1]
 
     def forget(self, client: Client) -> None:
-        """Forget a call that has ended."""
+        """Remove the suspended call of *client* after its end."""
         if self._suspended is not None and self._suspended[1] is client:
             self._suspended = None
 
     def close(self) -> None:
-        """End the call that waits for an answer: no request will bring one."""
+        """Stop the suspended call: no request will answer it."""
         if self._suspended is not None:
             self._suspended[1].stop()
 

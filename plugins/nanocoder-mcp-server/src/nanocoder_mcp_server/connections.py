@@ -1,7 +1,7 @@
-"""Holders of connections: clients with the token as long as they like, others for a moment.
+"""Limits of connections: those without the token are short-lived and few.
 
-Every program on this machine can connect. Without limits one of them takes all descriptors, and the
-event loop does not recover from that.
+Every program on this machine can connect. Without limits one of them could exhaust the file
+descriptors, and the event loop does not recover from that.
 """
 
 import asyncio
@@ -13,50 +13,50 @@ from typing import Any, Final
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS: Final = 120
-"""With what a session has open, that is less than any system allows a process."""
+"""Together with a session's open files this is below any system's descriptor limit."""
 BACKLOG: Final = 32
-"""So many are accepted at once, before any of them is looked at."""
-STRANGER_S: Final = 10.0
-"""For so long a connection may last whose request has not come, or came without the token."""
+"""Length of the queue of connections that are not accepted yet."""
+UNAUTHENTICATED_S: Final = 10.0
+"""Lifetime of a connection without a request that has the token, in seconds."""
 SHUTDOWN_S: Final = 2
-"""For so long requests go on after a signal: the stream of a client never ends by itself."""
-PLACE: Final = rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?"
-PLACES: Final = (
-    (b"host", re.compile(PLACE), 421),
-    (b"origin", re.compile(b"http://" + PLACE), 403),
+"""Grace period of requests after a signal: a client's stream never ends by itself."""
+LOOPBACK: Final = rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?"
+LOCAL_HEADERS: Final = (
+    (b"host", re.compile(LOOPBACK), 421),
+    (b"origin", re.compile(b"http://" + LOOPBACK), 403),
 )
-"""What these headers may name, and the status for others: a page elsewhere is no client."""
+"""Allowed values of these headers, and the status for others: web pages are not clients."""
 
 
 class Gate:
-    """Lets requests with *token* through to *app*, and knows which connections they came by."""
+    """Passes requests with *token* to *app*, and tracks the connections without one."""
 
     def __init__(self, app: Any, token: str) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode()
-        self.strangers: dict[tuple[str, int], Connection] = {}
+        self.unauthenticated: dict[tuple[str, int], Connection] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Refuse everybody without the token, and pages of other places."""
+        """Reject requests without the token, and those of web pages of other origins."""
         if scope["type"] == "http":
             headers = dict(scope["headers"])
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
                 await _refuse(send, 401, b"a token is needed\n")
                 return
-            for name, pattern, status in PLACES:
+            for name, pattern, status in LOCAL_HEADERS:
                 if name in headers and not pattern.fullmatch(headers[name]):
                     await _refuse(send, status, b"only clients of this machine are served\n")
                     return
-            self.strangers.pop(tuple(scope["client"]), None)
+            self.unauthenticated.pop(tuple(scope["client"]), None)
         await self._app(scope, receive, send)
 
     def protocol(self, **arguments: Any) -> "Connection":
-        """Return what reads a new connection, as uvicorn asks for it."""
+        """Return the protocol of a new connection, as uvicorn's factory."""
         return Connection(self, **arguments)
 
 
 class Connection(H11Protocol):
-    """One connection: it counts as a stranger's until a request with the token came by it."""
+    """One connection; unauthenticated until a request on it had the token."""
 
     def __init__(self, gate: Gate, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -64,26 +64,26 @@ class Connection(H11Protocol):
         self._end: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection; the oldest of a stranger ends where there are too many."""
+        """Accept the connection; beyond the limit abort the oldest unauthenticated one."""
         super().connection_made(transport)
-        strangers = self._gate.strangers
+        unauthenticated = self._gate.unauthenticated
         if len(self.connections) > MAX_CONNECTIONS:
-            oldest = strangers.pop(next(iter(strangers))) if strangers else self
+            oldest = unauthenticated.pop(next(iter(unauthenticated))) if unauthenticated else self
             oldest.transport.abort()
         if self.client is not None and not transport.is_closing():
-            strangers[self.client] = self
-            self._end = self.loop.call_later(STRANGER_S, self._end_of_stranger).cancel
+            unauthenticated[self.client] = self
+            self._end = self.loop.call_later(UNAUTHENTICATED_S, self._end_unauthenticated).cancel
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Stop tracking the connection."""
         super().connection_lost(exc)
         if self._end is not None:
             self._end()
-        if self.client is not None and self._gate.strangers.get(self.client) is self:
-            del self._gate.strangers[self.client]
+        if self.client is not None and self._gate.unauthenticated.get(self.client) is self:
+            del self._gate.unauthenticated[self.client]
 
-    def _end_of_stranger(self) -> None:
-        if self.client is not None and self._gate.strangers.get(self.client) is self:
+    def _end_unauthenticated(self) -> None:
+        if self.client is not None and self._gate.unauthenticated.get(self.client) is self:
             self.transport.abort()
 
 

@@ -1,4 +1,4 @@
-"""What the server sent to each client lately, so that one that lost its stream gets the rest."""
+"""The latest messages to each client, so that one that lost its stream can resume it."""
 
 from collections import deque
 from typing import Any, Final
@@ -16,11 +16,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 MAX_EVENTS: Final = 1_000
-"""How many events of a session are kept."""
+"""Limit of the stored events of a session."""
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""How many bytes of them."""
+"""Size limit of these events."""
 RETRY_MS: Final = 1_000
-"""After so long a client comes back that has lost its stream."""
+"""Delay before a client reconnects a lost stream, in milliseconds."""
 LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -44,7 +44,7 @@ class Events(EventStore):
         self._number = 0
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep a message, and return the name of the event; the oldest make room for it."""
+        """Store a message, evict the oldest beyond the limits, and return the event's id."""
         text = b"" if message is None else _json(message)
         self._number += 1
         self._events.append(Event(self._number, stream_id, text))
@@ -56,9 +56,9 @@ class Events(EventStore):
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback
     ) -> str | None:
-        """Send what came after an event in its stream, and return the stream.
+        """Send the later events of an event's stream, and return the stream.
 
-        None for an event that is not kept: what would be missing is unknown.
+        Returns None for an evicted event, since the missing ones are unknown.
         """
         events = [*self._events]
         last = next((event for event in events if str(event.number) == last_event_id), None)

@@ -1,4 +1,4 @@
-"""What a call says while it runs, as log messages of the level that a client asked for."""
+"""Log messages of running calls, at the level that each client asked for."""
 
 import warnings
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ SESSION: Final = "mcp-session-id"
 
 
 class Logs:
-    """The levels that clients asked for."""
+    """The log level of each client."""
 
     def __init__(self) -> None:
         self._levels: dict[str, str] = {}
 
     def set_level(self, ctx: Any, level: str) -> None:
-        """Send the client of *ctx* what is at least as serious as *level*."""
+        """Set *level* as the least level of messages for the client of *ctx*."""
         self._levels[client_of(ctx)] = level
 
     def wants(self, ctx: Any, level: str) -> bool:
@@ -32,14 +32,14 @@ class Logs:
 
 
 def client_of(ctx: Any) -> str:
-    """Return what tells the clients over HTTP apart; "" where there is one alone."""
+    """Return the session id of a client over HTTP, or "" on standard streams."""
     headers = getattr(ctx.request, "headers", None) or {}
     return str(headers.get(SESSION, ""))
 
 
 @contextmanager
 def outdated_allowed() -> Iterator[None]:
-    """Keep the SDK from warning of what its latest revision drops: clients of today have it."""
+    """Suppress the SDK's warnings about deprecated features that current clients use."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         yield

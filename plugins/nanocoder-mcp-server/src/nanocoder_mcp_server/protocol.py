@@ -43,7 +43,7 @@ def server_of(calls: Calls, tools: Tools) -> Server[Any]:
 
 
 class Handlers:
-    """What the server does with each request; its coroutines run on the loop of the server."""
+    """Handlers of the protocol's requests; the coroutines run on the server's loop."""
 
     def __init__(self, calls: Calls, tools: Tools) -> None:
         self._calls = calls
@@ -65,12 +65,12 @@ class Handlers:
         return result_of(result) if isinstance(result, ToolResult) else result
 
     async def list_resources(self, ctx: Any, params: Any) -> mcp_types.ListResourcesResult:
-        """Return the files that can be read, and what plugins name."""
+        """Return the readable files, and the resources of plugins."""
         listed = await self._quietly(ctx, params, lambda _: self._texts.resources())
         return mcp_types.ListResourcesResult(resources=listed)
 
     async def list_templates(self, _ctx: Any, _params: Any) -> Any:
-        """Return how addresses are made."""
+        """Return the templates of resource URIs."""
         templates = self._texts.templates()
         return mcp_types.ListResourceTemplatesResult(resource_templates=templates)
 
@@ -127,7 +127,7 @@ class Handlers:
         return mcp_types.GetPromptResult(messages=messages_of(result))
 
     async def complete(self, ctx: Any, params: Any) -> mcp_types.CompleteResult:
-        """Return what an argument may be."""
+        """Return the completions of an argument."""
         argument, texts = params.argument, self._texts
         values = await self._quietly(
             ctx, params, lambda _: texts.values(params.ref, argument.name, argument.value)

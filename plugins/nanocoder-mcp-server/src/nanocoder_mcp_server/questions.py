@@ -11,7 +11,7 @@ from nanocoder_kit_questions import DECLINE, FOLDERS, REPLY, Folders, Form, Prom
 QUESTION: Final = "approval"
 ANSWER: Final = "answer"
 SHOWN: Final = frozenset({"title", "description"})
-"""What of a form's fields a person reads, and no program."""
+"""Keys of a form's fields that only a person reads."""
 CAN_ASK: Final = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
 HAS_MODEL: Final = mcp_types.ClientCapabilities(sampling=mcp_types.SamplingCapability())
 HAS_ROOTS: Final = mcp_types.ClientCapabilities(roots=mcp_types.RootsCapability())
@@ -52,7 +52,7 @@ def requests_of(question: Question, has: Has) -> dict[str, Request]:
 
 
 def request_of(question: Question, has: Has) -> Request | None:
-    """Return what puts *question* to a client that *has* capabilities; None if it has too few."""
+    """Return the request that asks *question*, or None if the client lacks a capability."""
     if isinstance(question, Prompt) and has(HAS_MODEL):
         return _sampling(question)
     if isinstance(question, Folders) and has(HAS_ROOTS):
@@ -66,7 +66,7 @@ def request_of(question: Question, has: Has) -> Request | None:
 
 
 def missing_for(question: Question, has: Has) -> mcp_types.ClientCapabilities | None:
-    """Return what a client lacks for *question*; None where it can be asked all of it."""
+    """Return the capabilities that a client lacks for *question*, or None."""
     parts = [part for part in _parts(question).values() if request_of(part, has) is None]
     needed = {
         name: capability
@@ -80,7 +80,7 @@ def missing_for(question: Question, has: Has) -> mcp_types.ClientCapabilities | 
 def answer_of(
     question: Question, requests: Mapping[str, Request], responses: Mapping[str, Any]
 ) -> str | None:
-    """Return what *responses* mean to the tool that asked; None where they are no answer."""
+    """Return *responses* as the answer to the tool that asked, or None if there is none."""
     answers = {
         name: _meaning(part, requests[name], responses.get(name))
         for name, part in _parts(question).items()

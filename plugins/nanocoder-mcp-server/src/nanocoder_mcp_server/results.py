@@ -13,16 +13,16 @@ TEXTS: Final = ("text/", "application/json")
 def result_of(result: ToolResult) -> mcp_types.CallToolResult:
     """Return a result as clients read it: the text that a model reads here, and attachments.
 
-    Its data is not sent as structured content: clients show a model that in place of the text,
-    without the marks and limits that the text has.
+    The data is not sent as structured content: clients show a model that instead of the text,
+    without the marks and limits of the text.
     """
     content: list[Any] = [mcp_types.TextContent(type="text", text=result.output)]
-    content += [content_of(each, place) for place, each in enumerate(result.attachments, 1)]
+    content += [content_of(each, number) for number, each in enumerate(result.attachments, 1)]
     return mcp_types.CallToolResult(content=content, is_error=result.is_error)
 
 
 def contents_of(result: ToolResult, uri: str, media_type: str) -> list[Any]:
-    """Return what was read of a resource: its attachment, or else its text."""
+    """Return the contents of a resource: the first attachment of *result*, else its text."""
     if result.attachments:
         attachment = result.attachments[0]
         return [_resource(attachment, uri, base64.b64encode(attachment.data).decode())]
@@ -32,7 +32,7 @@ def contents_of(result: ToolResult, uri: str, media_type: str) -> list[Any]:
 
 def messages_of(result: ToolResult) -> list[mcp_types.PromptMessage]:
     """Return a prompt as a person's messages: its text, and each of its attachments."""
-    files = [content_of(each, place) for place, each in enumerate(result.attachments, 1)]
+    files = [content_of(each, number) for number, each in enumerate(result.attachments, 1)]
     content = [*files, mcp_types.TextContent(type="text", text=result.output)]
     return [mcp_types.PromptMessage(role="user", content=each) for each in content]
 

@@ -108,10 +108,10 @@ def _at_address(server: Any, port: int) -> None:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         words = "the token of NANOCODER_MCP_TOKEN" if os.environ.get(VARIABLE) else token
         where = f"serving at {address}, with the header Authorization: Bearer {words}"
-        # The token is for this person, so it passes by what takes secrets out of messages.
+        # The token is for this user, so it bypasses the redaction of messages.
         print(f"nanocoder: {where}", file=sys.__stderr__ or sys.stderr, flush=True)
         gate = Gate(app_of(server), token)
-        # A stranger's request must not write to the terminal, by the SDK or by uvicorn.
+        # An unauthenticated request must not write to the terminal through the SDK or uvicorn.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         logging.getLogger("mcp").propagate = False
         config = uvicorn.Config(

@@ -1,7 +1,7 @@
-"""What clients can read of a session: files and mentions as resources, commands as prompts.
+"""Resources and prompts for clients: files and mentions as resources, commands as prompts.
 
-Everything is read by a tool that the client is offered, down the path of all calls: what a rule
-denies to the tool, it denies here, too.
+Everything is read by a call of a tool that the client is offered, so a rule that denies the call
+denies the resource, too.
 """
 
 import mimetypes
@@ -60,7 +60,7 @@ class Texts:
         return [*named, *files]
 
     def templates(self) -> list[mcp_types.ResourceTemplate]:
-        """Return how the address of a file is made."""
+        """Return the URI template of files, if the tool that reads them is offered."""
         if READER not in self.tools:
             return []
         address = f"{self._root}{{+path}}"
@@ -79,7 +79,7 @@ class Texts:
         return unquote(uri.removeprefix(root) if uri.startswith(root) else urlsplit(uri).path)
 
     def reading(self, uri: str) -> Call | None:
-        """Return the call that reads a resource; None where there is none."""
+        """Return the call that reads a resource, or None if there is no such resource."""
         path = self.path_of(uri)
         if path is not None:
             return self._allowed((READER, {"path": path}))
@@ -87,7 +87,7 @@ class Texts:
         return next(filter(None, calls), None)
 
     def watched(self, uri: str) -> Path | None:
-        """Return the file of the workspace behind an address, None where none can be read."""
+        """Return the path of the workspace's file at *uri*, or None if it cannot be read."""
         path, cwd = self.path_of(uri), self.session.info.cwd
         if path is None or not uri.startswith(self._root):
             return None
@@ -108,7 +108,7 @@ class Texts:
         return [prompts[name] for name in sorted(prompts)]
 
     def prompt(self, name: str, arguments: Mapping[str, str], run: Run) -> ToolResult | None:
-        """Return the text of a prompt; None where there is none. Raises: UsageError."""
+        """Return the text of a prompt, or None for an unknown one; raises UsageError."""
         if (command := self._commands().get(name)) is not None:
             text = command.prompt(" ".join(arguments.values()).strip())
             return ToolResult(run_shell_parts(text, lambda line: self._run_shell(line, run)))
@@ -121,7 +121,7 @@ class Texts:
         return None
 
     def values(self, ref: Any, name: str, start: str) -> list[str]:
-        """Return what an argument may be that begins with *start*."""
+        """Return the values of an argument that begin with *start*."""
         if ref.type != "ref/resource" or name != "path":
             return []
         return [path for path in self._files() if path.startswith(start)]
@@ -175,7 +175,7 @@ def without_numbers(text: str) -> str:
 
 
 def media_type_of(path: str) -> str:
-    """Return what kind of file a name means."""
+    """Return the media type of the file at *path*, by its name."""
     return mimetypes.guess_type(path)[0] or TEXT
 
 
@@ -197,7 +197,7 @@ def _prompt_with_names(name: str, meaning: str, takes: str) -> mcp_types.Prompt:
 
 
 def _typed(arguments: Mapping[str, str], takes: str) -> str:
-    """Return what a person would type to give a command *arguments*; raises UsageError."""
+    """Return *arguments* as a user would type them to a command; raises UsageError."""
     values = {name.lower(): value for name, value in arguments.items()}
     words = []
     for word in takes.split():

@@ -27,7 +27,7 @@ class Subscriptions:
             self._task = asyncio.create_task(self._watch())
 
     def remove(self, client: str, uri: str) -> None:
-        """Tell *client* no more of it."""
+        """Stop the notifications of *client* about *uri*."""
         self._watched.pop((client, uri), None)
 
     async def _watch(self) -> None:
@@ -38,7 +38,7 @@ class Subscriptions:
                 if now == before or (client, uri) not in self._watched:
                     continue
                 self._watched[client, uri] = session, path, now
-                # A client that has left is no reason to stop telling the others.
+                # A client that has left must not stop the notifications of the others.
                 with suppress(Exception):
                     await session.send_resource_updated(uri)
 
