@@ -1,4 +1,4 @@
-"""Files that a session keeps under a harmless name, written once, as long as there is room."""
+"""Files of a session under sanitized names, written once, within a size limit."""
 
 import os
 import re
@@ -16,8 +16,8 @@ MAX_NAME_CHARS: Final = 80
 def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> Path | None:
     """Write *data* to a new file in *folder*, named like *name*; raises OSError.
 
-    With a limit the oldest files of the folder go for it, and nothing is written, None returned,
-    where *data* alone is larger.
+    With a limit the oldest files of the folder are deleted to make room; returns None, and writes
+    nothing, if *data* alone is larger.
     """
     if limit_bytes and len(data) > limit_bytes:
         return None

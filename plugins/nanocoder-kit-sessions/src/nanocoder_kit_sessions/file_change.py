@@ -14,10 +14,10 @@ UNKNOWN: Final = FileState("unknown")
 class FileChange(Change):
     """A change as a session's journal has it; *seq* orders the changes.
 
-    *root* is the directory of the files, *backup* the copy of the content before, below the folder
+    *root* is the directory of the files, *backup* the copy of the old content, below the folder
     of backups. Both states are UNKNOWN in a record of an earlier version. A change by a command is
-    no record of the journal: *entry* is its place in the log of commands, counted from 1, *seq* the
-    last record before it and *blob* the name of the content before among the snapshots.
+    no record of the journal: *entry* is its number in the log of commands, counted from 1, *seq*
+    the last record before it and *blob* the name of the old content among the snapshots.
     """
 
     seq: int = 0
@@ -29,12 +29,12 @@ class FileChange(Change):
 
     @property
     def key(self) -> int | str:
-        """What the record of an undo calls the change."""
+        """Identifier of the change in the record of an undo."""
         return f"{self.entry}:{self.path}" if self.entry else self.seq
 
     @property
     def is_lost(self) -> bool:
-        """Whether a command changed a file that was too large for the snapshot before it."""
+        """True if a command changed a file that was too large for the snapshot before it."""
         return bool(self.entry) and self.before.is_file and not self.blob
 
     @classmethod

@@ -62,10 +62,10 @@ class History:
         return cls(records, read_entries(folder))
 
     def last(self) -> Piece | None:
-        """Return the last run or call whose changes still stand, with the tools of later ones.
+        """Return the last run or call with changes in effect, and the tools of later ones.
 
-        What came later changed no file through the workspace, but a command may have changed any,
-        unless snapshots saw that it changed none.
+        Later ones changed no file through the workspace, but their commands may have changed any
+        file, unless snapshots show that they changed none.
         """
         later: list[str] = []
         for piece in reversed(self.pieces):
@@ -78,7 +78,7 @@ class History:
         return None
 
     def _with_begun(self, undo: Piece) -> Piece:
-        """Return an *undo* that did not end together with what it was to take back."""
+        """Return an unfinished *undo* joined with the changes that it began to revert."""
         pieces = [piece for piece in self.pieces if piece is not undo]
         changes = [
             change
@@ -90,16 +90,16 @@ class History:
         return evolve(undo, changes=[*changes, *undo.changes], tools=[*tools, *undo.tools])
 
     def last_undo(self) -> Piece | None:
-        """Return the last undo that has not been taken back itself."""
+        """Return the last undo that has not been redone, or None."""
         pieces = (piece for piece in reversed(self.pieces) if piece.kind == "undo" and piece.undoes)
         return next((piece for piece in pieces if self.standing(piece)), None)
 
     def all(self) -> Piece:
-        """Return everything that still stands as one piece."""
+        """Return all changes in effect as one piece."""
         return self.since(0)
 
     def since(self, seq: int) -> Piece:
-        """Return everything that still stands of what was changed from record *seq* on."""
+        """Return the changes in effect from record *seq* on as one piece."""
         session = Piece("session", self.pieces[0].at if self.pieces else 0.0)
         for piece in self.pieces:
             changes = [change for change in self.standing(piece) if change.seq >= seq]
@@ -110,7 +110,7 @@ class History:
         return session
 
     def of_call(self, call_id: str) -> Piece | None:
-        """Return what the last call of that id changed, the calls that it made included."""
+        """Return the changes of the last call with that id and of its nested calls, or None."""
         for piece in reversed(self.pieces):
             changes = [change for change in self.standing(piece) if _is_of(change, call_id)]
             if changes and not piece.undoes:
@@ -118,7 +118,7 @@ class History:
         return None
 
     def standing(self, piece: Piece) -> list[FileChange]:
-        """Return the changes of *piece* that have not been taken back."""
+        """Return the changes of *piece* that have not been undone."""
         return [change for change in piece.changes if change.key not in self._undone]
 
     def _take(self, record: Record) -> None:

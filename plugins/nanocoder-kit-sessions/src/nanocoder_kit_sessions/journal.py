@@ -26,13 +26,13 @@ Warn = Callable[[str], None]
 OUTPUTS: Final = "outputs"
 BACKUPS: Final = "backups"
 MAX_OUTPUT_BYTES: Final = 200_000_000
-"""A session keeps so much of whole outputs; beyond it the oldest go."""
+"""Size limit of a session's stored outputs; beyond it the oldest are deleted."""
 
 
 class RecordJournal(ABC):
-    """A journal of records, whose subclasses keep them. Methods may be called from any thread.
+    """A journal of records, which subclasses store. Methods may be called from any thread.
 
-    *folder* is for what belongs to the session and is no record; None: there is no place for it.
+    *folder* is the directory of the session's other files, or None if they cannot be stored.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class RecordJournal(ABC):
     def append(
         self, kind: str, data: Mapping[str, Any], *, sync: bool = False, is_use: bool = True
     ) -> int:
-        """Keep one record and return its number.
+        """Store one record and return its number.
 
-        With *sync* it is on the disk when this returns. *data* must be ready for JSON. A record
-        that *is_use* of the session has the time now, another one that of the record before.
+        With *sync* it is on the disk when this returns. *data* must be JSON-serializable. With
+        *is_use* the record has the current time, otherwise that of the record before.
         """
         with self._lock:
             self._at = max(time.time() if is_use else 0.0, self._at)
@@ -74,11 +74,11 @@ class RecordJournal(ABC):
         """Return the records of the session; raises UsageError."""
 
     def messages(self) -> Sequence[Message]:
-        """Return what was said, as `repaired` makes it of the records; raises UsageError."""
+        """Return the messages, as `repaired` makes them from the records; raises UsageError."""
         return tuple(self._transcript().messages)
 
     def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
-        """Return what compactions replaced that was not restored; raises UsageError."""
+        """Return the messages that each compaction in effect replaced; raises UsageError."""
         return self._transcript().replaced
 
     def _transcript(self) -> "Transcript":
@@ -87,7 +87,7 @@ class RecordJournal(ABC):
         return repaired(self.records(), self.artifacts)
 
     def rewind(self, first: int, prompt: int) -> None:
-        """Take the records from number *first* on, where *prompt* begins, out of the conversation.
+        """Remove the records from number *first* on, where *prompt* begins, from the conversation.
 
         Raises: UsageError when the records cannot be read.
         """
@@ -98,22 +98,22 @@ class RecordJournal(ABC):
             self.append("transcript.rewound", {"from": first, "prompt": prompt}, sync=True)
 
     def rename(self, title: str) -> None:  # noqa: ARG002 - files take it
-        """Give the session a title; raises UsageError when it is empty, or nothing is kept."""
+        """Set the session's title; raises UsageError if it is empty or cannot be stored."""
         raise UsageError("this session is not kept, so it cannot be named")
 
     def artifact(self, name: str, data: bytes) -> str:
-        """Keep *data* under a name like *name* and return its path, nothing if that fails."""
+        """Store *data* under a name like *name*, and return its path, or "" on failure."""
         return self._keep_file(self.artifacts, name, data)
 
     def output(self, name: str, data: bytes) -> str:
-        """Keep a whole output, for the model to read; at most 200 MB, and the oldest go for it.
+        """Store a whole output for the model to read, and return its path, or "" on failure.
 
-        Returns its path, nothing if that fails.
+        All outputs have at most 200 MB: the oldest are deleted first.
         """
         return self._keep_file(self.outputs, name, data, MAX_OUTPUT_BYTES)
 
-    def close(self) -> None:  # noqa: B027 - memory has nothing to let go of
-        """Let go of what keeps the session; closing twice is fine."""
+    def close(self) -> None:  # noqa: B027 - memory has nothing to release
+        """Release the session's file; closing twice is fine."""
 
     def _append(self, kind: str, data: Mapping[str, Any], *, sync: bool) -> int:
         self._seq += 1
@@ -132,7 +132,7 @@ class RecordJournal(ABC):
     def _keep_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
         if folder is None:
             return ""
-        # Few sessions keep more than their records.
+        # Few sessions store more than their records.
         from nanocoder_kit_sessions.artifacts import keep_file
 
         try:
@@ -147,7 +147,7 @@ class RecordJournal(ABC):
 
 
 class FileJournal(RecordJournal):
-    """Writes one record with one write, and keeps files in the directory beside it.
+    """Writes each record with one write, and stores files in the directory beside it.
 
     When the disk is full or broken, *warn* is told once; records wait in memory and are written, in
     order, as soon as it works again.

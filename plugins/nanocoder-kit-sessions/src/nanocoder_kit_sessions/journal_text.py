@@ -1,4 +1,4 @@
-"""What people search a journal for: its prompts, answers, calls and results."""
+"""The searchable text of a journal: its prompts, answers, calls and results."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from nanocoder_kit_sessions.transcript import first_prompt, without_rewound
 MAX_LINE_BYTES: Final = 268_435_456
 TEXT_CHARS: Final = 100_000
 RESULT_CHARS: Final = 1_000
-"""So much of a message, and of a call's result, can be found."""
+"""Searchable length of a message, and of a call's result."""
 
 
 @frozen
@@ -35,7 +35,7 @@ class Passage:
 
 @define
 class SessionFacts:
-    """What a journal says about its session; times in seconds since the epoch."""
+    """Metadata of a session from its journal; times in seconds since the epoch."""
 
     cwd: str = ""
     model: str = ""
@@ -55,7 +55,7 @@ class JournalText(SessionFacts):
 
 
 def read_journal_text(path: Path) -> JournalText | None:
-    """Return what can be found in a journal, None where it has no whole record.
+    """Return the searchable text of a journal, or None if it has no complete record.
 
     Raises: OSError.
     """

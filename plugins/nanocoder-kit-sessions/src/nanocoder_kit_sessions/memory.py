@@ -1,4 +1,4 @@
-"""The journal of a session that is not kept."""
+"""The journal of a session that is not saved."""
 
 from collections.abc import Sequence
 from pathlib import Path

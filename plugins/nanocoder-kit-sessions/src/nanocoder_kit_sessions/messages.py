@@ -1,4 +1,4 @@
-"""Messages as journals have them: large attachments lie beside the journal."""
+"""Messages as journals store them: large attachments are files beside the journal."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from nanocoder_files import open_private
 from nanocoder_schema import field_types
 
 Keep = Callable[[str, bytes], str]
-"""Keeps bytes as an artifact and returns its path, or nothing when it cannot."""
+"""Stores bytes as an artifact, and returns its path, or "" on failure."""
 AttrsT = TypeVar("AttrsT", bound=AttrsInstance)
 
 INLINE_BYTES: Final = 65_536
@@ -21,7 +21,7 @@ ROLES: Final = get_args(fields(Message).role.type)
 
 
 def store_message(message: Message, keep: Keep) -> dict[str, Any]:
-    """Return *message* ready for a journal; *keep* takes large attachments."""
+    """Return *message* as JSON for a journal; *keep* stores large attachments."""
     encoded = encode_message(message)
     _keep_large(encoded.get("attachments", ()), message.attachments, keep)
     for result, data in zip(message.results, encoded.get("results", ()), strict=True):
@@ -41,9 +41,9 @@ def _keep_large(
 
 
 def decode_message(data: object, artifacts: Path | None = None) -> Message:
-    """Make the message that *data* describes; raises ValueError when it describes none.
+    """Decode a message from *data*; raises ValueError if it is none.
 
-    *artifacts* is where its session keeps large attachments.
+    *artifacts* is the directory of its session's large attachments.
     """
     if not isinstance(data, dict) or data.get("role") not in ROLES:
         raise ValueError("this is no message")
@@ -51,7 +51,7 @@ def decode_message(data: object, artifacts: Path | None = None) -> Message:
 
 
 def decode(cls: type[AttrsT], data: Mapping[str, Any], artifacts: Path | None = None) -> AttrsT:
-    """Make the value that *data* describes; parts that make no sense are left out."""
+    """Decode a value of *cls* from *data*; invalid parts are left out."""
     values: dict[str, Any] = {}
     for field in fields(cls):
         item = data.get(field.name)

@@ -13,9 +13,9 @@ from nanocoder_kit_sessions.transcript import without_rewound
 
 @frozen
 class Prompt:
-    """What a person asked: its *number* in the conversation counts from 1.
+    """One prompt of the user; its *number* in the conversation counts from 1.
 
-    *seq* is the number of the record that it begins with, *at* its time in seconds since the epoch.
+    *seq* is the number of its first record, *at* its time in seconds since the epoch.
     """
 
     number: int
@@ -53,9 +53,9 @@ def find_prompt(records: Iterable[Record], number: int) -> Prompt:
 
 
 def take_unanswered(journal: RecordJournal) -> str:
-    """Take the last prompt out of the conversation if its run was killed before an answer.
+    """Remove the last prompt from the conversation if its run was killed before an answer.
 
-    Returns its text, "" where there is none such. Raises: UsageError.
+    Returns its text, or "" if there is no such prompt. Raises: UsageError.
     """
     prompt = next(reversed(prompts_of(records := journal.records())), None)
     after = [record for record in records if prompt and record.seq >= prompt.seq]
@@ -67,9 +67,9 @@ def take_unanswered(journal: RecordJournal) -> str:
 
 
 def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:
-    """Return the record behind the first *replies* to a prompt and the results of their calls.
+    """Return the number of the record after the first *replies* to a prompt and their results.
 
-    Raises: UsageError for a prompt that is not there, or that has fewer replies.
+    Raises: UsageError for an unknown prompt, or one with fewer replies.
     """
     prompt, count = find_prompt(records, number), 0
     after = [record for record in without_rewound(records) if record.seq > prompt.seq]
@@ -87,23 +87,23 @@ def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:
 
 
 def prompt_numbers(messages: Sequence[Message], prompts: Sequence[Prompt]) -> Mapping[int, int]:
-    """Return which of *messages*, by their places, are which *prompts*, by their numbers.
+    """Return the number of the prompt for each index of *messages* that is one of *prompts*.
 
-    A compaction may have left messages out, or put others in their place.
+    A compaction may have dropped messages, or replaced them.
     """
     numbers: dict[int, int] = {}
     remaining = len(prompts)
-    for place in reversed(range(len(messages))):
-        text = spoken(messages[place])[0] if messages[place].role == "user" else ""
+    for index in reversed(range(len(messages))):
+        text = spoken(messages[index])[0] if messages[index].role == "user" else ""
         same = (prompt for prompt in reversed(prompts[:remaining]) if text and prompt.text == text)
         prompt = next(same, None)
         if prompt is not None:
-            numbers[place], remaining = prompt.number, prompt.number - 1
+            numbers[index], remaining = prompt.number, prompt.number - 1
     return numbers
 
 
 def _typed(message: Mapping[str, Any], run: Record | None) -> str:
-    """Return what a person typed; records of earlier releases have it only where the run began."""
+    """Return the typed text of a prompt; earlier releases recorded it only in *run*."""
     text = message.get("typed")
     if text is None and run is not None:
         text = run.data.get("prompt")

@@ -1,15 +1,15 @@
-"""Records: what a journal holds, one line each.
+"""Records: the entries of a journal, one line each.
 
-One line is one record with a checksum over the bytes before it. A reader takes every line that is
-whole: each has its own checksum and its number, so that a damaged line loses itself alone. A line
-with a number that was passed already is none of the journal's.
+Each line ends in a checksum over the bytes before it. A reader accepts every intact line: each has
+its own checksum and number, so that a damaged line loses only itself. A line with a number that
+was already read is not part of the journal.
 
 Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
 title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
 a file is), `undo.started` and `undo.finished` (which changes it took back),
 `transcript.compacted` (its messages replace those before), `transcript.rewound` (takes the records
 since number `from` out of the transcript), `session.finished`, and any event.
-Readers keep kinds they do not know.
+Readers preserve unknown kinds.
 """
 
 import errno

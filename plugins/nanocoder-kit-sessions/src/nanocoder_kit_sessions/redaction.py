@@ -1,7 +1,7 @@
-"""What a journal on a disk does not keep: keys, tokens, passwords in what was said and done.
+"""Redaction of journals on disk: keys, tokens and passwords in messages and calls.
 
-A resumed session reads placeholders where secrets were. Undo is not affected: it works on backups
-of the files, which are copies, and not on what the journal says about calls.
+A resumed session reads placeholders instead of secrets. Undo is not affected: it restores copies
+of the files, and does not use the calls in the journal.
 """
 
 from collections.abc import Mapping

@@ -52,10 +52,10 @@ def remove_old(
     *,
     is_sure: bool = False,
 ) -> int:
-    """Put sessions unused for *keep_days* days (0: keep all) into the trash; return how many.
+    """Move sessions unused for *keep_days* days (0: none) to the trash; return their number.
 
-    None goes that was used after one that stays, and none at all where most would go, unless a
-    person *is_sure* of the clock. *say* gets a line where something went, or should have.
+    Never moves a session that was used after one that stays, and moves none if that would be most
+    of them, unless *is_sure* confirms the clock. *say* gets a line if any are due.
     """
     if keep_days <= 0:
         return 0
@@ -75,7 +75,7 @@ def remove_old(
 
 
 def _leading(store: SessionStore, session_ids: Sequence[str], oldest: float) -> list[str]:
-    """Return those of *session_ids* before the first that was used since *oldest*."""
+    """Return the ids of *session_ids* before the first session used since *oldest*."""
     old = []
     for session_id in session_ids:
         try:
@@ -92,7 +92,7 @@ def _put_into_trash(store: SessionStore, session_id: str) -> bool:
         _move(store, store.trash, session_id)
     except UsageError:  # it is in use, or another user's
         return False
-    store.order.note(session_id)  # from this line on the days in the trash are counted
+    store.order.note(session_id)  # starts the retention period in the trash
     return True
 
 

@@ -42,10 +42,10 @@ class RewindRequest:
 
 @frozen
 class Rewound:
-    """What a rewind has done: *files* were restored, None where the person did not agree.
+    """The result of a rewind: *files* were restored, or None if the user did not agree.
 
-    *skipped* are files that keep later changes. *forked_from* is the session that earlier changes
-    of files belong to, where the prompt is from before a fork and files were meant.
+    *skipped* are files that still have later changes. *forked_from* is the session of the earlier
+    file changes, if files were to be restored and the prompt is older than the fork.
     """
 
     session_id: str
@@ -64,8 +64,8 @@ def rewind(
 ) -> Rewound:
     """Rewind a session; *say* gets each line of the plan for its files, *agree* decides.
 
-    *session* is an open one, or the name of one that is not in use. Its journal keeps all that was
-    said, and an undo of files can be reversed. Raises: PersonError.
+    *session* is an open one, or the name of one that is not in use. Its journal loses nothing, and
+    the undo of files can be redone. Raises: PersonError.
     """
     if isinstance(session, str):
         store = session_store(host)
@@ -103,7 +103,7 @@ def _is_copied(prompt: Prompt, records: Iterable[Record]) -> bool:
 
 
 def _changed_files(journal: RecordJournal, prompt: Prompt) -> list[str]:
-    """Return the files that keep changes from after *prompt*."""
+    """Return the files with changes in effect since *prompt*."""
     changes = History.of_session(journal.records(), journal.artifacts).since(prompt.seq).changes
     return list(dict.fromkeys(change.target or change.path for change in changes))
 

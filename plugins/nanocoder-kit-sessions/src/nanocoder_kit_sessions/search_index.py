@@ -1,7 +1,7 @@
-"""The index of all sessions: made from their journals, which stay the truth.
+"""The search index of all sessions, derived from their journals.
 
-It lies beside them, is brought up to date when it is opened, and is made anew when it is missing,
-damaged, or of another version. One process at a time works with it.
+It is a file beside them, updated whenever it is opened, and rebuilt if it is missing, damaged, or
+of another version. One process at a time uses it.
 """
 
 import json
@@ -25,9 +25,9 @@ from nanocoder_kit_sessions.work import index_path
 
 VERSION: Final = 2
 ROOM: Final = 1 << 20
-"""A session has so many rows of the table of passages, from ROOM times its number on."""
+"""Rows reserved for a session in the table of passages, from ROOM times its number on."""
 BATCH: Final = 200
-"""So many journals are kept at once: a first build that is killed goes on from there."""
+"""Journals per transaction: a first build that is killed resumes after the last one."""
 MANY: Final = 500
 BEFORE_CHARS, AFTER_CHARS = 60, 240
 MATCHING: Final = "SELECT rowid, rank FROM passages WHERE passages MATCH ?"
@@ -41,7 +41,7 @@ FACTS: Final[Mapping[str, Any]] = {
 }
 """The columns of the table of sessions, and the type of each; a new one needs a new VERSION."""
 MAX_NUMBER: Final = (1 << 63) // ROOM - 1
-"""With a larger number the rows of a session's passages would have none in sqlite."""
+"""Largest number of a session whose row numbers fit into sqlite's integers."""
 DAMAGED: Final = "it holds a damaged row"
 TABLES: Final = f"""
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT UNIQUE, size INTEGER, changed INTEGER,
@@ -56,7 +56,7 @@ Result = TypeVar("Result")
 
 @frozen(kw_only=True)
 class IndexedSession(SessionFacts):
-    """What the index knows of a session."""
+    """Metadata of a session in the index."""
 
     id: str
 
@@ -122,8 +122,8 @@ class SearchIndex:
     ) -> list[Match]:
         """Return the best passage of each session that has all *words* in one, the newest first.
 
-        A word matches the words that begin with it. If there is none, it may be a part of a word.
-        Sessions that do not pass *fits* are left out. Raises: sqlite3.Error.
+        A word matches as a prefix, and if that finds nothing, as a substring. Sessions that do not
+        pass *fits* are left out. Raises: sqlite3.Error.
         """
         return self._read(lambda: self._search(words, fits, limit))
 
@@ -216,10 +216,10 @@ def _current(path: Path, store: SessionStore, say: Callable[[str], object]) -> s
 
 
 def _opened(path: Path) -> int:
-    """Open the file, readable only by its owner, making it if there is none."""
+    """Open or create the file, readable only by its owner, and return the descriptor."""
     try:
         return open_private(path, os.O_RDWR | os.O_CREAT)
-    except OSError:  # a link or something else in its place
+    except OSError:  # the path is a link or a special file
         path.unlink()
         return open_private(path, os.O_RDWR | os.O_CREAT)
 
@@ -248,14 +248,14 @@ def _update(
         with _transaction(connection):
             for session_id in stale[start : start + BATCH]:
                 number = entries.get(session_id, (None,))[0]
-                # A forged journal may hold numbers and texts that sqlite cannot keep.
+                # A forged journal may hold numbers and texts that sqlite cannot store.
                 with suppress(OSError, OverflowError, UnicodeError):
                     text = read_journal_text(store.path(session_id)) or JournalText()
                     _keep(connection, number, session_id, journals[session_id], text)
 
 
 def _signature(path: Path) -> tuple[int, int]:
-    """Return the size and the time of the last change; the index was made of a file like this."""
+    """Return the size and modification time, by which the index detects a changed journal."""
     try:
         status = path.lstat()
     except OSError:
@@ -274,7 +274,7 @@ def _forget(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
     for number in numbers:
         rows = number * ROOM, (number + 1) * ROOM - 1
         texts = connection.execute(TEXTS, rows).fetchall()
-        # The index of words holds no text: to forget a passage, it has to be told the words.
+        # The index of words is contentless: a delete needs the words of the passage.
         unpacked = ((row, _unpacked(packed)) for row, packed in texts)
         connection.executemany(FORGET, unpacked)
         connection.execute("DELETE FROM texts WHERE number BETWEEN ? AND ?", rows)
@@ -292,8 +292,8 @@ def _keep(
         _forget(connection, [number])
     values: list[Any] = [number, session_id, *signature, json.dumps(list(text.tags))]
     values += [getattr(text, name) for name in FACTS]
-    places = ", ".join("?" * len(values))
-    inserted = connection.execute(f"INSERT INTO sessions VALUES ({places})", values)  # noqa: S608
+    placeholders = ", ".join("?" * len(values))
+    inserted = connection.execute(f"INSERT INTO sessions VALUES ({placeholders})", values)  # noqa: S608
     first = (inserted.lastrowid or 0) * ROOM
     passages = [*enumerate(text.passages[: ROOM - 1], first)]
     words = ((number, each.text) for number, each in passages)

@@ -62,7 +62,7 @@ class SessionSummary:
 
 
 class SessionStore:
-    """The sessions below *folder*; *warn* is told what could not be kept, or was repaired."""
+    """The sessions below *folder*; *warn* gets messages about failed writes and repairs."""
 
     def __init__(self, folder: Path, *, warn: Warn = lambda _message: None) -> None:
         self.folder = folder / "sessions"
@@ -71,7 +71,7 @@ class SessionStore:
 
     @property
     def trash(self) -> "SessionStore":
-        """The store of the sessions that were removed for their age, to be restored from."""
+        """The store of the sessions that were removed for their age, and can be restored."""
         return SessionStore(self.folder.parent / TRASH)
 
     @classmethod
@@ -197,7 +197,7 @@ class SessionStore:
         return scanned.records, journal
 
     def lock(self, session_id: str) -> int:
-        """Keep other processes from using a session until the returned descriptor is closed.
+        """Lock a session for this process until the returned file descriptor is closed.
 
         Raises: UsageError (session_in_use, session_unreadable).
         """
@@ -208,13 +208,13 @@ class SessionStore:
             raise _unreadable(f"{path}: {error.strerror}") from None
 
     def records(self, session_id: str) -> Sequence[Record]:
-        """Return the whole records of a session without taking it over; raises UsageError."""
+        """Return the intact records of a session without locking it; raises UsageError."""
         return read(self.path(session_id))
 
     def transcript(self, session_id: str, *, before: float = math.inf) -> "Transcript":
-        """Return the transcript of a session without taking it over; raises UsageError.
+        """Return the transcript of a session without locking it; raises UsageError.
 
-        Only the records with a number less than *before* count.
+        Only records with a number less than *before* are used.
         """
         from nanocoder_kit_sessions.transcript import repaired  # a start reads none
 
@@ -224,8 +224,8 @@ class SessionStore:
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())
         here = [summary for summary in self.list() if summary.cwd == directory]
-        # One without a prompt is a single call. One that no model answered is not listed: it counts
-        # after a kill, and where there is no other, so that its prompt is not lost.
+        # A session without a prompt is a single call. One without an answer is not listed; it is
+        # found after a kill, or if it is the only one, so that its prompt is not lost.
         begun = [summary for summary in here if summary.title]
         ids = (it.id for it in begun if it.is_answered or self._was_killed(it.id))
         if latest := next(ids, begun[0].id if begun else ""):
@@ -233,7 +233,7 @@ class SessionStore:
         raise _not_found(f"there is no conversation in {directory} yet")
 
     def _was_killed(self, session_id: str) -> bool:
-        """Tell whether a prompt waits for an answer that nobody works on any more."""
+        """Tell whether the last run of a session was killed."""
         with suppress(UsageError):
             os.close(self.lock(session_id))
             kinds = [record.kind for record in self.records(session_id) if record.kind in RUNS]
@@ -241,7 +241,7 @@ class SessionStore:
         return False
 
     def new_journal(self) -> RecordJournal:
-        """Make the journal of a new session, in memory where nothing can be written."""
+        """Create the journal of a new session; in memory if the folder is not writable."""
         at = time.time()
         try:
             private_directory(self.folder)
@@ -264,7 +264,7 @@ class SessionStore:
         raise FileExistsError(0, "no free name for a session")
 
     def _repair(self, path: Path, descriptor: int) -> Scan:
-        """Read a locked journal and cut off what is not whole, keeping a copy."""
+        """Scan a locked journal, and cut off a damaged end after copying the file."""
         with os.fdopen(os.dup(descriptor), "rb") as file:
             scanned = scan(file)
             if not scanned.records:
@@ -298,7 +298,7 @@ def open_user_store(environment: Mapping[str, str], _settings: object, warn: War
 
 
 def session_store(host: Host) -> SessionStore:
-    """Return the person's sessions; raises UsageError where they are kept in no SessionStore."""
+    """Return the user's sessions; raises UsageError if their store is no SessionStore."""
     sessions = host.sessions
     if isinstance(sessions, SessionStore):
         return sessions

@@ -1,4 +1,4 @@
-"""A plugin for tests that keep sessions: it offers the store `files`.
+"""A plugin for tests that save sessions: it offers the store `files`.
 
 `opened(folder, plugins=[my_plugin, nanocoder_kit_sessions.testing], persist=True, …)`
 """

@@ -19,12 +19,12 @@ INTERRUPTED: Final = "interrupted: the program ended before this call finished"
 
 @mutable
 class Transcript:
-    """The messages of a session, and what is known about it.
+    """The messages of a session, and its metadata.
 
     *turns* counts the model's answers, *interrupted* holds the calls that got a result by repair.
     *replaced* has, for each compaction that is not restored, the messages before it and the number
-    of messages after it. *compactions* has, where all that was said is kept, the number of messages
-    before each compaction, and a sentence that says what it did.
+    of messages after it. *compactions* has, in a transcript with all messages, the number of
+    messages before each compaction, and a sentence that describes it.
     """
 
     messages: list[Message] = field(factory=list)
@@ -51,13 +51,13 @@ def repaired(
     """Return the transcript of *records*, ready for the next request.
 
     Calls without a result get one that says they were interrupted; results without a call, and
-    messages that make no sense, are left out. *artifacts* is where the session keeps large
-    attachments. A transcript *for_people* has all that was said, compacted or not, and a call that
-    a person edited as it ran.
+    invalid messages, are left out. *artifacts* is the directory of the session's large
+    attachments. A transcript *for_people* has all messages, compacted or not, and each edited
+    call as it ran.
     """
     records = list(records)
     repair = _Repair(artifacts, for_people=for_people)
-    # A session keeps its title when the prompt that it comes from is rewound.
+    # The title stays when the prompt that it comes from is rewound.
     repair.transcript.title = title_of(first_prompt(records))
     for record in without_rewound(records):
         repair.take(record)
@@ -66,7 +66,7 @@ def repaired(
 
 
 def first_prompt(records: Iterable[Record]) -> str:
-    """Return the first prompt of a session, rewound or not; "" where there is none."""
+    """Return the first prompt of a session, rewound or not, or "" if it has none."""
     prompts = (record.data.get("prompt") for record in records if record.kind == "run.started")
     return next((prompt for prompt in prompts if prompt and isinstance(prompt, str)), "")
 
@@ -112,7 +112,7 @@ class _Repair:
         elif record.kind == COMPACTED and self._for_people:
             self.settle()
             place = len(self.transcript.messages)
-            self.transcript.compactions.append((place, _deed(data.get("message"))))
+            self.transcript.compactions.append((place, _description(data.get("message"))))
         elif record.kind == COMPACTED and isinstance(data.get("messages"), list):
             self._compacted(data["messages"], is_restored=data.get("reason") == "restored")
         elif record.kind in {"session.started", "session.resumed", CHANGED}:
@@ -141,19 +141,19 @@ class _Repair:
         self._waiting = message.calls
 
     def _answered(self, results: Iterable[ToolResult]) -> None:
-        """Take the model's own view of the results; the journal's stands in for what it lacks."""
+        """Use the results as the model saw them; for others the journal's results are used."""
         by_call: dict[str, list[ToolResult]] = {}
         for result in results:
             by_call.setdefault(result.call_id, []).append(result)
         self._results |= by_call
 
     def _started(self, data: Mapping[str, Any]) -> None:
-        """Put what ran in the place of the model's call, where a person edited that."""
+        """Replace the model's call by the one that ran, if a user edited it."""
         name, arguments = data.get("tool"), data.get("arguments")
         called = [call for call in self._waiting if call.id == data.get("call_id")]
         if not (data.get("edited") is True and isinstance(arguments, dict) and called):
             return
-        # A provider may use an ID twice in one turn: each call counts once.
+        # A provider may use an ID twice in one turn: replace only one call.
         before = next((call for call in called if not call.edited), called[0])
         ran = evolve(before, name=str(name), arguments=arguments, edited=True)
         self._waiting = tuple(ran if call is before else call for call in self._waiting)
@@ -179,13 +179,13 @@ class _Repair:
             transcript.replaced.pop()
 
     def _prompted(self, data: Mapping[str, Any]) -> None:
-        """Take the title from what was typed; the message may hold whole files beside it."""
+        """Set the title from the typed text; the message may also contain whole files."""
         prompt = data.get("prompt")
         self._prompt = prompt if isinstance(prompt, str) else ""
         self.transcript.title = self.transcript.title or title_of(self._prompt)
 
     def _as_typed(self, message: Message) -> Message:
-        """Return the message of a run with what was typed: records of earlier releases lack it."""
+        """Return the message of a run with its typed text, which earlier releases lack."""
         prompt, self._prompt = self._prompt, ""
         if prompt and message.typed is None and prompt != message.text and prompt in message.text:
             return evolve(message, typed=prompt)
@@ -203,7 +203,7 @@ class _Repair:
         return ToolResult(INTERRUPTED, is_error=True, error_class="interrupted", call_id=call.id)
 
 
-def _deed(message: object) -> str:
-    """Return what a compaction did, without what its message says of the model's window."""
-    deed = message.partition(";")[0] if isinstance(message, str) else ""
-    return deed or "a plugin shortened the conversation"
+def _description(message: object) -> str:
+    """Return the description of a compaction, without its clause about the context window."""
+    description = message.partition(";")[0] if isinstance(message, str) else ""
+    return description or "a plugin shortened the conversation"

@@ -56,10 +56,10 @@ TRACKED: Final = frozenset({"read", "write", "idempotent", "reversible"})
 
 @frozen
 class UndoRequest:
-    """What to undo: the last run, one *call*, *everything*, or with *redo* the last undo.
+    """A request to undo the last run, one *call*, *everything*, or with *redo* the last undo.
 
-    *since* is the number of the first record whose changes are undone, 0 for none. With *file* only
-    what was done to that file; with *force* also what was changed since.
+    *since* is the number of the first record whose changes are undone, 0 for none. *file* limits
+    the undo to changes of that file; *force* includes files that were changed since.
     """
 
     call: str = ""
@@ -210,7 +210,7 @@ class _Selection:
 def _select(
     history: History, request: UndoRequest, effects: Mapping[str, Collection[str]]
 ) -> _Selection:
-    """Return the changes that *request* means; raises PersonError when there is none."""
+    """Return the changes that *request* selects; raises PersonError if there are none."""
     if request.redo:
         return _select_undo(history)
     if request.call:
@@ -235,7 +235,7 @@ def _select(
 
 
 def _untracked_note(history: History, effects: Mapping[str, Collection[str]]) -> str:
-    """Say which tools of the last run may have changed something that is not known."""
+    """Return a clause that names the tools of the last run with untracked side effects."""
     runs = [piece for piece in history.pieces if piece.kind != "undo"]
     tools = untracked(runs[-1].tools, effects) if runs else []
     return "; " + _untracked_text(tools, history.problem) if tools else ""
@@ -326,14 +326,14 @@ class _Undo:
             self.say("\n".join(lines))
 
     def _without_lost(self, selection: _Selection) -> _Selection:
-        """Leave files alone whose content was not kept."""
+        """Skip files whose old content was not stored."""
         lost = dict.fromkeys(change.path for change in selection.changes if change.is_lost)
         for path in lost:
             self._leave(f"{path}: {LOST}", path)
         return evolve(selection, changes=apart_from(selection.changes, lost)) if lost else selection
 
     def _without_blocked(self, plan: UndoPlan, selection: _Selection) -> UndoPlan:
-        """Leave files alone that cannot be restored, or were changed since; plan for the others."""
+        """Skip files that cannot be restored or were changed since, and plan the others."""
         ran = ", ".join(untracked(selection.piece.tools, self.effects))
         by = f", perhaps by this session's own {ran}" if ran else ""
         changes = selection.changes
@@ -349,7 +349,7 @@ class _Undo:
         self.skipped.append(path)
 
     def _show(self, plan: UndoPlan, selection: _Selection) -> None:
-        """Say what the undo is going to do, and what it leaves as it is."""
+        """Show the plan of the undo, and the files that it skips."""
         if plan.problem or plan.blocked:
             can_force = any(reason in CHANGED for reason in plan.blocked.values())
             refusal = f"{plan.refusal()}{FORCED if can_force else ''}"

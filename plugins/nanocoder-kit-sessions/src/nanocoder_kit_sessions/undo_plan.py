@@ -1,6 +1,6 @@
-"""Undo of recorded changes: every file is looked at first, then all of them are put back.
+"""Undo of recorded changes: every file is examined first, then all of them are restored.
 
-A file that cannot be put back is named, and keeps none of the others from it.
+A file that cannot be restored is reported, and does not stop the others.
 """
 
 import os
@@ -43,10 +43,10 @@ def plan_undo(
     force: bool = False,
     snapshots: GitStore | None = None,
 ) -> UndoPlan:
-    """Return how *changes* are taken back, the last first; nothing is changed yet.
+    """Return the plan that reverts *changes*, the last first, without changing anything.
 
-    *backups* is the folder of the copies, *snapshots* has the contents that commands changed. With
-    *force* also files that were changed since are put back.
+    *backups* is the folder of the copies, *snapshots* has the contents that commands changed.
+    *force* includes files that were changed since.
     """
     plan = UndoPlan(changes)
     if elsewhere := {change.root for change in changes} - {str(workspace.root)}:
@@ -60,10 +60,10 @@ def plan_undo(
 
 
 class _Planner(Restore[str]):
-    """Takes changes back in *plan* instead of on the disk: each becomes steps.
+    """Reverts changes in *plan* instead of on the disk: each becomes steps.
 
-    It knows the state of each path as it will be after the steps so far. With *force* a file that
-    somebody changed is put back, too; what is moved goes back only as the change left it.
+    It tracks the state of each path after the steps so far. *force* includes files that were
+    changed since; a moved file is moved back only as the change left it.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class _Planner(Restore[str]):
         self._record = FileChange("", UNKNOWN, UNKNOWN)
 
     def add(self, record: FileChange) -> None:
-        """Plan to take a change back."""
+        """Plan to revert a change."""
         if record.before is UNKNOWN:
             old = "was changed with an earlier version of nanocoder, whose records cannot be undone"
             self._refuse(record.path, f"{old}; copies of changed files are in {self._backups}")
@@ -98,7 +98,7 @@ class _Planner(Restore[str]):
             self._refuse(record.changed_path, f"cannot be restored: {error}")
 
     def fetch_copies(self) -> None:
-        """Read the copies that are needed; those of states in between need not be there."""
+        """Read the copies that the steps need; those of intermediate states may be missing."""
         for state in {step.state for step in self._plan.steps if step.action == "write"}:
             try:
                 if state not in self._plan.contents:
@@ -117,13 +117,13 @@ class _Planner(Restore[str]):
         return self._states[place]
 
     def _put(self, place: str, change: Change) -> None:
-        """Plan *place* to become what it was before *change*; several writes become one."""
+        """Plan to restore *place* to its state before *change*; several writes become one."""
         path, before, now = place, change.before, self._state(place)
         if before.kind == FileKind.OTHER:
             self._refuse(path, NO_COPY)
             return
         if now.kind == FileKind.OTHER and not before.is_directory:
-            # To write here would change what a link leads to.
+            # A write would change the target of a link.
             self._refuse(path, IS_NO_FILE)
             return
         self._states[path] = before
@@ -141,12 +141,12 @@ class _Planner(Restore[str]):
 
     def _add(self, step: Step) -> None:
         steps = self._plan.steps
-        for place, earlier in reversed([*enumerate(steps)]):
+        for index, earlier in reversed([*enumerate(steps)]):
             if earlier.action == "move":
                 break
             if earlier.path == step.path and earlier.action in {"write", "link", "remove"}:
-                # By its place: before a move there may be a step that is equal to it.
-                del steps[place]
+                # By index: before a move there may be an equal step.
+                del steps[index]
                 step = evolve(step, expected=earlier.expected)
                 break
         if step.expected != step.state:
@@ -229,7 +229,7 @@ class _Planner(Restore[str]):
         return data
 
     def _origin(self, path: str) -> str:
-        """Return where the file is now that the plan will have moved to *path*."""
+        """Return the current path of the file that the plan moves to *path*."""
         for source, target in reversed(self._moves):
             if path == source or path.startswith(f"{source}/"):
                 path = target + path[len(source) :]
@@ -238,7 +238,7 @@ class _Planner(Restore[str]):
     def _state_on_disk(self, path: str) -> FileState:
         folder, _, name = path.rpartition("/")
         if is_below_a_link(self._workspace, path):
-            # Unless an earlier step makes a folder of the link.
+            # Unless an earlier step replaces the link by a folder.
             is_folder = any(state.is_directory for state in self._planned_above(path))
             return FileState() if is_folder else FileState(FileKind.OTHER)
         if not self._workspace.is_dir(folder or "."):
@@ -261,7 +261,7 @@ class _Planner(Restore[str]):
 
 
 def _mark(state: FileState) -> str:
-    """Return what a step calls *state*."""
+    """Return *state* as a step stores it: the digest of a file, LINK and a target, or ""."""
     return LINK + state.target if state.kind == FileKind.LINK else state.digest
 
 

@@ -1,6 +1,6 @@
-"""The steps of an undo: what is to be done, said in lines or done on the disk.
+"""The steps of an undo, described in lines or carried out on the disk.
 
-A step that cannot be done is named, and keeps none of the others from being done.
+A step that fails is reported, and does not stop the others.
 """
 
 import os
@@ -15,20 +15,20 @@ from nanocoder_kit_sessions.file_change import FileChange
 GIT: Final = ".git/"
 NOTHING_CHANGED: Final = "nothing was changed"
 CHANGED: Final = ("has been changed since", "has been removed since")
-"""Why a file is left alone unless a person says otherwise."""
+"""Reasons to skip a file unless the user forces the undo."""
 MAX_LINES: Final = 5
-"""More files that go are named on one line."""
+"""Limit of the removed files with a line each; more are named on one line."""
 IS_NO_FILE: Final = "is a link or a special file now, or lies below a link"
 LINK: Final = "-> "
-"""Begins the state of a link, as that of a file is the digest of its content."""
+"""Prefix of the state of a link; the state of a file is the digest of its content."""
 
 
 @frozen
 class Step:
-    """One thing to do: "write", "link", "remove" or "move" a path, "make" or "clear" a directory.
+    """One action: "write", "link", "remove" or "move" a path, "make" or "clear" a directory.
 
-    *expected* is the state that the path must be in, and *state* the one that it gets: the digest
-    of a content, LINK and where a link leads, or "" for nothing.
+    *expected* is the required state of the path, and *state* the new one: the digest of a content,
+    LINK and the target of a link, or "" for nothing.
     """
 
     action: Literal["write", "link", "remove", "move", "make", "clear"]
@@ -40,11 +40,11 @@ class Step:
 
     @property
     def is_of_git(self) -> bool:
-        """Whether it is about a file that says where a branch, a tag or a stash is."""
+        """True for a file below `.git`, such as that of a branch, a tag or a stash."""
         return self.path.startswith(GIT)
 
     def plan(self) -> str:
-        """Say in a line what is to be done; "" for a directory that only may go."""
+        """Return a line that describes the step, "" for an optional removal of a directory."""
         words = {
             "write": f"restore {self.path}",
             "link": f"restore the link {self.path} {self.state}",
@@ -75,12 +75,12 @@ class UndoPlan:
         return list(dict.fromkeys(step.path for step in self.steps if step.action != "clear"))
 
     def diff(self) -> Iterator[str]:
-        """Yield what is to be done with files that have lines, as a diff."""
+        """Yield the changes of text files as a diff."""
         for step in self.steps:
             yield from self._diff(step)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each other thing to be done, one for the files of the repository."""
+        """Yield a line for each other step, and one for all files below `.git`."""
         steps = [step for step in self.steps if not step.is_of_git and not self._diff(step)]
         gone = sorted(step.path for step in steps if step.action == "remove")
         if len(gone) > MAX_LINES:
@@ -95,9 +95,9 @@ class UndoPlan:
         return ", ".join(path.removeprefix(GIT) for path in sorted(of_git))
 
     def results(self, failed: Collection[str]) -> Iterator[str]:
-        """Yield a line for each file that has its content, or is gone, but the *failed* ones.
+        """Yield a line for each restored or removed file, except the *failed* ones.
 
-        Lines that `lines` had already are left out.
+        Lines that `lines` yields are left out.
         """
         for step in self.steps:
             if step.path in failed or step.is_of_git:
@@ -116,15 +116,15 @@ class UndoPlan:
         return [*_diff(step.path, old, new)]
 
     def refusal(self) -> str:
-        """Say why nothing is done."""
+        """Return the reason that nothing is done."""
         blocked = [f"{path} {reason}" for path, reason in self.blocked.items()]
         return f"{NOTHING_CHANGED}: {self.problem or '; '.join(blocked)}"
 
 
 def carry_out(plan: UndoPlan, workspace: Workspace) -> dict[str, str]:
-    """Do the steps of *plan*, and return why those that failed did, by their paths.
+    """Carry out the steps of *plan*, and return the error of each failed one, by its path.
 
-    Raises: ToolError where the plan has something that it cannot do.
+    Raises: ToolError if the plan has a problem or a blocked path.
     """
     if plan.problem or plan.blocked:
         raise ToolError(plan.refusal())
@@ -147,7 +147,7 @@ def _depends(step: Step, failed: Collection[str]) -> bool:
 def is_below_a_link(workspace: Workspace, path: str) -> bool:
     """Tell whether a folder of *path* is a link by now.
 
-    It was none when the file was changed, and it may lead to a place that no call could change
+    It was no link when the file was changed, and its target may be a path that no call can change
     without approval, such as the hooks of git.
     """
     folder = path.rpartition("/")[0]
@@ -202,7 +202,7 @@ def _expect(workspace: Workspace, step: Step) -> str:
 
 
 def link_at(workspace: Workspace, path: str) -> str:
-    """Return where the link at *path* leads, "" where there is none."""
+    """Return the target of the link at *path*, or "" if there is none."""
     try:
         return os.readlink(workspace.root / unescape_path(path))
     except OSError:
