@@ -1,7 +1,7 @@
 """nanocoder: a coding agent for the terminal in which every capability is a plugin.
 
-Everything a plugin needs is a name of this module; names load their room when they are first used,
-because a command that needs none of them should not wait for them.
+Everything a plugin needs is a name of this module. A name loads its module at first use, so that a
+command without plugins does not wait for it.
 """
 
 from nanocoder_schema import front_door

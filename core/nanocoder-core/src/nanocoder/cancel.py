@@ -1,8 +1,8 @@
-"""Stopping work: one flag that wakes what blocks, and work that must not hold up its caller.
+"""Cancellation, and work on other threads with a deadline.
 
-Python cannot end a thread. Work that is late goes on by itself on its thread, and its outcome is
-dropped. A single operation that never lets other threads run, such as a regular expression on a
-text made for it, holds up everything and cannot be left behind either.
+Python cannot end a thread. Work that times out goes on in its thread, and its outcome is dropped.
+A single operation that never releases the GIL, such as a regular expression on a hostile text,
+blocks the whole process and cannot be abandoned either.
 """
 
 import itertools
@@ -34,7 +34,7 @@ BLOCKED_S = 5.0
 
 _started = threading.Lock()
 _loops: "list[asyncio.AbstractEventLoop]" = []
-# One loop per process by nature: it is the thread, not a choice, that is shared.
+# One event loop per process, shared by all async tools.
 
 
 class Cancel:
@@ -67,7 +67,7 @@ class Cancel:
             callback()
 
     def on_set(self, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call *callback* when set, at once if it is; return what takes the wish back."""
+        """Call *callback* when set, at once if it is; return a function that removes it."""
         with self._lock:
             if not self._event.is_set():
                 key = object()
@@ -86,12 +86,12 @@ class Cancel:
             raise Cancelled(self.reason or "interrupted")
 
     def close(self) -> None:
-        """Let go of the parent, once the work is over."""
+        """Detach from the parent, once the work is over."""
         self._detach()
 
 
 class LateError(TimedOut):
-    """The work took longer than it may."""
+    """The work ran into its deadline."""
 
 
 def run_with_deadline(work: Callable[[], T], limit_s: float, cancel: Cancel | None = None) -> T:
@@ -110,13 +110,13 @@ def run_each(
 ) -> Sequence[Outcome[T]]:
     """Return the outcome of each of *works*, up to the first that raised or timed out.
 
-    They run one after the other on one other thread: waking it takes longer than most work. Each
+    They run in order on one other thread: waking a thread takes longer than most work. Each
     may take *limit_s* seconds (0: no limit). Raises: Cancelled as soon as *cancel* is set.
     """
     if cancel is not None:
         cancel.check()
     batch = _Batch(works, limit_s)
-    # A cancel comes to the same queue: whichever comes first is taken.
+    # A cancel arrives in the same queue, so the first of both wins.
     forget = cancel.on_set(lambda: batch.ends.put("cancelled")) if cancel else lambda: None
     start(batch.run)
     try:
@@ -133,9 +133,9 @@ def run_each(
 
 
 def start(work: Callable[["ReusedThread"], bool]) -> "ReusedThread":
-    """Begin *work* on a thread that waits for some, or on a new one.
+    """Start *work* on an idle thread, or on a new one.
 
-    It calls the thread's `rest` when the next work may come to it, or returns False to end it.
+    *work* calls the thread's `rest` when it may get the next work, or returns False to end it.
     """
     try:
         thread = _idle().pop()
@@ -147,13 +147,13 @@ def start(work: Callable[["ReusedThread"], bool]) -> "ReusedThread":
 
 
 def idle_threads() -> set[threading.Thread]:
-    """Return the threads that wait for the next work: of all threads they are the core's own."""
+    """Return the idle threads of the core."""
     return set(_idle().copy())
 
 
 @cache
 def _idle() -> "deque[ReusedThread]":
-    """Return the threads of this process that wait for work; the last used one is taken first."""
+    """Return the idle threads of this process; the last used one is taken first."""
     threads: deque[ReusedThread] = deque()
     os.register_at_fork(after_in_child=threads.clear)  # a forked process has none of them
     return threads
@@ -163,12 +163,12 @@ def outcome_of(work: Callable[[], T]) -> Outcome[T]:
     """Run *work* and return its result and None, or None and the exception that it raised."""
     try:
         return work(), None
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised again on the waiting thread
         return None, error
 
 
 class _Batch:
-    """Pieces of work on their way through a thread; *ends* gets an item when nothing is left."""
+    """Pieces of work for one thread; *ends* gets an item when all are finished."""
 
     def __init__(self, works: Sequence[Callable[[], Any]], limit_s: float) -> None:
         import contextvars
@@ -188,7 +188,7 @@ class _Batch:
             return left_s
 
     def run(self, thread: "ReusedThread") -> bool:
-        """Take one piece of work after the other until one fails; False: it was left behind."""
+        """Do the pieces in order until one fails; return False if the batch was abandoned."""
         for work in self._works:
             outcome = outcome_of(partial(self._context.copy().run, work))
             with self._lock:
@@ -204,29 +204,29 @@ class _Batch:
 
 
 class ReusedThread(threading.Thread):
-    """A thread for one piece of work after the other; starting one takes longer than most work.
+    """A thread that is used again, as starting one takes longer than most work.
 
-    It ends after work that returns False, because that was left behind.
+    It ends after work that returns False, because that was abandoned.
     """
 
     def __init__(self) -> None:
         self.tasks: queue.SimpleQueue[Callable[[ReusedThread], bool]] = queue.SimpleQueue()
-        # No loop of our own: an idle thread keeps nothing of the session alive by a name for its
-        # latest work, and no frame of it stands between a run and a handler.
+        # `all` over a map, not a loop of our own: a loop would hold a reference to the latest
+        # work, and so to its session, while idle, and would add a frame to each call.
         works = map(operator.call, iter(self.tasks.get, None), itertools.repeat(self))
         super().__init__(target=all, args=[works], name="nanocoder-worker", daemon=True)
 
     def rest(self) -> None:
-        """Take the next work, which may come before this returns."""
+        """Become idle; the next work may start before this returns."""
         _idle().append(self)
 
 
 @contextmanager
 def preload(modules: Sequence[str]) -> Iterator[None]:
-    """Import *modules* on a thread, one after the other, until the block ends.
+    """Import *modules* on a thread, in order, until the block ends.
 
-    So the first call need not wait for them. Nothing is registered, and an import that fails is
-    forgotten: it fails again where the module is used.
+    The first call then need not wait for them. Nothing is registered, and a failed import is
+    ignored: it fails again at its use.
     """
     missing = [module for module in modules if module not in sys.modules]
     stop = threading.Event()
@@ -236,7 +236,7 @@ def preload(modules: Sequence[str]) -> Iterator[None]:
         for module in missing:
             if stop.is_set():
                 return
-            # Reported where the module is used; a plugin's sys.exit must end nothing here.
+            # Reported at the use of the module; a plugin's sys.exit must end nothing here.
             with suppress(BaseException):
                 import_module(module)
 
@@ -250,7 +250,7 @@ def preload(modules: Sequence[str]) -> Iterator[None]:
 
 
 def wait_for(awaitable: Awaitable[Any], cancel: Cancel) -> Any:
-    """Run *awaitable* on the background loop and return what it gives; *cancel* cancels it."""
+    """Run *awaitable* on the background loop and return its result; *cancel* cancels it."""
     import asyncio
     import concurrent.futures
 
@@ -274,7 +274,7 @@ def _loop() -> "asyncio.AbstractEventLoop":
         turn = threading.Event()
         if _loops:
             _loops[0].call_soon_threadsafe(turn.set)
-        # A tool that blocks the loop keeps it; the other tools go on with a new one.
+        # A tool that blocks the loop keeps it; the other tools get a new one.
         if not (_loops and turn.wait(BLOCKED_S)):
             _loops[:] = [asyncio.new_event_loop()]
             work = _loops[0].run_forever

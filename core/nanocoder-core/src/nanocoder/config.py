@@ -104,7 +104,7 @@ TABLES: Final[Mapping[tuple[str, ...], type]] = {
     ("plugins",): PluginsTable,
     ("tools",): ToolsTable,
 }
-"""The core's own tables; `[plugins]` has those of plugins, too."""
+"""The core's own tables; `[plugins]` contains the tables of plugins, too."""
 
 
 class Config(LayeredConfig):

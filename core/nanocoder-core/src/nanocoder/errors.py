@@ -21,7 +21,7 @@ from nanocoder_schema import PersonError, ToolError
 
 
 class PluginError(PersonError):
-    """A plugin broke a rule or broke down; *plugin* names it."""
+    """A plugin broke a rule or failed; *plugin* is its name."""
 
     error_class = "plugin"
     exit_code = 2
@@ -45,12 +45,12 @@ class StopRun(PluginError):
 
 
 class ProviderError(PersonError):
-    """The model could not be asked, or its answer broke off.
+    """The request to the model failed, or its reply broke off.
 
     *kind* is one of auth, rate_limit, quota, overloaded, not_found, bad_request, context_overflow,
     media (a picture or another file), empty_response, network, protocol, unavailable. *status* is
-    the HTTP status when there was one, *retry_after_s* what the server asked us to wait. *retry* is
-    what is known about another try: it helps, it does not, or None: the kind decides.
+    the HTTP status if there was one, *retry_after_s* the wait in seconds that the server asked for.
+    *retry* tells whether another try may succeed; None: the kind decides.
     """
 
     error_class = "provider"
@@ -79,19 +79,19 @@ class UnknownTool(ToolError):
 
 
 class Denied(ToolError):
-    """A policy or a person said no."""
+    """A policy denied the call, or a person rejected it."""
 
     error_class = "denied"
 
 
 class ApprovalNeeded(ToolError):
-    """The call needs a person's consent, and no person is there to give it."""
+    """The call needs approval, and no person is there to give it."""
 
     error_class = "approval_needed"
 
 
 class TimedOut(ToolError):
-    """The call took longer than its limit and was ended."""
+    """The call exceeded its time limit and was ended."""
 
     error_class = "timeout"
 

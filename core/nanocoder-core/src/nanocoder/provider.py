@@ -21,7 +21,7 @@ Profile = Literal["full", "small"]
 class ToolDefinition:
     """A tool as a model reads it: *parameters* is a JSON Schema object without its bounds.
 
-    *plugin* offers the tool, and *always_listed* is the tool's own wish; both are empty for a
+    *plugin* is the tool's plugin, *always_listed* a field of the tool; both are empty for the
     definition of a dialect.
     """
 
@@ -38,10 +38,10 @@ class Request:
 
     *messages* only ever grows within a session and its members are compared by identity.
 
-    A provider encodes each message once and keeps the bytes (`EncodedMessages` of the HTTP kit).
+    A provider encodes each message once and caches the bytes (`EncodedMessages` of the HTTP kit).
     *tools* is the same object from turn to turn while the set does not change, and a tool that is
     added to the set comes last. *max_tokens* 0 leaves the limit to the provider. *answer_schema* is
-    a JSON Schema for the answer; a provider that cannot hold a model to it ignores it.
+    a JSON Schema for the answer; a provider that cannot enforce it ignores it.
     """
 
     model: str
@@ -56,9 +56,9 @@ class Request:
 
 @value
 class Window:
-    """The model's window, into which *request* has to fit with the reply.
+    """The model's context window, into which *request* has to fit with the reply.
 
-    *tokens* is its size, 0 when unknown; *usage* is what the model counted of the request before.
+    *tokens* is its size, 0 if unknown; *usage* is the model's token count of the last request.
     """
 
     request: Request
@@ -85,11 +85,11 @@ class ThinkingDelta:
 
 @value
 class Notice:
-    """Something that the person should know of this request, such as what had to be left out.
+    """A notice for the person about this request, such as a part that had to be omitted.
 
-    Shown at once, beside the answer; the model never reads it. One with *is_passing* says what the
-    model does just now, such as how much of a long prompt it has read: it is the event
-    `request.progress`, stands where a screen says that it waits, and gives way to what follows.
+    Shown at once, beside the answer; the model never reads it. With *is_passing* it is the model's
+    progress, such as the processed part of a long prompt: the event `request.progress`, which a
+    screen shows in place of its waiting line until the next event.
     """
 
     text: str
@@ -98,9 +98,9 @@ class Notice:
 
 @value
 class Retrying:
-    """The request failed and is about to be repeated: try number *attempt* of *of*.
+    """A failed request is about to be repeated: try number *attempt* of *of*.
 
-    *reason* says what failed, for a person; *status* is the HTTP status when there was one,
+    *reason* names the failure for a person; *status* is the HTTP status if there was one,
     *delay_s* the pause before the next try, in seconds.
     """
 
@@ -120,9 +120,9 @@ class Finished:
 
     A stream that ends without one was cut, and its calls must not run.
 
-    *calls* are complete calls in the model's order, each with an id of its own; *native* is what
-    has to be echoed unchanged; *truncated* says that the token limit cut the reply. *refusal* says
-    why the reply was withheld or stopped by a filter, if it was: the run fails.
+    *calls* are complete calls in the model's order, each with an id of its own; *native* has to be
+    echoed unchanged; *truncated*: the token limit cut the reply. *refusal* is the reason if the
+    reply was withheld or stopped by a filter: the run fails.
     """
 
     text: str
@@ -151,31 +151,31 @@ class ModelInfo:
 
 @runtime_checkable
 class Provider(Protocol):
-    """A model behind a wire.
+    """A connection to a model.
 
     One object serves one session; its methods are called from one thread at a time.
 
     *profile* "small" asks the core for short descriptions, a small tool set and the files named in
-    the request. An attribute `has_price`, where it is true, promises that `Finished.usage.cost` is
-    known: without it a session with a limit on money does not start. An attribute `context` is the
-    model's window in tokens, 0 when unknown. A method `tool_texts(tools)` returns what is sent in
-    place of the tools' definitions: a text for each, and for what follows; nothing: they are sent.
+    the request. A true attribute `has_price` promises that `Finished.usage.cost` is known: without
+    it a session with a limit on money does not start. An attribute `context` is the model's context
+    window in tokens, 0 if unknown. A method `tool_texts(tools)` returns the texts that are sent in
+    place of the tools' definitions, one for each and one for the end; nothing: these are sent.
     """
 
     profile: Profile
 
     def stream(self, request: Request, cancel: "Cancel") -> Iterator[Piece | Finished]:
-        """Ask the model and yield what comes; the last event is one `Finished`.
+        """Send the request and yield the pieces of the reply; the last is one `Finished`.
 
         Raises: ProviderError (after the provider's own retries, which end with the first piece of
-        an answer and are told by `Retrying`), and nanocoder.Cancelled when *cancel* is set; a
-        blocked read must then return within a second (`cancel.on_set(close_socket)`). An error of
-        kind network, overloaded, protocol or unavailable after the first piece is a reply that
-        broke off: it is asked for again, unless the error's *retry* is False.
+        a reply; each yields a `Retrying`), and nanocoder.Cancelled when *cancel* is set; a blocked
+        read must then return within a second (`cancel.on_set(close_socket)`). An error of kind
+        network, overloaded, protocol or unavailable after the first piece means that the reply
+        broke off: the request is repeated, unless the error's *retry* is False.
         """
 
     def models(self) -> Sequence[ModelInfo]:
-        """Return the models on offer, from the network only where the list is not known.
+        """Return the models on offer, from the network only if the list is not known.
 
         Raises: ProviderError.
         """
@@ -190,14 +190,13 @@ class ProviderSpec:
 
     *name* is the part before the slash in `--model name/model`.
 
-    *open* is called with the model's name and the plugin's settings when the provider is first
-    needed. *key_variables* are environment variables whose presence makes this provider usable,
-    *default_model* the model taken then, *rank* the order in which usable providers are preferred
-    (keys 10, local servers 50, embedded 90). *probe*, when given, tells without a key whether the
-    provider can be used now (a local server that answers, installed weights): true, or the name of
-    the model to take. It raises ProviderError when a person has to do something first, such as to
-    name one of several models.
-    *servers* has the names of servers that speak its protocol, each with what to set for it.
+    *open* is called with the model's name and the plugin's settings at first use. *key_variables*
+    are environment variables whose presence makes this provider usable, *default_model* the model
+    chosen then, *rank* the order in which usable providers are preferred (keys 10, local servers
+    50, embedded 90). *probe*, if set, tells without a key whether the provider is usable now (a
+    local server that answers, installed weights): true, or the name of the model to choose. It
+    raises ProviderError if a person has to do something first, such as to name one of several
+    models. *servers* maps names of servers with this protocol to the settings that each needs.
     """
 
     name: str = field(metadata=IN_MANIFEST)

@@ -10,31 +10,31 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and leave at once with its exit code."""
+    """Run the command line and exit with its exit code, skipping the interpreter's shutdown."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         from nanocoder.version import VERSION
 
         sys.stdout.write(f"nanocoder {VERSION}\n")
         return
-    # A start makes 40,000 objects that stay; looking for garbage among them takes a tenth of its
-    # time. The collector is turned on again before the command runs.
+    # A start creates 40,000 objects that stay; collecting garbage among them takes a tenth of its
+    # time. The collector is enabled again before the command runs.
     gc.disable()
     try:
-        # First of all: whatever is imported from here on could come out of the workspace.
+        # Before any other import, which could load a module from the workspace.
         drop_untrusted_paths(sys.path, os.environ.get("PYTHONPATH", ""))
         from nanocoder.cli.command_line import leave, run
 
         leave(run(sys.argv[1:]))
     except KeyboardInterrupt:
-        # Pressed while the rest was still being imported: no reason for a traceback.
+        # Ctrl-C during the imports is no reason for a traceback.
         os._exit(130)
 
 
 def drop_untrusted_paths(path: list[str], variable: str = "") -> None:
-    """Take what a workspace could supply modules by out of *path* (`sys.path`), in place.
+    """Remove from *path* (`sys.path`) the entries by which a workspace could supply modules.
 
-    That is the current directory, relative entries, and entries of *variable* (`PYTHONPATH`) below
-    the current directory: an empty one, as a trailing colon makes it, stands for that directory.
+    These are the current directory, relative entries, and entries of *variable* (`PYTHONPATH`)
+    below the current directory. An empty entry, as by a trailing colon, means that directory.
     """
     try:
         here = os.path.realpath(os.getcwd())
@@ -51,7 +51,7 @@ def _is_trusted(entry: str, here: str, own: set[str], named: set[str]) -> bool:
     real = os.path.realpath(entry)
     if any(_is_below(real, prefix) for prefix in own):
         return True
-    # An installation that can be edited may put folders below the current one here; those stay.
+    # An editable installation may add folders below the current directory; those stay.
     return real != here and not (real in named and _is_below(real, here))
 
 

@@ -20,7 +20,7 @@ INTERRUPTED = 130
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
 HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json")
 NEW_OBJECTS = 5_000
-"""The allocations that start the garbage collector. Imports make many objects and drop few."""
+"""The threshold of the garbage collector. Imports create many objects and drop few."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
     try:
         return _run(words)
     except BrokenPipeError:
-        # Standard output leads nowhere, so that the flush on the way out does not fail again.
+        # Standard output becomes /dev/null, so that the last flush does not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BROKEN
     except SystemExit as shown:  # argparse has printed its help
@@ -57,7 +57,7 @@ def _run(words: Sequence[str]) -> int:
     command = command_of(words)
     if getattr(command.args[0], "output", "text") in MACHINE_FORMS:
         _keep_stdout()
-    if not gc.isenabled():  # the start turned it off; it leaves out what there is
+    if not gc.isenabled():  # disabled by the start; it skips the objects that exist now
         gc.freeze()
         gc.set_threshold(NEW_OBJECTS)
         gc.enable()
@@ -79,9 +79,9 @@ def _failed(error: Exception) -> int:
 
 
 def _keep_stdout() -> None:
-    """Keep standard output for JSON: what a plugin prints goes to standard error.
+    """Reserve standard output for JSON: prints of a plugin go to standard error.
 
-    `sys.__stdout__` is the only way to it from here on, for descriptor 1 is standard error, too.
+    From here on only `sys.__stdout__` writes there; descriptor 1 is standard error, too.
     """
     own = os.dup(1)
     os.dup2(2, 1)
@@ -90,7 +90,7 @@ def _keep_stdout() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Flush and leave: the interpreter's own way out costs time that nothing needs."""
+    """Flush and exit without the interpreter's own shutdown, which takes time."""
     try:
         sys.stdout.flush()
         answers().flush()
@@ -104,9 +104,9 @@ def leave(code: int) -> NoReturn:
 
 
 def _fill_closed_streams() -> bool:
-    """Open nothing where a standard stream is closed: a journal must not become descriptor 1.
+    """Open /dev/null for each closed standard stream: a journal must not become descriptor 1.
 
-    Returns whether standard output was closed.
+    Returns true if standard output was closed.
     """
     closed = []
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -122,9 +122,9 @@ def _fill_closed_streams() -> bool:
 
 
 def _speak_utf8() -> None:
-    """Never fail over a character that the terminal's encoding lacks: show its escape.
+    """Escape characters that the terminal's encoding lacks instead of failing.
 
-    Standard error becomes a stream that secrets can be taken out of.
+    Standard error becomes a stream that can redact secrets.
     """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     binary = open(2, "wb", closefd=False)  # noqa: SIM115 - for good
@@ -132,15 +132,15 @@ def _speak_utf8() -> None:
 
 
 def print_help() -> int:
-    """Print `--help`, whose text is kept while nothing that it is made of changes.
+    """Print `--help`, whose text is cached until one of its sources changes.
 
-    Listing the commands of plugins takes the configuration and the manifest, which cost more than
-    the rest of a help.
+    Listing the commands of plugins needs the configuration and the manifest, which takes longer
+    than the rest.
     """
     file: Path | None = None
     text = ""
     with suppress(ConfigError, OSError, ValueError):
-        if not refusal(Path.cwd(), os.environ):  # else it may be a project's place
+        if not refusal(Path.cwd(), os.environ):  # else a project may control the cache
             file = cache_dir() / "help.txt"
             state, _, latest = file.read_text(encoding="utf-8").partition("\n")
             text = latest if state == _help_state() else ""
@@ -149,7 +149,7 @@ def print_help() -> int:
 
 
 def _new_help(file: Path | None) -> str:
-    """Make the text and keep it."""
+    """Build the text and cache it."""
     from nanocoder.cli.commands import build
     from nanocoder.cli.host import Host
 
@@ -164,10 +164,10 @@ def _new_help(file: Path | None) -> str:
 
 
 def _help_state() -> str:
-    """Return, on one line, what the text depends on.
+    """Return the cache key of the text, on one line.
 
-    These are the variables and the terminal, the folders with what is installed, and the files that
-    say which of it counts. The manifest among them is written anew when a plugin was edited.
+    It has the variables and the terminal, the site directories, and the files that select the
+    installed plugins. The manifest among them is rewritten when a plugin was edited.
     """
     size = ""
     with suppress(OSError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""The core's commands and what each of them takes."""
+"""The core's commands and their arguments."""
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 from functools import partial
@@ -133,7 +133,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
 SHORT: Final = frozenset(("doctor", "config show", "policy explain"))
-"""The commands of which the core has a short form, for when no plugin that works has a full one.
+"""Commands of which the core has a short form, used if no working plugin has the full one.
 
 Both take the same arguments.
 """
@@ -144,11 +144,11 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}
-"""Values of options that may stand before a command, where they are not given."""
+"""Defaults of the options that may stand before a command."""
 
 
 def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser:
-    """Return the parser of all *commands*, for their help and for what completes words."""
+    """Return the parser of all *commands*, for their help and for shell completion."""
     form = RawDescriptionHelpFormatter
     parser = Parser("nanocoder", description=DESCRIPTION, epilog=EPILOG, formatter_class=form)
     parser.add(BEFORE_A_COMMAND, note)

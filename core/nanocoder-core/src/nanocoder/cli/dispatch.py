@@ -27,11 +27,11 @@ from nanocoder.cli.host import Host
 
 HABITS: Final = ("-p", "--print", "--prompt")
 """Options that other agents have in place of `run`."""
-# How other programs call an action or an option, and how it is called here.
+# Other programs' names of an action or an option, and ours.
 OTHER_NAMES: Final = {"get": "where", "add": "install", "-m": "--model", "--json": "--output"}
 OTHER_NAMES.update(dict.fromkeys(("--yes", "--yolo"), "--mode"))
 HABIT: Final = {"init": "; to write a first AGENTS.md: nanocoder chat /init."}
-# The first word of a prompt is often a little like some action: only a clear slip is one.
+# The first word of a prompt often resembles some action: only a clear typo counts as one.
 SLIP: Final = 0.75
 IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "store": "--ephemeral"}
 """Options that a command without sessions would ignore, by what they set."""
@@ -62,13 +62,13 @@ def command_of(words: Sequence[str]) -> "partial[int]":
 
 
 def _host(words: Sequence[str]) -> Host:
-    """Return the host of the directory that `--cwd` names, wherever it stands among *words*."""
+    """Return the host of the directory that `--cwd` names, at any position in *words*."""
     parser = Parser("nanocoder", (DIRECTORY,), add_help=False)
     return Host(parser.parse_known_args(words)[0].cwd or ".")
 
 
 def _match(named: Sequence[str], commands: Commands) -> Command[Any] | None:
-    """Return the command whose name is the first two of the words *named*, or the first one."""
+    """Return the command named by the first two of the words *named*, or by the first."""
     pairs = ((named[:count], commands.get(" ".join(named[:count]))) for count in (2, 1))
     return next(
         (command for words, command in pairs if command and command.name.split() == words), None
@@ -76,7 +76,7 @@ def _match(named: Sequence[str], commands: Commands) -> Command[Any] | None:
 
 
 def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
-    """Return a command that is not the core's own; raises UsageError where there is none."""
+    """Return a plugin's command; raises UsageError if there is none."""
     commands, problem = host.commands()
     command = _match(named, commands)
     group, action = [*named, ""][:2]
@@ -99,17 +99,17 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
 
 
 def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> None:
-    """Add the values of the arguments of *command* to *values*; raises UsageError.
+    """Parse the arguments of *command* into *values*; raises UsageError.
 
-    What stood before the command holds, where *words* do not say otherwise.
+    Options before the command count unless *words* override them.
     """
     form = SILENT if {*HELP}.isdisjoint(words) else HelpFormatter
     name, text = f"nanocoder {command.name}", command.help
-    # Only help shows how a command is used; argparse is slow to put that into words.
+    # argparse is slow to build the usage text, which only help shows.
     usage = "" if form is SILENT else None
     parser = Parser(name, command.arguments, description=text, formatter_class=form, usage=usage)
-    # Words may stand between options, unless the rest of the line is one argument: argparse refuses
-    # to mix those. It would also read options behind "--" (up to 3.12), and make a narrow help.
+    # Words and options may be mixed, unless the rest of the line is one argument: argparse refuses
+    # both together. It would also parse options behind "--" (up to 3.12), and narrow the help.
     takes_rest = any(argument.count == "..." for argument in command.arguments)
     is_plain = takes_rest or not {"--", *HELP}.isdisjoint(words)
     parse = parser.parse_known_args if is_plain else parser.parse_known_intermixed_args
@@ -127,16 +127,16 @@ def _read(values: Namespace, command: Command[Any], words: Sequence[str]) -> Non
 
 
 def _start(values: Namespace, command: Command[Any]) -> int:
-    """Run a command with what was parsed for it; returns its exit code.
+    """Run a command with its parsed arguments and return its exit code.
 
-    One that a plugin offers is loaded now; a short one of the core is left where that fails.
+    A plugin's command is loaded now; if that fails, the core's short form runs if there is one.
     """
     host, name, offer = Host.of(values), command.name, None
     if command.run is None or name in SHORT:
         try:
             offer = host.plugins.offered("commands", name)
         except NanocoderError:
-            if command.run is None:  # a short form needs no plugin, and says what is wrong
+            if command.run is None:  # there is no short form to run
                 raise
     command = offer[1] if offer else command
     if command.run is None:
@@ -148,7 +148,7 @@ def _start(values: Namespace, command: Command[Any]) -> int:
 
 
 def _refuse_missing(host: Host, name: str) -> None:
-    """Raise UsageError for a command of a plugin that is switched off or not installed."""
+    """Raise UsageError for a command of a plugin that is disabled or not installed."""
     from nanocoder.plugins.packages import way_to_install  # only mistakes need it
 
     if why := host.plugins.why_missing(name, "commands"):
@@ -158,11 +158,11 @@ def _refuse_missing(host: Host, name: str) -> None:
 
 
 def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
-    """Make the error for a word that is no command: a slip, or a prompt, *quoted* for a shell."""
+    """Return the error for an unknown command: a typo, or a prompt, *quoted* for a shell."""
     names = [*commands, *options_of(BEFORE_A_COMMAND)]
     ends = [each.split()[-1].removeprefix("--") for each in names]
     alike = [each for each in first_words(commands) if each[0] == name[:1]]
-    # An action without its group, or an option without its dashes, is surely what was meant.
+    # An action without its group, or an option without its dashes, is surely meant.
     hint = "" if name in ends and f"{name}s" not in alike else did_you_mean(name, alike)
     similar = "".join(nearest(name, [*ends, *HABIT], limit=1, cutoff=SLIP))
     own = [each for each, end in zip(names, ends, strict=True) if end == similar]
@@ -175,7 +175,7 @@ def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
 
 
 def _without_habit(words: Sequence[str]) -> list[str]:
-    """Return *words* with the command run in place of the `-p` that other agents have."""
+    """Return *words* with the command `run` in place of the `-p` of other agents."""
     before = list(takewhile(lambda word: word not in {*HABITS, *COMMANDS}, words))
     habit, *rest = words[len(before) :] or [""]
     return ["run", *before, *rest] if habit in HABITS else list(words)

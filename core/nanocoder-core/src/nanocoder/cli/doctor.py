@@ -1,4 +1,4 @@
-"""`nanocoder doctor` with every plugin broken: whether the configuration and the plugins are sound.
+"""The core's `nanocoder doctor`: checks of configuration and plugins that work without any plugin.
 
 A plugin that offers a fuller `doctor` adds its own checks to `core_checks`.
 """
@@ -22,7 +22,7 @@ Check = tuple[str, str, str]
 
 def run(arguments: argparse.Namespace, host: Host) -> int:
     """Print the core's own checks and return 1 when one of them failed."""
-    clean = getattr(sys.stderr, "clean", str)  # it is as good for standard output
+    clean = getattr(sys.stderr, "clean", str)  # the redactor works for standard output, too
     checks = [(*check[:2], clean(check[2])) for check in core_checks(host)]
     is_ok = all(status != "wrong" for _, status, _ in checks)
     if arguments.output == "json":
@@ -53,7 +53,7 @@ def core_checks(host: Host) -> Iterator[Check]:
         checks += [("configuration", "wrong", line) for line in misspelt(config, host.plugins)]
     except PersonError as error:  # of a lock, a wrapper, or of two plugins with one offer
         checks.append(("plugins", "wrong", str(error)))
-    # Only by now is known what was ignored in the tables of plugins.
+    # Plugins' tables are read by now, so all ignored settings are known.
     notices = "; ".join(config.notices)
     yield "configuration", "note" if notices else "ok", notices or "no complaints"
     yield from checks
@@ -73,7 +73,7 @@ def _plugin_checks(host: Host) -> Iterator[Check]:
 
 
 def _loading_problem(host: Host, name: str) -> str:
-    """Load the plugin and its settings, as a session would; returns what went wrong."""
+    """Load the plugin and its settings as a session would; return the problem, or ""."""
     try:
         for hook in host.plugins.entries[name].hooks:
             host.plugins.implementations(hook)

@@ -1,4 +1,4 @@
-"""The command line as commands work with it, those of the core and those of plugins."""
+"""The host of a command: its directory, configuration, plugins, sessions and output."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
-"""Options that go before every other configuration."""
+"""Options that override every other configuration."""
 MACHINE_FORMS: Final = ("json", "jsonl")
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
@@ -40,7 +40,7 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read when they are first asked for.
+    Configuration and plugins are read at first use.
     """
 
     def __init__(self, cwd: str = ".", **flags: Any) -> None:
@@ -56,7 +56,7 @@ class Host:
 
     @cached_property
     def cwd(self) -> Path:
-        """The directory; raises UsageError when there is no such directory."""
+        """The directory; raises UsageError if it does not exist."""
         if not self._cwd:
             # An unset variable of a script must not mean the directory here.
             raise UsageError("--cwd is empty; name a directory, or leave it out to work here")
@@ -69,7 +69,7 @@ class Host:
 
     @cached_property
     def plugins(self) -> Plugins:
-        """The installed plugins, configured; the command that reads new ones says so."""
+        """The installed plugins, configured; a command that describes new ones reports them."""
         plugins = installed_plugins(self.config)
         clean_errors_by(partial(_without_secrets, plugins))
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
@@ -79,32 +79,32 @@ class Host:
         return plugins
 
     def restrict_to_set(self, name: str) -> None:
-        """Keep only the plugins that the set *name* depends on, as the plugin says that knows sets.
+        """Keep only the plugins that the set *name* depends on, as the plugin for sets lists them.
 
-        Raises UsageError when it is not installed.
+        Raises: UsageError if it is not installed.
         """
         _, sets = find_offer(self.plugins, "resources", "plugin for --set with", "sets")
         members = sets.open(None, None).members(name)
         for plugin, entry in list(self.plugins.entries.items()):
-            # A set may leave out tools, never a policy that the person has installed.
+            # A set may omit tools, never a policy that the person has installed.
             if entry.distribution not in members and not entry.is_policy:
                 self.plugins.remove(plugin, f"does not belong to the set {name!r}")
 
     @cached_property
     def sessions(self) -> "Sessions":
-        """The person's sessions, of every directory; raises UsageError without a store of them."""
+        """The person's sessions in all directories; raises UsageError without a store."""
         return open_store(self.plugins, self.config, os.environ, self.say)
 
     @cached_property
     def signals(self) -> "Signals":
-        """The signals that end a command, from the moment that this is entered."""
+        """The signals that end a command, once this is entered."""
         from nanocoder_console import Signals  # only sessions need them
 
         return Signals()
 
     @property
     def is_interactive(self) -> bool:
-        """Tell whether a person is at both ends: a terminal to read and one to write."""
+        """Tell whether standard input and output are terminals."""
         return console.is_terminal(sys.stdin) and console.is_terminal(sys.stdout)
 
     @property
@@ -119,10 +119,10 @@ class Host:
     agrees = staticmethod(console.is_agreed)
 
     def commands(self) -> tuple[Mapping[str, Command[Any]], NanocoderError | None]:
-        """Return every command by its name, the core's first, without importing a plugin.
+        """Return all commands by name, the core's first, without importing a plugin, and an error.
 
-        A plugin's command takes the place of a short one of the core. Where plugins cannot be
-        listed, the core's commands are all there are, and the reason stands beside them.
+        A plugin's command replaces a short form of the core. If plugins cannot be listed, only the
+        core's commands are returned, with the error.
         """
         try:
             offers = [offer for _, offer in self.plugins.offers("commands")]
@@ -137,13 +137,13 @@ class Host:
         return build(self.commands()[0], note)
 
     def chat(self, resume: str = "", prompt: str = "") -> int:
-        """Start a conversation, or go on with the session *resume*; returns the exit code."""
+        """Start a conversation, or resume the session *resume*; return the exit code."""
         return self._run_offered("chat", NO_SCREEN, Namespace(resume=resume, prompt=prompt))
 
     def hand_over(self, name: str, arguments: Namespace, **more: Any) -> int:
-        """Run the command *name* of a plugin, which shows more than the core's of that name.
+        """Run a plugin's full form of the core's command *name*; return the exit code.
 
-        It gets *arguments*, and *more* of them. Raises: UsageError where no plugin has it.
+        It gets *arguments* and *more*. Raises: UsageError if no plugin has it.
         """
         return self._run_offered(name, NO_DETAILS, Namespace(**vars(arguments), **more))
 
@@ -166,7 +166,7 @@ class Host:
         return user_config_dir() / "config.toml"
 
     def refuse_foreign_places(self) -> None:
-        """Raise ConfigError where our own directories may be a project's, not the person's."""
+        """Raise ConfigError if a project may control our own directories."""
         if self.config.refusal:
             raise ConfigError(self.config.refusal)
 
@@ -199,24 +199,24 @@ class Host:
                 persist=persist,
             )
             self.tell_news()
-            # A signal that came before this is noted, and stops the run at its first event.
+            # An earlier signal was recorded, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
                 yield opened
         self._tell_ignored()  # a plugin's table is read at its first call
 
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
-        """Open the workspace at *root* of a stored session, whose *journal* gets its changes.
+        """Open the workspace at *root* of a stored session, whose *journal* records its changes.
 
-        It first takes back changes that a killed process has not finished.
+        Unfinished changes of a killed process are reverted first.
 
-        Raises: ConfigError where a project may have chosen our own directories.
+        Raises: ConfigError if a project may control our own directories.
         """
         self.refuse_foreign_places()
         workspaces.restore_interrupted_changes(root, os.environ, self.say)
         return workspaces.open_workspace(root, journal, self.config)
 
     def tell_news(self) -> None:
-        """Say once what is set aside, or was ignored."""
+        """Print each disabled plugin and each ignored setting once."""
         if not self._has_news:
             return
         self._has_news = False
@@ -243,11 +243,11 @@ def stop(session: "Session", number: int) -> None:
 
 
 def clean_early(text: str) -> str:
-    """Return *text* without secrets before plugins are known, as of a configuration that is wrong.
+    """Redact *text* before the plugins are known, as in an error of the configuration.
 
-    Whether plugins have to be locked is not known then, so a lock that is there counts.
+    Strict mode is not known then, so an existing lock file counts.
     """
-    clean_errors_by(str)  # for what is said meanwhile
+    clean_errors_by(str)  # for messages of the steps below
     config = Config(())
     with suppress(NanocoderError, OSError):
         config.refusal = refusal(Path.cwd(), os.environ)
@@ -257,16 +257,16 @@ def clean_early(text: str) -> str:
 
 
 def clean_errors_by(clean: Callable[[str], str]) -> None:
-    """Have *clean* take secrets out of all that is written to standard error."""
+    """Redact standard error with *clean*."""
     if isinstance(sys.stderr, console.CleanedStream):
         sys.stderr.clean = clean
 
 
 def _without_secrets(plugins: Plugins, text: str) -> str:
-    """Return *text* as the redactor leaves it that a plugin offers; loaded at the first text."""
-    with suppress(NanocoderError):  # it is reported where plugins are
+    """Redact *text* with the redactor of a plugin, loaded at the first text."""
+    with suppress(NanocoderError):  # reported with the plugins
         if offer := plugins.offered("resources", "redactor"):
-            # The next text need not seek it.
+            # The next text need not look it up.
             clean_errors_by(redact := offer[1].open(None, plugins.settings(offer[0])).redact)
             return str(redact(text))
     return text

@@ -15,7 +15,7 @@ from nanocoder.values import manifest_of
 
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")
 OWN: Final = ("plugin", "version", "tokens", "parameters")
-"""The fields of a tool that are shown besides its definition."""
+"""Fields of a tool that are not part of its definition."""
 Row = tuple[Any, ...]
 Rows = list[dict[str, Any]]
 
@@ -34,7 +34,7 @@ def tools(arguments: Namespace, host: Host) -> int:
 
 
 def _show(form: str, rows: Rows, head: Row, cells: Callable[[Any], Row], lack: str = "") -> int:
-    """Print *rows* as JSON, or as a table of their *cells*; *lack* without any."""
+    """Print *rows* as JSON, or as a table of their *cells*; *lack* if there are none."""
     if form == "json":
         print_json(rows)
     elif rows:
@@ -45,7 +45,7 @@ def _show(form: str, rows: Rows, head: Row, cells: Callable[[Any], Row], lack: s
 
 
 def settings(arguments: Namespace, host: Host) -> int:
-    """Print every value and where it comes from."""
+    """Print every setting with its value and origin."""
     items = host.config.items(host.settings_classes())
     rows = [{"key": key, "value": value, "origin": str(origin)} for key, value, origin in items]
     for notice in host.config.notices:
@@ -91,20 +91,20 @@ def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
 
 
 def lock(_: Namespace, _host: Host) -> int:
-    """Record what is installed as trusted."""
+    """Write the lock file of all installed plugins."""
     path = user_config_dir() / "plugins.lock"
     now = installed_now()
     write_lock(path, now)
-    record_in(state_dir()).unlink(missing_ok=True)  # what is gone is agreed to, too
+    record_in(state_dir()).unlink(missing_ok=True)  # missing policies are approved, too
     count = sum(bool(locked.module) for locked in now.values())
     print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
     return 0
 
 
 def sync(arguments: Namespace, host: Host) -> int:
-    """Compare what is installed with the lock; returns 1 where they differ.
+    """Compare the installed plugins with the lock file; return 1 if they differ.
 
-    A person who agrees has a plugin install what is missing, as it was locked.
+    If the person agrees, a plugin installs the missing ones as locked.
     """
     locked, now = read_lock(user_config_dir() / "plugins.lock"), installed_now()
     changed = differences(locked, now)

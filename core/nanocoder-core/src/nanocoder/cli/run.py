@@ -22,7 +22,7 @@ from nanocoder.version import VERSION
 
 REFUSED = dict.fromkeys(("denied", "read_denied"), 6)
 EXIT_CODES = {"": 0, "configuration": 2, "approval_needed": 3, "cancelled": 130, **REFUSED}
-"""By error class; whatever else goes wrong is 1."""
+"""Exit codes by error class; any other failure is 1."""
 AN_OBJECT = """a JSON object, as in '{"path": "a.py"}'"""
 UNKNOWN = "no plugin that is installed or known has it; `nanocoder tools` lists the tools"
 
@@ -32,11 +32,11 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     display: Display | None = None
     try:
         with host.signals:
-            # Before anything looks at the plugins: what a set leaves out is never loaded.
+            # Before any use of the plugins: those outside of the set are never loaded.
             if arguments.set:
                 host.restrict_to_set(arguments.set)
             screen = _screen(host, arguments.output)
-            # The answers of a program are no part of the prompt, unless a person asks for that.
+            # A program's answers on standard input are part of the prompt only on request.
             is_taken = arguments.stdin is None and screen is not None and screen[1].reads_stdin
             wait = False if is_taken or arguments.schema == "-" else arguments.stdin
             prompt, typed = prompt_of(arguments.prompt, wait=wait)
@@ -52,13 +52,13 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
                     display = screen[1].open(session.info, host.plugins.settings(screen[0]))
                 _show(session, events, display, host.signals)
     except Exception as error:
-        if display is None:  # else it has shown the report
+        if display is None:  # a screen has shown the report
             print_failure(error, arguments.output)
         raise
     for report in host.plugins.reports:
         complain(str(report))
     if session.report.error and arguments.output == "text":
-        # The forms for programs have it in their report.
+        # JSON output has it in the report.
         complain(session.report.error["message"])
     return session.report.exit_code
 
@@ -73,7 +73,7 @@ def chat(arguments: argparse.Namespace, host: Host) -> int:
 
 
 def _events(host: Host, session: Session, schema: Any, prompt: str, typed: str | None) -> Any:
-    """Run the prompt; where answers must fit a schema, through the plugin that checks them."""
+    """Run the prompt; with a schema, through the plugin that validates answers."""
     if schema is None:
         return session.run(prompt, typed=typed)
     _, checker = find_offer(host.plugins, "resources", "plugin for --schema with", "answers")
@@ -83,7 +83,7 @@ def _events(host: Host, session: Session, schema: Any, prompt: str, typed: str |
 def _show(session: Session, events: Iterable[Event], display: Display, signals: Signals) -> None:
     try:
         for event in events:
-            if signals.number:  # it may have come just before the run began
+            if signals.number:  # it may have arrived just before the run began
                 stop(session, signals.number)
             display.show(event)
     except Exception as error:
@@ -96,7 +96,7 @@ def _show(session: Session, events: Iterable[Event], display: Display, signals: 
 
 
 def print_failure(error: Exception, form: str) -> None:
-    """Print the report of a run that could not begin, for the forms that a program reads."""
+    """Print the report of a run that could not begin, in a JSON form of output."""
     if form not in MACHINE_FORMS:
         return
     report = Report()
@@ -109,9 +109,9 @@ def print_failure(error: Exception, form: str) -> None:
 
 
 def _screen(host: Host, form: str) -> tuple[str, Any] | None:
-    """Return the plugin and the screen that show a session as *form*; None: the answer alone.
+    """Return the plugin and the screen for *form*; None for the answer alone.
 
-    Raises UsageError when nothing installed can show it so.
+    Raises: UsageError if no installed plugin has such a screen.
     """
     if form != "text":
         return find_offer(host.plugins, "screens", "output format", form)
@@ -120,10 +120,10 @@ def _screen(host: Host, form: str) -> tuple[str, Any] | None:
 
 
 class AnswerOnly:
-    """The answer on stdout, where no plugin has a screen for text."""
+    """A screen that prints the answer on stdout, used if no plugin has one for text."""
 
     def show(self, event: Event) -> None:
-        """Print the answer, or what a person should know."""
+        """Print the answer, or a notice for the person."""
         text = event.data.get("message") or event.data.get("text", "")
         if event.kind == "run.finished" and text:
             print_line(for_terminal(text))
@@ -131,7 +131,7 @@ class AnswerOnly:
             complain(text)
 
     def close(self) -> None:
-        """Do nothing: all is printed."""
+        """Do nothing: everything is printed."""
 
 
 def call(arguments: argparse.Namespace, host: Host) -> int:
@@ -143,7 +143,7 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
             for last in session.call(arguments.tool, values):
                 if last.kind == "notice":
                     host.say(last.data["text"])
-                if signals.number:  # it may have come just before the call began
+                if signals.number:  # it may have arrived just before the call began
                     stop(session, signals.number)
         _show_result(last.data, session, arguments)
     for report in host.plugins.reports:
@@ -184,7 +184,7 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
         return
     if data["metadata"].get("error"):
         complain(data["output"])
-    else:  # what the tool itself has to say
+    else:  # the tool's own output
         sys.stderr.write(for_terminal(data["output"]).rstrip("\n") + "\n")
     is_unknown = data["error_class"] == UnknownTool.error_class
     if is_unknown and not session.plugins.why_missing(arguments.tool):
@@ -192,7 +192,7 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Read the JSON object of arguments; raises UsageError."""
+    """Parse the JSON object of arguments; raises UsageError."""
     try:
         values = parse_json(text)
     except BadArguments as error:

@@ -18,21 +18,21 @@ Job = Mapping[str, Any]
 
 
 class Display(Protocol):
-    """Shows one session to a person or a program."""
+    """The display of one session for a person or a program."""
 
     def show(self, event: Event) -> None:
         """Show an event; called in order, from one thread."""
 
     def close(self) -> None:
-        """Show what is left and give the terminal back; called once."""
+        """Show the rest and restore the terminal; called once."""
 
 
 @value
 class Screen:
     """A way to show a session: *name* is a value of `--output` ("text" draws on a terminal).
 
-    *open* gets the session's info and the plugin's settings. With *reads_stdin* standard input is
-    for the answers of a program, and is read as a part of the prompt only if a person asks for it.
+    *open* gets the session's info and the plugin's settings. With *reads_stdin* standard input has
+    the answers of a program, and is part of the prompt only on a person's request.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Screen:
 
 
 class Journal(Protocol):
-    """Keeps what happens in one session; its methods are called from any thread."""
+    """The record of one session; its methods are called from any thread."""
 
     @property
     def id(self) -> str:
@@ -67,11 +67,11 @@ class Journal(Protocol):
     def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> int:
         """Record an event and return its number; never raises. *data* is ready for JSON.
 
-        With *sync* the record has to survive a power cut from when this returns.
+        With *sync* the record survives a power cut once this has returned.
         """
 
     def output(self, name: str, data: bytes) -> str:
-        """Keep a long output under a name like *name*; return its path, "" if that fails."""
+        """Store a long output under a name like *name*; return its path, "" on failure."""
 
     def messages(self) -> Sequence[Message]:
         """Return the messages recorded so far; raises UsageError.
@@ -86,12 +86,12 @@ class Journal(Protocol):
         """
 
     def close(self) -> None:
-        """Record nothing more and let go of the session; closing twice is fine."""
+        """Stop recording and release the session; closing twice is fine."""
 
 
 @value
 class StoredSession:
-    """A session as it goes on: its journal, what was said in it, and its last model and *cwd*."""
+    """A resumed session: its journal, its messages, and its last model and *cwd*."""
 
     journal: Journal
     messages: tuple[Message, ...] = ()
@@ -111,21 +111,21 @@ class Sessions(Protocol):
         origin: Mapping[str, str] = EMPTY,
         parent: Journal | None = None,
     ) -> Journal:
-        """Start a session, of a sub-agent inside of *parent*; *origin* says where it comes from."""
+        """Start a session; one of a sub-agent has a *parent*. *origin* is recorded with it."""
 
     def find(self, name: str, *, cwd: Path | None = None) -> str:
-        """Return the id of the session that *name* means; raises UsageError."""
+        """Return the id of the session *name*; raises UsageError."""
 
     def resume(self, name: str, *, cwd: Path | None = None) -> StoredSession:
-        """Take over the session that *name* means; raises UsageError."""
+        """Resume the session *name*; raises UsageError."""
 
 
 @value
 class Store:
-    """A way to keep sessions: *name* is a value of the setting `store`.
+    """A session store: *name* is a value of the setting `store`.
 
-    *open* gets the variables of the environment, the plugin's settings, and a function for each
-    line that a person should know. It raises UsageError or ConfigError where it cannot be used.
+    *open* gets the environment variables, the plugin's settings, and a function that shows a line
+    to the person. It raises UsageError or ConfigError if the store cannot be used.
     """
 
     name: str
@@ -134,14 +134,14 @@ class Store:
 
 @value
 class Runner:
-    """A way to do many jobs at once: *name* is a value of `nanocoder batch --runner`.
+    """A way to run many jobs in parallel: *name* is a value of `nanocoder batch --runner`.
 
     *run* gets the work, the jobs, a `Cancel`, the options of the command line ("workers", 0 for the
-    runner's own number, and "scheduler") and the plugin's settings. In any order it yields each job
-    beside what `work(job, cancel, admit)` returned, or the exception for which nothing came back.
-    Jobs and results are ready for JSON, and other processes find the work by its name. The work
-    holds `admit(provider)`, a context manager, while it asks a model: limits that all workers share
-    make it wait. Once the `Cancel` is set no job begins, and those that work end soon.
+    runner's own number, and "scheduler") and the plugin's settings. In any order it yields pairs of
+    a job and the result of `work(job, cancel, admit)`, or the exception in its place. Jobs and
+    results are ready for JSON, and other processes import the work by its name. The work holds
+    `admit(provider)`, a context manager, during a request to a model, and waits there for limits
+    that all workers share. Once the `Cancel` is set, no job starts and the running ones end soon.
     """
 
     name: str
@@ -152,11 +152,11 @@ class Runner:
 class Resource:
     """Something that a plugin keeps open for one session: a job table, a cache, a client.
 
-    *open* is called at the first `ctx.resource(name)`; what it returns is closed (its close method)
-    with the session. Its method `news_for_model(cancel)`, if it has one, returns lines that the
-    model reads with the next request, each once, such as the end of what it started. Without a
-    *cancel* it returns at once; with one the run is about to end, and it may wait for what it has
-    begun until the cancel is set.
+    *open* is called at the first `ctx.resource(name)`; its result is closed with the session (its
+    close method). Its method `news_for_model(cancel)`, if it has one, returns lines that the model
+    reads with the next request, each once, such as the end of a job. Without a *cancel* it returns
+    at once; with one the run is about to end, and it may wait for running jobs until the cancel is
+    set.
     """
 
     name: str
@@ -165,22 +165,22 @@ class Resource:
 
 @runtime_checkable
 class Dialect(Protocol):
-    """A translation of what the model sees, to canonical calls and back.
+    """A translation of tools, calls and results between the model's form and the canonical one.
 
-    Policies see canonical calls only. A dialect may have a method `reword(text)`, which returns a
-    line that a plugin tells the model, such as the end of a job, with the dialect's names.
+    Policies see canonical calls only. A dialect may have a method `reword(text)`, which translates
+    a plugin's line for the model, such as the end of a job, to the dialect's names.
     """
 
     name: str
 
     def offer(self, tools: Sequence[Tool[..., Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return name, description and parameters of each tool in this dialect."""
+        """Return the name, description and parameters of each tool in this dialect."""
 
     def canonical(self, call: ToolCall) -> ToolCall:
-        """Translate a call; raises BadArguments."""
+        """Translate a model's call to a canonical one; raises BadArguments."""
 
     def render(self, call: ToolCall, result: ToolResult) -> str:
-        """Return the text that the model reads; *call* is the one that it made, untranslated."""
+        """Return the text that the model reads; *call* is the model's own, untranslated."""
 
 
 class OpenSandbox(Protocol):
@@ -189,13 +189,13 @@ class OpenSandbox(Protocol):
     def wrap(self, argv: Sequence[str], ports: Sequence[int], access: Access) -> list[str]:
         """Return the argv that runs *argv* inside; called from any thread.
 
-        With the access READ, what programs write in the workspace is thrown away or refused, and
-        `changes` names the files. A program inside that listens on one of *ports* can be reached
+        With the access READ, writes of programs in the workspace are discarded or refused, and
+        `changes` names the files. A program inside that listens on one of *ports* is reachable
         there from this machine. Raises: ToolError.
         """
 
     def changes(self) -> Sequence[str]:
-        """Undo what programs inside left that others outside would act by; a line for each.
+        """Undo changes by programs inside that would affect programs outside; a line for each.
 
         Called after each call of the session once a program was wrapped, from any thread. Raises:
         ToolError, and the call's result is withheld.
@@ -204,13 +204,13 @@ class OpenSandbox(Protocol):
 
 @value
 class Sandbox:
-    """A way to run processes with less than our own rights: *name* is a value of `sandbox`.
+    """A way to run processes with fewer rights than our own: *name* is a value of `sandbox`.
 
     The plugin's resource of the same name is the session's `OpenSandbox`. *in_force* gets the
-    plugin's settings and says what processes run in, in a word for people and policies, or "" for
-    nothing. It is asked often, and raises ToolError (sandbox_unavailable) where the sandbox cannot
-    be used. The sandbox "auto" is the first by *rank* that can be used; 0: never chosen so.
-    With a *system*, a value of `sys.platform`, "auto" tries it there alone.
+    plugin's settings and returns the sandbox in one word for people and policies, or "" for none.
+    It is called often, and raises ToolError (sandbox_unavailable) if the sandbox cannot be used.
+    The sandbox "auto" is the first usable one by *rank*; 0: never chosen so. With a *system*, a
+    value of `sys.platform`, "auto" tries it only there.
     """
 
     name: str

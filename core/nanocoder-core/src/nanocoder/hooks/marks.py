@@ -25,11 +25,11 @@ def hookimpl(
 ) -> Any:
     """Mark a function as a hook's implementation.
 
-    *rank* says when it is asked where the first answer wins, the lowest first; the default is 50.
-    *events* names the kinds of events that `nanocoder_event` is called for; the default is all.
-    `call.returned:execute` is a kind only of calls whose tool has that effect, as of other effects,
-    and so for each event of a call from `call.started` on.
-    *specname* names the hook when the function has another name.
+    *rank* orders the implementations of a hook whose first answer wins, the lowest first; the
+    default is 50. *events* names the kinds of events that `nanocoder_event` is called for; the
+    default is all. `call.returned:execute` selects calls whose tool has the effect "execute"; this
+    works for each effect, and for each event of a call from `call.started` on.
+    *specname* names the hook if the function has another name.
     """
     if function is None:
         return partial(hookimpl, rank=rank, events=frozenset(events), **options)

@@ -1,4 +1,4 @@
-"""The five calling styles: pluggy collects implementations, this decides what they mean.
+"""The five calling styles: pluggy collects implementations, this module combines their answers.
 
 Plain pluggy lets any plugin overrule a policy and one failing implementation loses all results;
 here each implementation is called by itself, in the order of the plugins' names, and each style
@@ -40,7 +40,7 @@ The other hooks wait for a person, a model, or have their own limit.
 """
 
 OF_PLUGIN = frozenset({"settings", "resource"})
-"""Arguments that each plugin has of its own; the caller passes functions of the plugin's name."""
+"""Arguments that differ by plugin; the caller passes functions of the plugin's name."""
 
 MAX_REWRITES = 8
 """The most rewrites of one call's arguments by policies before it is refused."""
@@ -51,7 +51,7 @@ STRICTNESS = {Decision.ABSTAIN: -1, Decision.ALLOW: 0, Decision.ASK: 1, Decision
 class Implementation:
     """One plugin's function for one hook, and the names of the arguments that it takes.
 
-    *events* are the kinds of events that it wants to hear of; none means all.
+    *events* are the kinds of events that it is called for; none means all.
     """
 
     plugin: str
@@ -61,7 +61,7 @@ class Implementation:
     events: Collection[str] = ()
 
     def __call__(self, arguments: Arguments) -> Any:
-        """Call it with those of *arguments* that it takes."""
+        """Call the function with those of *arguments* that it takes."""
         named = {
             name: arguments[name](self.plugin) if name in OF_PLUGIN else arguments[name]
             for name in self.parameters
@@ -69,7 +69,7 @@ class Implementation:
         return self.function(**named)
 
     def error(self, problem: object) -> PluginError:
-        """Name the plugin and the hook in a problem."""
+        """Return a PluginError that names the plugin and the hook."""
         return PluginError(self.plugin, f"{self.hook} failed: {problem}")
 
 
@@ -87,10 +87,10 @@ def attempt(implementation: Implementation, arguments: Arguments) -> Any:
 def attempt_each(
     implementations: Implementations, call: Callable[[Implementation], T]
 ) -> Iterator[tuple[Implementation, T | None, PluginError | None]]:
-    """Yield each implementation of a hook with what *call* returns for it, or its failure.
+    """Yield each implementation of a hook with the result of *call* for it, or its failure.
 
-    Whatever goes wrong, a call of sys.exit or a missed deadline included, is a PluginError. Where
-    the hook has a deadline, one call follows the other on one other thread.
+    Every failure, including sys.exit and a missed deadline, becomes a PluginError. If the hook has
+    a deadline, the calls run in order on one other thread.
     """
     waiting = list(implementations)
     while waiting:
@@ -104,7 +104,7 @@ def attempt_each(
 def _failure_of(implementation: Implementation, error: BaseException | None) -> PluginError | None:
     if error is None or isinstance(error, PluginError):
         return error
-    # A person's Ctrl-C is no fault of the plugin that runs just then.
+    # A person's Ctrl-C is no failure of the running plugin.
     if isinstance(error, KeyboardInterrupt):
         raise error
     failure = implementation.error(problem_of(error, implementation.function.__module__))
@@ -132,13 +132,13 @@ def choose(
     implementations: Implementations, report: Report, arguments: Arguments, expected: Kinds[T]
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
-    # One by one: the next plugin is asked only if this one has no answer.
+    # In order: the next plugin is called only if this one has no answer.
     answers = (collect([each], report, arguments, expected) for each in implementations)
     return next((answer for [(_, answer)] in filter(None, answers)), None)
 
 
 def tell(implementations: Implementations, report: Report, arguments: Arguments) -> None:
-    """Let everybody know; a failure is reported and changes nothing."""
+    """Call all implementations and drop their answers; a failure is reported."""
     collect(implementations, report, arguments, object)
 
 
@@ -153,9 +153,9 @@ def answer_of(arguments: Arguments, expected: Kinds[T], hook: Implementation) ->
 
 
 class Judgement(NamedTuple):
-    """The verdict on *call*, the *votes* that it was made from, and who rewrote the call.
+    """The verdict on *call*, the *votes* it was made from, and the plugins that rewrote the call.
 
-    *rewritten_by* names the plugins in their order; it is empty where the call is as it came.
+    *rewritten_by* names these in their order; it is empty if the call is unchanged.
     """
 
     call: ToolCall
@@ -165,7 +165,7 @@ class Judgement(NamedTuple):
 
     @property
     def is_plain_allow(self) -> bool:
-        """Tell whether the call may run just as it is."""
+        """Tell whether the call may run with its own arguments."""
         return self.verdict.decision is Decision.ALLOW and not self.rewritten_by
 
 
@@ -174,13 +174,13 @@ def judge_call(
 ) -> Judgement:
     """Judge *call*; one that a policy rewrites is checked and judged again, never more loosely.
 
-    Every policy is heard. One that fails denies; None is no opinion, and if no policy has one that
-    decides, there is a default. *context* has the other arguments of the hook, the tool among them.
+    All policies are called. A failing one denies; None is no opinion, and if no policy decides, a
+    default counts. *context* has the other arguments of the hook, the tool among them.
     """
     votes, rewriters = list[Verdict](), list[str]()
     problem = f"still changes the arguments after {MAX_REWRITES} changes"
     for _ in range(MAX_REWRITES):
-        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
+        # A copy: a plugin must not change the call that is shown, nor its digest.
         copied = evolve(call, arguments=copy_arguments(call.arguments))
         vote_of = partial(_vote_of, {**context, "call": copied})
         answers = (
@@ -190,7 +190,7 @@ def judge_call(
         latest = [verdict for verdict in answers if verdict is not None]
         if all(vote.decision is Decision.ABSTAIN for vote in latest):
             latest.append(_default_verdict(call, context["tool"]))
-        # Those of every round count: a rewrite does not shake off a denial, or a question.
+        # Verdicts of every round count: a rewrite cancels neither a denial nor a question.
         votes += latest
         verdict, change = join(votes), _rewriting(latest, call)
         if verdict.decision is Decision.DENY or change is None:
@@ -217,18 +217,18 @@ def _default_verdict(call: ToolCall, tool: Tool[..., Any]) -> Verdict:
 
 
 def join(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the strictest of *verdicts* with the obligations of all, whatever their order.
+    """Return the strictest of *verdicts* with the obligations of all; their order is irrelevant.
 
-    A question has the remarks of those who abstain.
+    A question includes the remarks of policies that abstain.
     """
-    # By name, so that of two that are equally strict the same one counts each time.
+    # Sorted by name: of two equally strict ones the same counts each time.
     ranked = sorted(verdicts, key=attrgetter("plugin"))
     strictest = max(ranked, key=_strictness)
     remarks = [each.reason for each in ranked if each.decision is Decision.ABSTAIN]
     reasons = [strictest.reason, *(remarks if strictest.decision is Decision.ASK else ())]
     access = strictest_access(it.processes for it in verdicts)
     sandbox, persons = access in (Access.READ, Access.WRITE), max(it.persons for it in verdicts)
-    grants = () if persons > 1 else strictest.grants  # no rule stands in for a second person
+    grants = () if persons > 1 else strictest.grants  # a rule cannot replace a second person
     joined = evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
     joined = evolve(joined, access=access)
     return evolve(joined, reason="; ".join(dict.fromkeys(filter(None, reasons))))
@@ -258,15 +258,15 @@ def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
         return None
     if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
         raise policy.error(f"returned a wrong Verdict: {problem}")
-    # Several people can agree only if they are asked.
+    # Several people can approve only if they are asked.
     is_ask = value.decision is not Decision.DENY and value.persons > 1
     return evolve(value, plugin=policy.plugin, decision=Decision.ASK if is_ask else value.decision)
 
 
 def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdict:
-    """Return the verdict of a policy that breaks: it never opens the gate.
+    """Return the verdict of a failed policy: deny, or ask after a timeout.
 
-    One that is late asks: a busy machine must not refuse what a person would let run.
+    A busy machine must not deny a call that a person would approve.
     """
     report(error)
     if isinstance(error.__cause__, LateError):
@@ -288,10 +288,10 @@ def chain(
     expected: type[T],
     accept: Callable[[T, T], T] = lambda _before, after: after,
 ) -> T:
-    """Pass the argument named *subject* through all; None leaves it as it is.
+    """Pass the argument named *subject* through all implementations; None leaves it unchanged.
 
-    *accept* gets the value before and after each, and returns the one to go on with, or raises
-    TypeError for one that is not sound. Raises PluginError at the first failure.
+    *accept* gets the value before and after each, and returns the one to continue with, or raises
+    TypeError if it is not valid. Raises: PluginError at the first failure.
     """
     current: T = arguments[subject]
 

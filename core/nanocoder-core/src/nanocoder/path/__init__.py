@@ -1,1 +1,1 @@
-"""The one path of a call, from the model's words to the result."""
+"""The one path of a call, from the model's arguments to the result."""

@@ -1,4 +1,4 @@
-"""Approval: the verdict of the policies on a call, and a person's answer where it is "ask"."""
+"""Approval: the verdict of the policies on a call, and a person's answer if it is "ask"."""
 
 import itertools
 import os
@@ -39,7 +39,7 @@ MAX_QUESTIONS = 10
 
 
 class Approvals:
-    """Judges the calls of one session and asks for approval."""
+    """Judge the calls of one session and ask for approval."""
 
     def __init__(self, session: CallSession) -> None:
         self._session = session
@@ -47,13 +47,13 @@ class Approvals:
         self._sequence = itertools.count(1)
         self._previews = Previews(session.plugins)
         self.dry_run_rows: list[dict[str, str]] = []
-        # A question at a terminal waits as long as it takes, unless the configuration sets a limit.
+        # A question at a terminal waits without limit unless the configuration sets one.
         is_default = session.config.where("approval_timeout_s").layer == "default"
         waits = session.info.interactive and session.approve is None and is_default
         self._timeout_s = 0.0 if waits else session.config.core.approval_timeout_s
 
     def start_dry_run(self) -> list[dict[str, str]] | None:
-        """Return the list that the calls of a new dry run are added to; None of any other run."""
+        """Return the list that collects the calls of a new dry run; None for any other run."""
         self.dry_run_rows = []
         return self.dry_run_rows if self._session.info.dry_run else None
 
@@ -62,7 +62,7 @@ class Approvals:
     ) -> styles.Judgement:
         """Return the verdict of all policies on *call*, as if in *session* if it is given.
 
-        Without any policy, all but safe reading asks.
+        Without any policy, every call but a safe reading one asks.
         """
         policies = self._plugins.implementations("nanocoder_before_execute")
         context = {**self._session.hook_context(), "tool": tool}
@@ -70,11 +70,11 @@ class Approvals:
         return styles.judge_call(policies, self._plugins.report, context, call)
 
     def authorize(self, flight: InFlight) -> Steps:
-        """Check and judge a call, and ask the person for the approval that the verdict demands.
+        """Check and judge a call, and get the approval that the verdict demands.
 
-        An edit approves what the person wrote: the edited call is checked and judged again, and
-        asked for again only when a rule has something new to say. A call that its own preview finds
-        impossible, or that a dry run only shows, ends here: it has its result.
+        An edit approves the edited call, which is checked and judged again, and put to the person
+        again only for a new rule or reason. A call that its own preview finds impossible, or that
+        a dry run only shows, ends here with its result.
         Raises: Denied, ApprovalNeeded, BadArguments, Cancelled.
         """
         flight.arguments = flight.tool.signature.check(flight.call.arguments)
@@ -82,7 +82,7 @@ class Approvals:
         flight.enter("policy")
         answered: Verdict | None = None
         for _ in range(MAX_QUESTIONS):
-            # Judged anew each time: the mode, or what a path leads to, may have changed meanwhile.
+            # Judged again each time: the mode, or the target of a path, may have changed.
             judgement = self.judge(flight.call, flight.tool)
             flight.verdict = judgement.verdict
             yield flight.event("call.decided", **verdict_data(flight.verdict))
@@ -96,7 +96,7 @@ class Approvals:
             if not is_shown and self._is_agreed(flight, answered):
                 return
             preview = self._preview(flight)
-            # A rule may guard what the obstacle's message would give away: then the person decides.
+            # The obstacle may reveal what a rule guards: then the person decides.
             if preview.obstacle is not None and not flight.verdict.rule:
                 yield flight.fail(preview.obstacle)
                 return
@@ -118,18 +118,18 @@ class Approvals:
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
     def _is_agreed(self, flight: InFlight, answered: Verdict | None) -> bool:
-        """Tell whether a call needs no question, and note whether that holds for its steps.
+        """Tell whether a call needs no question, and record whether its steps need none either.
 
-        A rule for some paths says nothing about the commands among the steps, and no policy has
-        looked at what the mode allows: such an approval does not hold for the steps.
+        A rule for some paths does not cover the commands among the steps, and an approval by the
+        mode was judged by no policy: such approvals do not cover the steps.
         """
         verdict = flight.verdict
-        if verdict.persons > 1:  # each of them has to see this very call
+        if verdict.persons > 1:  # each of them has to see exactly this call
             return False
         if verdict.decision is Decision.ALLOW or flight.call.typed:
             flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
-        # After an edit, the person has just answered this very question.
+        # After an edit, the person has just answered the same question.
         is_same = answered is not None and _question_of(answered) == _question_of(verdict)
         flight.is_agreed = (
             (flight.is_covered and not verdict.asks_inside_composed)
@@ -140,7 +140,7 @@ class Approvals:
         return flight.is_agreed
 
     def _preview(self, flight: InFlight) -> Preview:
-        # A copy: what is asked about, and its digest, stay as they are whatever a plugin does.
+        # A copy: a plugin must not change the call that is shown, nor its digest.
         call = evolve(flight.call, arguments=copy_arguments(flight.call.arguments))
         subject = {"call": call, "tool": flight.tool, "result": None}
         context = {**self._session.hook_context(), **subject}
@@ -149,7 +149,7 @@ class Approvals:
         return preview
 
     def _show(self, flight: InFlight, preview: str) -> Event:
-        """End a call of a dry run: it is shown to the person and not done."""
+        """End a call of a dry run: show it to the person and do not run it."""
         verdict, name = flight.verdict, flight.call.name
         reason = verdict.reason if verdict.decision is Decision.ASK else ""
         row = {"id": flight.call.id, "tool": name, "preview": preview.rstrip("\n")}
@@ -161,7 +161,7 @@ class Approvals:
         return flight.event("notice", text=f"{would}:\n{row['preview']}")
 
     def _require_sandbox(self, flight: InFlight) -> None:
-        """Raise ToolError for a call that is allowed in a sandbox only and would run outside."""
+        """Raise ToolError for a call that needs a sandbox if there is none."""
         effects, problem = flight.tool.effects, ""
         if Effect.EXECUTE in effects and not self._session.info.find_sandbox():
             problem = "this session has none (`sandbox` in the configuration)"
@@ -174,7 +174,7 @@ class Approvals:
     def _answers(self, flight: InFlight, preview: Preview) -> Answering:
         """Ask as many people as the verdict demands and return the last answer.
 
-        An edit ends that, because all of them are asked about the edited call.
+        After an edit it returns early, because all of them are asked about the edited call.
         """
         flight.actors, persons = [], flight.verdict.persons
         for count in itertools.count(1):
@@ -191,7 +191,7 @@ class Approvals:
         return answer
 
     def _answer(self, flight: InFlight, preview: Preview) -> Answering:
-        """Ask one person, and return their answer if it lets the call run."""
+        """Ask one person, and return their answer if it approves the call."""
         request, verdict = self._request(flight, preview.text), flight.verdict
         answer: ApprovalAnswer | str | None
         early, flight.early = flight.early, None
@@ -211,39 +211,39 @@ class Approvals:
         if not isinstance(answer, ApprovalAnswer):
             text = f"approval needed: {flight.call.name} was not run, because no person can answer"
             raise ApprovalNeeded(f"{text} ({verdict.reason})", data=verdict_data(verdict))
-        # Computed anew: a plugin that changed the request has not changed what runs.
+        # Computed again: a plugin that changed the request has not changed the call that runs.
         if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
-        # An answer that is not certainly a yes: every text is true, "no" as well.
+        # A text in place of a bool is no yes: every one is true, "no" as well.
         if problem := wrong_field(answer):
             raise Denied(f"denied: {problem}")
         if not answer.approved:
             why = f": {answer.reason}" if answer.reason else ""
             raise Denied(f"denied by the user{why}")
         is_offered = bool(verdict.grants) and answer.scope in SCOPES and answer.lasts_s >= 0
-        # Rules for the call as it is: an edit was not seen.
+        # Rules are for the original call; the policy has not judged the edited one.
         if answer.scope and (answer.arguments is not None or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
             self._session.remembered_consent.add((flight.call.name, *verdict.grants))
         if answer.always and verdict.persons == 1:
-            # Consent covers the edited arguments, not the original ones.
+            # Approval covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
             call = evolve(flight.call, arguments=copy_arguments(arguments))
             self._session.remembered_consent.add(consent_key(verdict, call, flight.tool))
         return answer
 
     def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:
-        """Return later calls of the turn that would ask as things are now, with their requests."""
+        """Return the later calls of the turn that would ask now, with their requests."""
         group, session = list[tuple[InFlight, ApprovalRequest]](), self._session
         if flight.verdict.persons > 1 or not (session.approve or session.info.interactive):
             return group
         for later, trial in flight.foresee():
-            # Its own question has no group: the calls behind it are in this one already.
+            # Its own question has no group: the calls after it are already in this one.
             later.foresee = tuple
             with suppress(NanocoderError):
                 trial.arguments = trial.tool.signature.check(trial.call.arguments)
-                # Policies that count calls count each when its turn comes.
+                # Policies that count calls count each one when it runs.
                 call, as_if = evolve(trial.call, edited=True), evolve(session.info, is_trial=True)
                 judgement = self.judge(call, trial.tool, as_if)
                 trial.verdict = judgement.verdict
@@ -256,11 +256,11 @@ class Approvals:
         return group
 
     def _still_holds(self, flight: InFlight) -> bool:
-        """Tell whether a yes answers what would be asked now; raises Denied for what is denied.
+        """Tell whether a yes still answers the question; raises Denied if the call is denied now.
 
         While the question was open the mode may have changed, or a path may have become a link.
         """
-        # As a call that a person has seen: policies that count calls have counted it.
+        # Marked as seen by a person: policies that count calls have counted it.
         judgement = self.judge(evolve(flight.call, edited=True), flight.tool)
         verdict = judgement.verdict
         _refuse_denied(verdict)
@@ -276,7 +276,7 @@ class Approvals:
     ) -> ApprovalAnswer | str | None:
         """Put a request to the session's own callback, or to the plugins; None without an answer.
 
-        An answer that comes after the request's time does not count: a text says so.
+        An answer after the request's timeout does not count: a text in its place says so.
         """
         session, report = self._session, self._plugins.report
         arguments = {**session.hook_context(), "cancelled": cancel}
@@ -289,7 +289,7 @@ class Approvals:
         arguments["request"] = request
         choose = partial(styles.choose, hooks, report, arguments, ApprovalAnswer)
         limit_s, began = request.timeout_s, time.monotonic()
-        # A screen needs this thread for its signals and keeps the time itself.
+        # A screen needs this thread for its signals and observes the timeout itself.
         is_screen = session.approve is None or not limit_s
         try:
             answer = choose() if is_screen else run_with_deadline(choose, limit_s, cancel)
@@ -338,7 +338,7 @@ class Approvals:
 
 
 def _answer_early(group: Sequence[tuple[InFlight, ApprovalRequest]], answer: Any) -> None:
-    """Keep the answers to requests of a group for the calls that they are about."""
+    """Store the answers to a group's requests with their calls."""
     is_sound = isinstance(answer, ApprovalAnswer) and not wrong_field(answer)
     answers = answer.group if is_sound else ()
     by_id = {each.id: each for each in answers if isinstance(each, ApprovalAnswer)}

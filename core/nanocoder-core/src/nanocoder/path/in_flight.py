@@ -1,4 +1,4 @@
-"""One call in flight: its session, what each step of the path found out, and what it changes."""
+"""The state of one call: its session, the results of each stage, and its changes."""
 
 import hashlib
 import time
@@ -73,7 +73,7 @@ class CallSession(Protocol):
         """Return the resource *name* of *plugin*, which the session opens once and closes."""
 
     def keep_output(self, name: str, data: bytes) -> str:
-        """Keep a full output; return its path, or nothing."""
+        """Store a full output; return its path, or "" on failure."""
 
     def wrap(
         self, argv: list[str], ports: Sequence[int], access: Access | None = None
@@ -86,18 +86,17 @@ class CallSession(Protocol):
 
 @mutable
 class InFlight:
-    """One call on its way down the path.
+    """The state of one call on the path.
 
     *parent* is the composed call that it is a step of; the step inherits its state and the snapshot
     of the files that a person saw. *recording* is the workspace of a transactional call, which its
-    steps share, and *rollback* takes back all that was changed through it. *arguments* are the
-    checked ones that the handler gets, *understood* what was read into
-    names and values that the tool does not take. *is_agreed* says
-    that a person agreed to the call as a whole, so that its steps need no approval of their own
-    while it runs. *changed_by* says who changed the arguments that the model gave, *actors* who
-    approved the call by name. *foresee* yields the calls behind this one in its turn, each with a
-    trial to judge it by, and *early* is a request that was answered with those of an earlier call.
-    With a *result* the call is over, or never runs.
+    steps share, and *rollback* reverts all changes made through it. *arguments* are the checked
+    ones that the handler gets, *understood* the corrections of names and values that the tool does
+    not take. *is_agreed*: a person approved the call as a whole, so its steps need no approval of
+    their own while it runs. *changed_by* names the plugin or person that changed the model's
+    arguments, *actors* the people who approved the call. *foresee* yields the calls after this one
+    in its turn, each with a trial to judge it by, and *early* is a request that was answered with
+    those of an earlier call. With a *result* the call is over, or never runs.
     """
 
     call: ToolCall
@@ -130,7 +129,7 @@ class InFlight:
 
     def __attrs_post_init__(self) -> None:
         if self.parent is not None:
-            # The same objects, not copies: steps add to what their parent has.
+            # The same objects, not copies: steps add to their parent's.
             self.state, self.snapshot = self.parent.state, self.parent.snapshot
             self.recording = self.parent.recording
 
@@ -149,7 +148,7 @@ class InFlight:
 
     @property
     def outcome(self) -> ToolResult:
-        """The result; of a call that never came to one, that it was interrupted."""
+        """The result; "interrupted" for a call without one."""
         return self.result or result_of_error(self.call, Cancelled("interrupted"))
 
     def event(self, kind: str, **data: Any) -> Event:
@@ -157,11 +156,11 @@ class InFlight:
         return Event(kind, data, self.call.id)
 
     def change(self, kind: str, who: str, arguments: Mapping[str, Any], **data: Any) -> Event:
-        """Take *arguments* in place of the call's own and return the event that says so.
+        """Replace the call's arguments by *arguments* and return the event for it.
 
         Raises: BadArguments.
         """
-        # It stays set: policies that count calls count one that a person has seen only once.
+        # It stays set: policies that count calls count a call only once.
         edited = self.call.edited or kind == "call.edited"
         self.call = evolve(self.call, arguments=copy_arguments(arguments), edited=edited)
         self.arguments = self.tool.signature.check(self.call.arguments)
@@ -178,11 +177,11 @@ class InFlight:
         self._stage, self._entered = stage, now
 
     def fail(self, error: NanocoderError) -> Event:
-        """End the call with *error*; return the event that says in which stage."""
+        """End the call with *error*; return the event that names the stage."""
         self.result = result_of_error(self.call, error)
         kind = "call.failed" if status_of(self.result) == "error" else "call.denied"
         data = {**call_data(self.call), "stage": self._stage, "error_class": error.error_class}
-        # A failure in the last stage has no stage behind it.
+        # A failure in the last stage has no stage after it.
         self.enter("output" if self._stage != "output" else "", error.error_class)
         return self.event(kind, **data, message=str(error))
 
@@ -198,12 +197,11 @@ class InFlight:
         return self.event("call.returned", ran_ms=milliseconds(self.worker.ran_s), **data)
 
     def make_tmp_dir(self) -> Path:
-        """Return the call's private directory; it is made at first use."""
+        """Return the call's private directory, created at first use."""
         if self.tmp_dir is None:
             import tempfile
 
-            # mkdtemp makes it for the user alone: other users must not read or replace what is in
-            # it.
+            # mkdtemp creates it for the user alone: other users must not read or replace files.
             self.tmp_dir = Path(tempfile.mkdtemp(prefix="nanocoder-"))
         return self.tmp_dir
 
@@ -213,12 +211,12 @@ class InFlight:
         return queued | ({"tmp_dir": str(self.tmp_dir)} if self.tmp_dir else {})
 
     def workspace(self, open_workspace: "Callable[[], Workspace]") -> "Workspace":
-        """Return the workspace of the call: of its transaction, and with what a person saw."""
+        """Return the workspace of the call: of its transaction, with the snapshot a person saw."""
         workspace = self.recording or open_workspace()
         return workspace.expecting(self.snapshot) if self.snapshot else workspace
 
     def begin(self, session_id: str, open_workspace: "Callable[[], Workspace]") -> None:
-        """Begin to run; a transactional call records its changes, unless its parent does."""
+        """Start the run; a transactional call records its changes, unless its parent does."""
         self.is_running = True
         if self.tool.transactional and self.recording is None:
             names = f"{session_id}-{self.call.id}", f"{self.call.name} of session {session_id}"
@@ -226,12 +224,12 @@ class InFlight:
             self.recording, self.rollback = open_workspace().recording(*names, processes=executes)
 
     def end(self, *, keep_tmp: bool) -> None:
-        """End the run: steps have no approval any more, and the private directory goes."""
+        """End the run: its approval of steps ends, and the private directory is removed."""
         self.is_running = False
         if self.tmp_dir is not None and not keep_tmp:
             import shutil
 
-            # A file that a process still uses must not make a failure of the result.
+            # A file that a process still uses must not turn the result into a failure.
             shutil.rmtree(self.tmp_dir, ignore_errors=True)
             self.tmp_dir = None
         parent = self.parent
@@ -239,14 +237,14 @@ class InFlight:
             parent.snapshot.clear()  # a step may have changed any file
 
     def settle(self) -> Event | None:
-        """Keep what a transactional call changed, or restore it if the call failed.
+        """Keep the changes of a transactional call, or revert them if it failed.
 
-        Returns the event that says what was restored.
+        Returns the event that lists the restored files, or None.
         """
         result, rollback = self.result, self.rollback
         if result is None or rollback is None:
             return None
-        # From here on `close` has nothing to restore: it happens once.
+        # From here on `close` has nothing to restore.
         self.rollback = None
         if not result.is_error:
             rollback.discard()
@@ -261,7 +259,7 @@ class InFlight:
         return self.event("call.restored", **paths)
 
     def close(self) -> None:
-        """Let go of everything; without a result, restore what a transactional call changed."""
+        """Release everything; without a result, revert the changes of a transactional call."""
         self.cancel.close()
         rollback, self.rollback = self.rollback, None
         if rollback is not None:
@@ -269,7 +267,7 @@ class InFlight:
 
 
 def milliseconds(seconds: float) -> float:
-    """Return a duration as events have it."""
+    """Return a duration in milliseconds, as events have it."""
     return round(seconds * 1_000, 3)
 
 
@@ -293,14 +291,14 @@ def consent_key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple
 
 
 def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
-    """Tell whether "always" is for the very same arguments: where a person has to see them."""
+    """Tell whether "always" covers the same arguments only, because a person has to see them."""
     # A tool that declares no effects may have any.
     reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
     return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)
 
 
 def scope_of_always(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> str:
-    """Say in words what "always" would agree to."""
+    """Return a phrase for the calls that "always" would approve."""
     if verdict.persons > 1:
         return "this call only, because several people have to approve it"
     if _is_exact(call, tool):

@@ -2,8 +2,8 @@
 
 `prepare` finds the tool, checks the arguments, and gets the verdict and the approval; `perform`
 waits for a slot and runs the handler; `finish` returns the one result. They are generators of
-events: the consumer has each event before the next step is taken, so the journal has a call before
-it runs.
+events: the consumer handles each event before the next step, so the journal has a call before it
+runs.
 """
 
 import contextlib
@@ -46,11 +46,11 @@ Killing a process takes up to 5 s.
 MAX_GROUP = 31
 """The most later calls of a turn that are put to a person together with the first."""
 MIN_TURN_THREADS = 32
-"""So many calls of one turn get a thread at once; more where more may work."""
+"""The calls of one turn that get a thread at once; more if the limit of calls is higher."""
 
 
 class Executor:
-    """Runs the calls of one session; *child* opens a session inside it for a call."""
+    """Run the calls of one session; *child* opens a session inside it for a call."""
 
     def __init__(
         self, session: CallSession, approvals: Approvals, child: Callable[..., ChildSession]
@@ -66,15 +66,14 @@ class Executor:
         """Run the calls of one turn and return a result for each, in their order.
 
         Every failure is a result, too. Reading calls run in parallel; one call with another effect
-        makes the turn sequential. All questions to the person are put here, on the caller's thread.
+        makes the turn sequential. The person is asked here, on the caller's thread.
         """
-        # A cancel of its own: what ends the turn early must not count as an interrupt of the
-        # session.
+        # A cancel of its own: an early end of the turn must not interrupt the session.
         stop = Cancel(cancel)
         flights = [InFlight(call, Cancel(stop)) for call in calls]
         for place, flight in enumerate(flights, 1):
             flight.foresee = partial(self._foresee, flights[place : place + MAX_GROUP])
-        # Undone in reverse order: the steps end their handlers before a flight restores its files.
+        # In reverse order: steps end their handlers before a call restores its files.
         with contextlib.ExitStack() as at_end:
             at_end.callback(stop.close)
             for flight in flights:
@@ -82,15 +81,15 @@ class Executor:
             for steps in self._order(flights, stop):
                 at_end.callback(steps.close)
                 while item := next(steps, None):
-                    # The journal has the question before a person sees it.
+                    # The journal gets the question before a person sees it.
                     yield item.event if isinstance(item, Ask) else item
-                    # Somebody who interrupted the run does not want to be asked.
+                    # After an interrupt nobody is asked.
                     if isinstance(item, Ask) and not cancel.is_set():
                         item.answer = self._approvals.ask(item.request, cancel)
         return [flight.outcome for flight in flights]
 
     def close(self) -> None:
-        """Wait a little for calls that did not stop when they were told to."""
+        """Wait a little for calls that did not stop when cancelled."""
         deadline = time.monotonic() + CLOSE_GRACE_S
         for thread in self._left_behind:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -110,7 +109,7 @@ class Executor:
         return self.prepare(flight), self.perform(flight), self.finish(flight)
 
     def _foresee(self, later: Sequence[InFlight]) -> Iterator[tuple[InFlight, InFlight]]:
-        """Yield later calls of a turn, each with a trial that tells what would be judged."""
+        """Yield the later calls of a turn, each with a trial to be judged."""
         for flight in later:
             trial = InFlight(flight.call, flight.cancel)
             with contextlib.suppress(NanocoderError):
@@ -120,32 +119,32 @@ class Executor:
     def _only_reads(self, call: ToolCall) -> bool:
         try:
             tool, arguments, _ = self._read_call(call)
-        except NanocoderError:  # it changes nothing: it only fails
+        except NanocoderError:  # a failing call changes nothing
             return True
         return tool.certainly_reads(arguments)
 
     def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
-        """Perform calls that were prepared beside each other; each takes a slot of its own."""
+        """Perform prepared calls in parallel; each takes a slot of its own."""
         turn = Worker(stop)
-        waiting = iter(flights)  # taking the next one is atomic: no two threads get the same
+        waiting = iter(flights)  # `next` is atomic: no two threads get the same one
 
         def perform_next() -> None:
             for flight in waiting:
-                with contextlib.suppress(Cancelled):  # nothing listens to the turn any more
+                with contextlib.suppress(Cancelled):  # the consumer of the turn has gone
                     turn.run_steps(self.perform(flight))
                     turn.run_steps(self.finish(flight))
 
         def work() -> None:
-            # A call that only waits for its steps needs a thread beside theirs.
+            # A composed call waits for its steps, which need threads besides its own.
             most = max(MIN_TURN_THREADS, 2 * self._session.admission.limit.most)
-            # Daemons: a handler that hangs must not keep the program from ending.
+            # Daemon threads: a hanging handler must not prevent the end of the program.
             threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
 
-        # No limit for the turn: each call has its own.
+        # No timeout for the turn: each call has its own.
         yield from turn.events(work, 0, "the turn")
 
     # The path
@@ -167,7 +166,7 @@ class Executor:
         flight.enter("bootstrap")
         yield flight.event("call.received", **call_data(call))
         flight.cancel.check()
-        # Opened for the first call; where that fails, the call fails and not the run.
+        # Opened for the first call; if that fails, the call fails and not the run.
         self._session.open_workspace()
         flight.enter("input")
         if call.error:
@@ -177,13 +176,13 @@ class Executor:
         if flight.depth > MAX_DEPTH:
             problem = f"composed tools may not nest deeper than {MAX_DEPTH}"
             raise ToolError(f"{flight.tool.name}: {problem}")
-        # The policies judge a copy that nothing else can change.
+        # The policies judge a copy that no other code can change.
         flight.call = evolve(call, name=flight.tool.name, arguments=copy_arguments(arguments))
 
     def _read_call(self, call: ToolCall) -> tuple[Tool[..., Any], Mapping[str, Any], Sequence[str]]:
-        """Return the tool and arguments that a call means, and what was read into it, in words."""
+        """Return a call's tool and arguments, and a line for each correction of the call."""
         session, tools = self._session, self._session.tools
-        # Takes arguments out of {"name": …, "params": …}, refuses more than a call may have.
+        # Unwraps {"name": …, "params": …} and refuses too many arguments.
         form = {"name": call.name, "arguments": call.arguments}
         name, arguments = normalise(form, self._parameter_names) if call.name else ("", {})
         context = {**session.hook_context(), "tools": tools}
@@ -205,9 +204,9 @@ class Executor:
         try:
             flight.enter("execution")
             flight.cancel.check()
-            # The slot is given back only after the handler has ended, or was left behind.
+            # The slot is released only after the handler has ended, or was abandoned.
             info, admission = self._session.info, self._session.admission
-            # A call of a session inside another one has a call there that waits for it.
+            # A sub-agent's call has a call in the parent session that waits for it.
             is_step = flight.parent is not None or bool(info.parent)
             with admission.slot(tool, call.arguments, is_step=is_step, session=info) as slot:
                 if slot.position:
@@ -232,7 +231,7 @@ class Executor:
             yield flight.fail(error)
 
     def finish(self, flight: InFlight) -> Steps:
-        """Keep or restore what a transactional call changed, and return the result."""
+        """Keep or revert the changes of a transactional call, and return the result."""
         if event := flight.settle():
             yield event
         yield flight.returned()
@@ -248,7 +247,7 @@ class Executor:
         finally:
             flight.running_beside = self._session.admission.running_beside(slot)
             flight.end(keep_tmp=self._session.config.core.keep_tmp)
-            # A thread cannot be stopped: `close` gives those that go on a last moment.
+            # A thread cannot be stopped: `close` waits for it once more.
             if flight.worker.is_left_behind and flight.worker.thread:
                 self._left_behind.append(flight.worker.thread)
 
@@ -281,24 +280,24 @@ class Executor:
     def _call_step(
         self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
-        """Take a step of a composed call down the whole path, on the thread of its handler."""
+        """Run a step of a composed call through the whole path, on the thread of its handler."""
         flight.tool.check_step(name, self._session.tools.get(name))
         step_id = f"{flight.call.id}.{next(numbers)}"
         call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
         step = InFlight(call, Cancel(flight.cancel), parent=flight)
-        # A step that its parent abandons restores its changes and closes its cancel.
+        # A step abandoned by its parent reverts its changes and closes its cancel.
         with contextlib.closing(step):
             for steps in self._steps(step):
                 flight.worker.run_steps(steps)
         return step.outcome
 
     def _inspect(self, flight: InFlight) -> None:
-        """Make the one result of a call: noted, seen by the plugins, fit to be read."""
+        """Finish a call's result: add the notes, pass it through the plugins, limit its size."""
         undone = self._session.sandbox_changes()
         result = with_notes(
             flight.call, flight.outcome, flight.changed_by, undone, flight.understood
         )
-        # Before the cut: the file with the full output must not have what a plugin took out.
+        # Before clipping: the file with the full output must not have a redacted secret.
         result = self._after_execute(flight, result)
         result = limit_output(flight.call.id, result, self._session.keep_output)
         flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
@@ -316,7 +315,7 @@ class Executor:
 
 
 def result_of_crash(call: ToolCall, tool: Tool[..., Any], error: BaseException) -> ToolResult:
-    """Make a result of what a handler raised: of ours, or what its author did not foresee."""
+    """Return the result of a handler's exception: our own kinds, or an unexpected one."""
     if isinstance(error, NanocoderError):
         try:
             return result_of_error(call, error)

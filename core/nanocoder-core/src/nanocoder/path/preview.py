@@ -1,4 +1,4 @@
-"""Previews: a plugin says what a call would do, before a person is asked or instead of doing it."""
+"""Previews: the effect of a call as a plugin renders it, for an approval or a dry run."""
 
 import time
 from collections.abc import Mapping
@@ -30,15 +30,15 @@ DRY_RUN_RESULT: Final = (
 
 
 def is_performed(tool: Tool[..., Any], call: ToolCall) -> bool:
-    """Tell whether a dry run performs a call: it reads, or does nothing but call other tools."""
+    """Tell whether a dry run performs a call: it only reads, or only calls other tools."""
     only_calls = tool.only_reads is None and ANY_TOOL in tool.composed_of
     return only_calls or tool.certainly_reads(call.arguments)
 
 
 class Preview(NamedTuple):
-    """The effect of a call in plain text; *obstacle* is why it cannot, and then *text* says so.
+    """The effect of a call in plain text; with an *obstacle* the call cannot work.
 
-    *snapshot* is of the files that the text was made from.
+    *snapshot* has the files from which the text was made.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Preview(NamedTuple):
 
 
 class Previews:
-    """The previews of one session; any thread may ask for one."""
+    """The previews of one session; thread-safe."""
 
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
@@ -62,7 +62,7 @@ class Previews:
         from nanocoder_files import Snapshot  # few calls need it
 
         call, tool = arguments["call"], arguments["tool"]
-        # Before any plugin has the arguments and may change them.
+        # Before any plugin gets the arguments and may change them.
         arguments_text = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         # One limit for all plugins together: a person waits for the sum.
         until = time.monotonic() + PREVIEW_TIMEOUT_S
@@ -88,7 +88,7 @@ class Previews:
         text = text or arguments_text
         if obstacle is not None:
             text = f"[this call will fail: {obstacle}]\n{text}"
-        # A copy: a plugin that is late may still read files.
+        # A copy: a plugin that timed out may still read files.
         return Preview(clip(text, head=HEAD_CHARS, tail=TAIL_CHARS), obstacle, snapshot.copy())
 
 
@@ -106,7 +106,7 @@ def _render(
 
 
 def _has_message(error: ToolError) -> bool:
-    """Tell whether a plugin's own kind of error can say what it is."""
+    """Tell whether a plugin's error has a message that can be read."""
     try:
         return isinstance(str(error), str) and isinstance(error.error_class, str)
     except Exception:  # noqa: BLE001 - a plugin's code may do anything there

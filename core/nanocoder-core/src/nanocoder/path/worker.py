@@ -1,8 +1,8 @@
-"""A handler on another thread, and the way of its events to the thread that waits.
+"""A handler on another thread, whose events reach the waiting thread by a queue.
 
-A limit or a Ctrl-C never waits for a handler, so each runs on a thread and speaks through an inbox.
-A step of a composed call is taken on its parent's thread; everything that it yields is forwarded
-and acknowledged, so that the journal has it, and a person has been asked, before the step goes on.
+A timeout or a Ctrl-C never waits for a handler, so each has its own thread and sends messages to an
+inbox. A step of a composed call runs on its parent's thread; each event of it is forwarded and
+acknowledged, so that the journal has it, and a person has been asked, before the step continues.
 """
 
 import queue
@@ -29,10 +29,10 @@ GRACE_S = 1.0
 
 @mutable
 class Ask:
-    """A request to the person, on its way to the thread that can put it to them.
+    """A request to the person, sent to the thread that can ask them.
 
-    It travels like an event and comes back answered; a text in place of an approval says why there
-    is none. *event* announces it: yielded when the person is asked, never while another is.
+    It is passed on like an event and comes back with an answer; a text in place of an approval
+    is the reason why there is none. *event* announces it, when the person is asked.
     """
 
     request: ApprovalRequest | Question
@@ -56,32 +56,32 @@ class Worker:
     def __init__(self, cancel: Cancel) -> None:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cancel = cancel
-        # Set when nothing waits for this work any more.
+        # Set when no thread waits for this work any more.
         self._over = threading.Event()
         self._began = self._ended = self._asked_s = 0.0
         self.thread: threading.Thread | None = None
 
     @property
     def ran_s(self) -> float:
-        """For how long the work has run, in seconds, without waiting for a person."""
+        """The seconds that the work has run, without the time of waiting for a person."""
         ended = self._ended or time.perf_counter()
         return max(0.0, ended - self._began - self._asked_s) if self._began else 0.0
 
     @property
     def is_left_behind(self) -> bool:
-        """Tell whether the work goes on although it was told to stop."""
+        """Tell whether the work was abandoned: it goes on although it was cancelled."""
         return self.thread is not None and not self._ended and self._cancel.is_set()
 
     def emit(self, event: Event) -> None:
-        """Pass an event to the waiting side; called on any thread."""
-        # A handler that was left behind may speak for ever, and nothing takes it.
+        """Send an event to the waiting thread; called on any thread."""
+        # An abandoned handler may emit for ever, and nothing reads that.
         if not self._over.is_set():
             self._inbox.put(_Forward(event))
 
     def run_steps(self, steps: Generator[Emitted, None, T]) -> T:
-        """Take *steps* on the calling thread, forward what they yield, return what they return.
+        """Run *steps* on the calling thread, forward their events and return their result.
 
-        Raises: Cancelled when this work is over, or was cancelled while a person was asked.
+        Raises: Cancelled if this work is over, or was cancelled while a person was asked.
         """
         with closing(steps):
             while True:
@@ -95,9 +95,9 @@ class Worker:
         message = _Forward(item)
         began = time.perf_counter()
         self._inbox.put(message)
-        # Once the waiting side has gone, nothing acknowledges any more.
+        # Once the waiting thread has gone, nothing acknowledges any more.
         forget = self._cancel.on_set(lambda: threading.Timer(GRACE_S, message.is_taken.set).start())
-        # The waiting side may have gone before the message came, so it is looked for now and then.
+        # The waiting thread may have gone before the message came, so this is checked regularly.
         while not message.is_taken.wait(GRACE_S):
             if self._over.is_set():
                 raise Cancelled("the call that this one is a step of has ended")
@@ -114,14 +114,14 @@ class Worker:
         name: str,
         rescue: Callable[[BaseException], Any] | None = None,
     ) -> Generator[Emitted, None, Any]:
-        """Start *work*, yield what it emits, and return what it returns, or raise what it raises.
+        """Start *work*, yield its events, and return its result; an exception is raised here.
 
-        *rescue* makes a value of what it raises, on the same thread. *name* is for messages.
-        Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled when cancelled and the
-        work did not end by itself.
+        *rescue* turns its exception into a value, on the same thread. *name* is for messages.
+        Raises: TimedOut after *limit_s* seconds (0: no limit), Cancelled if it was cancelled and
+        the work did not end by itself.
         """
-        # None says that the work was cancelled. It comes into the same inbox: a thread can wait for
-        # one thing only, and must miss neither.
+        # None means that the work was cancelled. It uses the same inbox, because a thread can wait
+        # for one queue only.
         forget = self._cancel.on_set(lambda: self._inbox.put(None))
         deadline = time.monotonic() + limit_s if limit_s else None
         self.thread = start(partial(self._run, work, rescue))
@@ -134,8 +134,7 @@ class Worker:
                 except queue.Empty:
                     if is_overdue:
                         raise self._abandoned(limit_s, name) from None
-                    # The handler may end by itself within its grace, and then has a result of its
-                    # own.
+                    # The handler may end by itself within the grace time, with its own result.
                     self._cancel.set("timeout")  # this wakes us
                     continue
                 if message is None:
@@ -144,10 +143,10 @@ class Worker:
                     return self._value(message, limit_s, name)
                 else:
                     yield message.item
-                    # Only now: the consumer came back, so the journal has the event.
+                    # Only now: the consumer has resumed, so the journal has the event.
                     message.is_taken.set()
         except GeneratorExit:
-            # The program stopped reading the session's events: nothing would take a result.
+            # The program stopped reading the session's events: nothing would use a result.
             self._cancel.set("abandoned")
             raise
         finally:
@@ -162,13 +161,13 @@ class Worker:
     ) -> bool:
         self._began = time.perf_counter()
         try:
-            # The thread is used again: no call may see what an earlier one has set.
+            # The thread is reused: no call may see an earlier call's context variables.
             outcome: Outcome[Any] = Context().run(work), None
-        except BaseException as error:  # noqa: BLE001 - raised again on the waiting side
-            # Here, where the limit counts: a plugin's error may hang when it says what it is.
+        except BaseException as error:  # noqa: BLE001 - raised again on the waiting thread
+            # Here, within the limit: a plugin's exception may hang when it is formatted.
             outcome = outcome_of(partial(rescue, error)) if rescue else (None, error)
         self._ended = time.perf_counter()
-        # The thread of work that was left behind ends: the end of the session waits for it.
+        # The thread of abandoned work ends with it: the end of the session waits for it.
         if is_awaited := not self._over.is_set():
             thread.rest()
         self._inbox.put(outcome)
@@ -178,7 +177,7 @@ class Worker:
         value, error = outcome
         if error is not None:
             raise error
-        # A handler that ended over its limit, with no more to say than that it was cancelled.
+        # A handler that ended after the timeout, with only Cancelled.
         is_cancelled = getattr(value, "error_class", "") == Cancelled.error_class
         if is_cancelled and self._cancel.reason == "timeout":
             raise self._abandoned(limit_s, name)
@@ -192,7 +191,7 @@ class Worker:
 
 
 def inquiry(question: Question) -> Generator[Emitted, None, str | None]:
-    """Put a tool's question on its way to the person and return the answer."""
+    """Send a tool's question to the person and return the answer."""
     data = {"question": question.text, "choices": list(question.choices)}
     item = Ask(question, Event("call.asked", data, question.call_id))
     yield item

@@ -1,4 +1,4 @@
-"""Import plugins and describe them; for those that are installed, a child process does that."""
+"""Import plugins and describe them; a child process does that for the installed ones."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ def new_manager() -> pluggy.PluginManager:
 
 
 def _marked(module: ModuleType) -> ModuleType:
-    """Return the hooks of *module* alone: pluggy looks slowly at each name, and it has hundreds."""
+    """Return the hooks of *module* alone: pluggy inspects each of its hundreds of names slowly."""
     marked = ModuleType(module.__name__)
     for name, member in vars(module).items():
         if isinstance(member, HOOKABLE) and hasattr(member, MARK):
@@ -76,17 +76,17 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     try:
         manager.register(plugin, name)
         for caller in manager.get_hookcallers(plugin) or []:
-            # Other plugins may be registered with the same manager.
+            # The manager may have other plugins.
             own = (each for each in caller.get_hookimpls() if each.plugin is plugin)
             hookimpls.update((caller.name, implementation) for implementation in own)
         manager.check_pending()
         problem = "" if hookimpls else NO_HOOK
     except (pluggy.PluginValidationError, ValueError) as error:
         problem = " ".join(str(error).split())
-    # Our reasons say more than those of pluggy, which names no hook that is nearly the same.
+    # Our messages name the nearest hook; those of pluggy do not.
     problem = next(filter(None, map(_why_unfit, hookimpls, hookimpls.values())), problem)
     if problem:
-        # pluggy finds some mistakes only after it has registered a plugin.
+        # pluggy finds some mistakes only after the registration.
         if manager.has_plugin(name):
             manager.unregister(name=name)
         raise PluginError(name, problem)
@@ -129,14 +129,14 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
 
 def _rank(name: str, hook: str, function: Callable[..., Any]) -> int:
     rank = getattr(function, MARK).get("rank", RANK)
-    # By its type: for Python true is a whole number, too.
+    # By the exact type: in Python True is an int, too.
     if type(rank) is not int:
         raise PluginError(name, f"the rank of {hook} is {rank!r:.60}, expected a whole number")
     return rank
 
 
 def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
-    """Check what a collect hook returned: a list of *expected*; raises PluginError."""
+    """Return the answer of a collect hook, a list of *expected*; raises PluginError."""
     if not isinstance(value, (list, tuple)):
         actual = type(value).__name__
         raise PluginError(name, f"{hook} returned {actual}, expected a list of {expected.__name__}")
@@ -148,7 +148,7 @@ def offered(name: str, hook: str, value: Any, expected: type) -> list[Any]:
 
 
 def settings_class(name: str, value: Any) -> type:
-    """Check what `nanocoder_settings` returned: an attrs class whose fields all have defaults."""
+    """Return the settings class, which must be an attrs class with defaults; raises PluginError."""
     if not (isinstance(value, type) and hasattr(value, "__attrs_attrs__")):
         problem = f"nanocoder_settings returned {value!r:.60}, expected an attrs class"
         raise PluginError(name, problem)
@@ -173,7 +173,7 @@ def _offer(name: str, value: Any) -> dict[str, Any]:
 
 
 def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
-    """Return all of a tool but its handler, with what its definition costs in tokens."""
+    """Return a tool's fields without its handler, and the tokens of its definition."""
     try:
         parameters = dict(tool.parameters)
     except Exception as error:
@@ -223,5 +223,5 @@ def import_and_describe(name: str, module: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Describe plugins in a process of their own, as `nanocoder_discovery` asks."""
+    """Describe plugins in a child process, for `nanocoder_discovery`."""
     serve(import_and_describe)

@@ -18,16 +18,16 @@ Offer = tuple[Entry, Mapping[str, Any]]
 DESCRIPTIONS = frozenset({Effect.IDEMPOTENT, Effect.REVERSIBLE})
 """Effects that describe the others."""
 Steps = Mapping[str, Sequence[str]]
-"""The sub-tools that each tool declares; "*" is watched when it runs."""
+"""The sub-tools that each tool declares; "*" is checked at each call."""
 
 
 def choose_owner(
     name: str, offers: Sequence[Offer], owner: str
 ) -> tuple[Offer | None, dict[str, str]]:
-    """Return the offer that counts for the tool *name*, and by plugin what to report to the others.
+    """Return the offer that wins the tool *name*, and a report for each losing plugin.
 
-    *owner* is the one that [tools.owner] names. Without it the plugin that came first keeps the
-    tool: a newcomer neither gets it nor takes it away.
+    *owner* is the plugin that [tools.owner] names. Without it the plugin installed first keeps the
+    tool: a new plugin never takes it over.
     """
     if not owner and len(offers) == 1:
         return offers[0], {}
@@ -54,13 +54,13 @@ def stub(
     owner: dict[str, Any] = {"name": name, "plugin": entry.name, "version": entry.version}
     manifest = {**offer, **owner}
     signature = Signature.of_function(_not_loaded)
-    # Kept: all calls of a session are of the same tool.
+    # Cached, so that all calls of a session use the same object.
     real = cache(lambda: _unchanged(manifest, evolve(load(), schema=offer["schema"], **owner)))
     return Tool(handler=_not_loaded, signature=signature, load=real, **manifest)
 
 
 def _unchanged(described: Mapping[str, Any], real: Tool[..., Any]) -> Tool[..., Any]:
-    """Return *real*; raises PluginError if it is not *described* so: policies went by that."""
+    """Return *real*; raises PluginError if it differs from *described*, which policies judged."""
     changed = [key for key, value in manifest_of(real).items() if described[key] != value]
     if changed:
         problem = f"tool {real.name!r} has another {changed[0]} now than when it was described"
@@ -108,16 +108,16 @@ def unsound(steps: Steps) -> dict[str, str]:
         if (circle := _way_back(name, steps))
     }
     deep = steps.keys() - problems
-    for _ in range(MAX_DEPTH + 1):  # each round leaves those that have one level more
+    for _ in range(MAX_DEPTH + 1):  # each round keeps those with one level more
         deep = {name for name in deep if not deep.isdisjoint(steps[name])}
     limit = f"nests deeper than {MAX_DEPTH} levels of composed_of; let it call the innermost tools"
     return problems | {name: f"tool {name!r} {limit} directly" for name in steps if name in deep}
 
 
 def _way_back(start: str, steps: Steps) -> list[str]:
-    """Return the names from *start* to *start*, or nothing; each tool is looked at once."""
+    """Return the shortest cycle from *start* to itself, or an empty list."""
     ways, visited = [[start]], set[str]()
-    for way in ways:  # it grows: the shortest ways come first
+    for way in ways:  # grows during the loop, the shortest ways first
         for step in steps.get(way[-1], ()):
             if step == start:
                 return [*way, start]

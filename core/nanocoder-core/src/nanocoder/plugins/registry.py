@@ -1,4 +1,4 @@
-"""The plugins of one process: what they offer, loaded when first needed, each guarded."""
+"""The plugins of one process and their offers, loaded at first use; failures are contained."""
 
 import threading
 from collections import Counter
@@ -50,11 +50,11 @@ class Configured:
 
 
 class Plugins:
-    """Plugins by name: `Plugins()` is empty, `Plugins.installed()` is what pip installed.
+    """Plugins by name: `Plugins()` is empty, `Plugins.installed()` has those that pip installed.
 
-    A plugin that breaks is set aside: it stays in `set_aside` with the reason and everything else
-    works. *failed* has those of them that failed too often in this session; *removed* has those
-    that were taken out, with the reason; *gone* has those that were installed at the last start.
+    A broken plugin is disabled: `set_aside` has the reason, and everything else works. *failed*
+    has those that failed too often in this session, *removed* those that were removed, with the
+    reason, and *gone* those that were installed at the last start.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Plugins:
         self._left_out: dict[str, str] = {}
         self._settings: dict[str, Any] = {}
         self._manager: Any = None
-        # Calls that run at the same time may be the first ones of the same plugin.
+        # Parallel calls may load the same plugin.
         self._loading = threading.RLock()
         self._loaded: dict[str, Mapping[str, Any]] = {}
         self._implementations: dict[str, list[Implementation]] = {}
@@ -92,7 +92,7 @@ class Plugins:
     ) -> "Plugins":
         """Return the plugins of the site directories, described by the manifest in *cache*.
 
-        *refused* says by name why some are set aside: they are not imported, not even to
+        *refused* maps names of disabled plugins to reasons: they are not imported, not even to
         describe them.
         """
         paths = site_paths() if sites is None else list(sites)
@@ -102,7 +102,7 @@ class Plugins:
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
         """Add a module or an object of functions by hand.
 
-        Raises PluginError and adds nothing when it is unfit.
+        Raises: PluginError, and adds nothing, if it is not valid.
         """
         from nanocoder.plugins.introspect import describe
 
@@ -116,7 +116,7 @@ class Plugins:
         self._forget()
 
     def remove(self, name: str, reason: str = "was taken out") -> None:
-        """Take a plugin out; what it offered is gone at once, and *reason* is told of it."""
+        """Remove a plugin and its offers at once; messages about it state *reason*."""
         if name in self.entries:
             self.removed[name] = (self.entries.pop(name), f"it {reason}")
         self._loaded.pop(name, None)
@@ -134,9 +134,9 @@ class Plugins:
         self._forget()
 
     def renew_settings(self, settings_of: SettingsOf) -> None:
-        """Structure the settings in use, those of policies among them, anew with *settings_of*.
+        """Rebuild the settings in use, including those of policies, with *settings_of*.
 
-        Raises ConfigError or PluginError and changes nothing when one cannot be read.
+        Raises: ConfigError or PluginError, and changes nothing, if one is invalid.
         """
         classes = {name: self.settings_class(name) for name in self._settings}
         fresh = {name: settings_of(name, cls) for name, cls in classes.items() if cls is not None}
@@ -146,20 +146,20 @@ class Plugins:
     def require_policies(self) -> None:
         """Load every plugin that judges calls.
 
-        Raises PluginError when one cannot work, or is gone and nobody has agreed to that.
+        Raises: PluginError if one cannot work, or is gone without a person's approval.
         """
         if gone := " ".join(sorted(self.gone.keys() & self.set_aside.keys())):
             raise PluginError(gone, GONE.format(gone))
         for name, entry in self.entries.items():
             if entry.is_policy:
                 self._load(name)
-                # A rule that cannot be read must stop the start, not the first call.
+                # An invalid rule must stop the start, not the first call.
                 self.settings(name)
 
     def implementations(self, hook: str) -> list[Implementation]:
         """Return the implementations of *hook*, loading their plugins.
 
-        They are in the order of the plugins' names; where the first answer wins, by rank first.
+        They are in the order of the plugins' names; if the first answer wins, by rank first.
         """
         implementations = self._implementations.get(hook)
         if implementations is None:
@@ -171,10 +171,7 @@ class Plugins:
         return implementations
 
     def settings(self, name: str) -> Any:
-        """Return the plugin's settings, structured from the configuration.
-
-        None when it has none.
-        """
+        """Return the plugin's settings, built from the configuration; None if it has none."""
         if name not in self._settings:
             cls = self.settings_class(name)
             self._settings[name] = None if cls is None else self._configured.settings_of(name, cls)
@@ -190,14 +187,14 @@ class Plugins:
         return settings_class(name, attempt(implementation, {}))
 
     def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
-        """Return every description of *what* ("tools", "providers" …) beside its plugin."""
+        """Return (plugin, description) of each offer of kind *what* ("tools", "providers" …)."""
         entries = (entry for name, entry in self.entries.items() if name not in self.set_aside)
         return [(entry, offer) for entry in entries for offer in entry.offers(what)]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:
-        """Return the plugin and the object that it offers as *name*, loading that plugin alone.
+        """Return (plugin, object) of the offer *name*, or None, loading that plugin alone.
 
-        Raises PluginError where two plugins offer it: neither may win by its own name.
+        Raises: PluginError if two plugins offer it: neither may win by its name.
         """
         owners = [entry.name for entry, offer in self.offers(what) if offer["name"] == name]
         if len(set(owners)) > 1:
@@ -207,16 +204,16 @@ class Plugins:
         return (owners[0], self.real(owners[0], what, name)) if owners else None
 
     def tools(self) -> Tools:
-        """Return all tools by name, in the order of their names, without loading a plugin.
+        """Return all tools by name, sorted, without loading a plugin.
 
-        Two tools of one name: the plugin that `owners` names wins, otherwise the one that came
-        first; the other is reported.
-        Raises: PluginError where a plugin cannot wrap a tool of others.
+        Of two tools of one name, the plugin in `owners` wins, otherwise the one installed first;
+        the other is reported.
+        Raises: PluginError if a plugin fails to wrap a tool of others.
         """
         if self._tools is None:
             tools, wrapping = self._owned_tools(), self._configured.wrapping
             for name, entry in self.entries.items():
-                wraps = "tools" in entry.hooks.get(TOOLS, ())  # those of others: it offers none
+                wraps = "tools" in entry.hooks.get(TOOLS, ())  # wraps others' tools, offers none
                 if wraps and (wrapping is None or name in wrapping):
                     tools = self._wrapped_by(name, tools)
             problems = unsound({name: tool.composed_of for name, tool in tools.items()})
@@ -228,7 +225,7 @@ class Plugins:
 
     def _wrapped_by(self, name: str, tools: Tools) -> Tools:
         implementation = self._implementation(name, TOOLS)
-        self.settings(name)  # a wrong value is a ConfigError, not the plugin's failure
+        self.settings(name)  # an invalid value is a ConfigError, not the plugin's failure
         if implementation is not None:
             context = {"settings": self.settings, "trusted_folder": self._configured.trusted_folder}
             tools = wrapped_by(implementation, {"tools": tools, **context})
@@ -237,7 +234,7 @@ class Plugins:
     def tool(self, name: str, offered: Tools | None = None) -> Tool[..., Any]:
         """Return the tool called *name* of those *offered*, or of all.
 
-        Raises: UnknownTool: why it is not here, or what is.
+        Raises: UnknownTool, with the reason or the known names.
         """
         tools = self.tools() if offered is None else offered
         tool = tools.get(name)
@@ -249,7 +246,7 @@ class Plugins:
         raise UnknownTool(f"Unknown tool: {name}{hint} Tools: {available}")
 
     def modules(self, tools: Iterable[Tool[..., Any]]) -> list[str]:
-        """Return the modules that the first calls of *tools* will import, what judges first."""
+        """Return the modules that the first calls of *tools* will import, policies first."""
         owners = {tool.plugin for tool in tools} & (self.entries.keys() - self._loaded.keys())
         if not owners:
             return []
@@ -281,15 +278,15 @@ class Plugins:
         return ""
 
     def report(self, error: PluginError) -> None:
-        """Note a plugin's failure; a repeated one is dropped."""
+        """Record a plugin's failure; a repeated one is dropped."""
         entry = self.entries.get(error.plugin)
-        # A policy may not be left out: it denies each time it is late.
+        # A policy may not be disabled: it denies at each timeout.
         self._failures[error.plugin] += 1
         is_late = isinstance(error.__cause__, LateError)
         is_spent = is_late or self._failures[error.plugin] >= MAX_FAILURES
         if is_spent and entry is not None and not entry.is_policy:
             self.put_aside(error.plugin, error.problem)
-            # Another time the machine may be less busy.
+            # The machine may be less busy in the next session.
             self.failed |= {} if is_late else {error.plugin: error.problem}
         if str(error) not in map(str, self.reports):
             self.reports.append(error)
@@ -318,9 +315,9 @@ class Plugins:
         return self._configured.names.get(f"{entry.name}:{offer['name']}", name)
 
     def real(self, plugin: str, what: str, name: str) -> Any:
-        """Return the object called *name* that *plugin* offers.
+        """Return the object *name* that *plugin* offers; raises PluginError.
 
-        It must be what the manifest described.
+        It must match its description in the manifest.
         """
         from nanocoder.plugins.introspect import OFFERS, offered
 
@@ -370,7 +367,7 @@ class Plugins:
         if self._manager is None:
             self._manager = new_manager()
         hookimpls = register(self._manager, plugin, name)
-        # A policy that lost its hook would let everything pass without a sign.
+        # A policy that lost its hook would silently allow everything.
         if other := sorted((self.entries[name].hooks.keys() ^ hookimpls.keys()) & GATES):
             problem = f"its {' and '.join(other)} and the plugin manifest do not match"
             raise PluginError(name, f"{problem}; reinstall it to update the manifest")
@@ -378,7 +375,7 @@ class Plugins:
         return hookimpls
 
     def put_aside(self, name: str, reason: str) -> None:
-        """Set a plugin aside: it offers nothing, and *reason* is shown to a person."""
+        """Disable a plugin: it offers nothing, and *reason* is shown to a person."""
         self.set_aside[name] = reason
         self._forget()
 

@@ -1,4 +1,4 @@
-"""The door of the Python API: open a session, each part in the safe order."""
+"""The entry of the Python API: open a session, its parts in a safe order."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -54,21 +54,21 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
 ) -> Session:
     """Open a session in directory *cwd*; use it as a context manager.
 
-    * *model*: "provider/model"; without it the configured one, or the first that can be used
+    * *model*: "provider/model"; without it the configured one, or the first usable one
     * *mode*: "plan", "ask", "edits" or "auto"; without it the configured one
     * *approve*: answers approval requests; without it the installed UI plugins do
     * *ask*: answers the questions of tools; without it the installed UI plugins do
     * *interactive*: whether a person can be asked at the terminal
-    * *output*: the form of the output, for plugins that look at it
-    * *max_turns*: how often the model is asked in one run (0: no limit with a person, else 250)
+    * *output*: the form of the output, for plugins that depend on it
+    * *max_turns*: the limit of requests in one run (0: no limit with a person, else 250)
     * *resume*: the ID of a session to continue, or "last"
     * *dialect*: the dialect in which tools are offered
-    * *dry_run*: whether calls that would change something are shown and not done
+    * *dry_run*: whether calls that would change something are shown but not run
     * *plugins*: a set of plugins instead of the installed ones
     * *config*: a configuration instead of the layers of *cwd*
     * *persist*: whether the configured store keeps a journal, to resume and undo the session
-    * *warn*: called with each line that a person should know
-    * *environment*: the variables to read instead of the process's own
+    * *warn*: called with each notice for the person
+    * *environment*: variables in place of the process's own
 
     Raises: ConfigError, UsageError, PluginError (a policy that does not load).
     """
@@ -80,13 +80,13 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
         config = Config.load(root, flags={**named, "max_turns": max_turns}, environment=environment)
     plugins = _checked_plugins(plugins, config, environment, warn)
     notices = sandboxes.check_start(plugins, config, environment)
-    # After the policies: where no session may start, nothing changes. Before anything reads a file.
+    # After the policies, so that a refused start changes nothing; before any file is read.
     restore_interrupted_changes(root, environment, warn)
     sessions = _usable_store(plugins, config, environment, warn, resume) if persist else None
     stored = _begin(sessions, resume, config, root, warn) if sessions else None
     journal = stored.journal if stored else None
     info = SessionInfo(
-        id="unsaved",  # a journal brings an ID; without one there is nothing to resume by it
+        id="unsaved",  # a journal assigns an ID; without one the session cannot be resumed
         cwd=root,
         mode=Mode(config.core.mode),
         model=_choose_name(config, stored.model if stored else "", warn),
@@ -117,7 +117,7 @@ def open_session(  # noqa: PLR0913 - each is an option of its own, by name
 def _checked_plugins(
     plugins: Plugins | None, config: Config, environment: Mapping[str, str], warn: Warn
 ) -> Plugins:
-    """Return *plugins*, or the installed ones, once they and *config* may be relied on."""
+    """Return *plugins*, or the installed ones, after checking them and *config*."""
     if config.refusal:
         raise ConfigError(config.refusal)
     if config.warning:
@@ -136,11 +136,11 @@ def _dialect(plugins: Plugins, name: str) -> Dialect | None:
 def _usable_store(
     plugins: Plugins, config: Config, environment: Mapping[str, str], warn: Warn, resume: str
 ) -> Sessions | None:
-    """Return the configured store; None where none is chosen and none is installed."""
+    """Return the configured store; None if none is chosen and none is usable."""
     try:
         return open_store(plugins, config, environment, warn)
     except UsageError as error:
-        # A person who resumes, or chose a store, needs it; a session works without the default one.
+        # A resumed session or a chosen store needs it; the default store is optional.
         if resume or config.where("store").layer != "default":
             raise
         warn(f"this session is not kept: {error}")

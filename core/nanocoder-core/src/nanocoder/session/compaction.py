@@ -1,4 +1,4 @@
-"""Compaction: plugins shorten the transcript where it is time to, and it may come back."""
+"""Compaction: plugins shorten the transcript, which may be restored later."""
 
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise, takewhile
@@ -26,10 +26,10 @@ class Shortened(NamedTuple):
 
 
 class Compaction:
-    """Replaces the transcript of one session; *cancel* ends what plugins ask the model.
+    """Replace the transcript of one session; *cancel* ends plugins' requests to the model.
 
     *usage* is of the latest request. *earlier* has the messages before each compaction that was not
-    taken back, with the number of messages after it; those of a resumed session are in its journal.
+    reverted, with the number of messages after it; those of a resumed session are in its journal.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -39,7 +39,7 @@ class Compaction:
         self.earlier: list[tuple[tuple[Message, ...], int]] = []
 
     def shorten(self, reason: str, focus: str = "") -> Generator[Event, None, bool]:
-        """Replace the transcript with what a plugin makes of it; tell whether one did."""
+        """Replace the transcript by a plugin's shorter one; return true if one did."""
         if (shortened := self.propose(reason, focus)) is not None:
             yield from self.replace(shortened, reason)
         return shortened is not None
@@ -51,20 +51,20 @@ class Compaction:
         arguments = {"window": window, "reason": reason, "focus": focus, **runtime.hook_context()}
         arguments |= {"ask_model": self._ask_model, "tools": runtime.tools}
         hooks = runtime.plugins.implementations("nanocoder_compact")
-        # The next plugin does not take up what a person has stopped.
+        # After an interrupt the next plugin is not asked.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
             answer = styles.choose([implementation], self._report, arguments, (list, tuple))
             if answer is None:
                 continue
             if not is_whole(answer):
                 self._report(implementation.error("no messages, or a call lost its result"))
-            # A transcript that did not get shorter would be compacted again at once.
+            # One that is not shorter would be compacted again at once.
             elif (after := tokens_of(answer)) < (before := tokens_of(request.messages)):
                 return Shortened(implementation.plugin, tuple(answer), before, after)
         return None
 
     def replace(self, new: Shortened, reason: str) -> Iterator[Event]:
-        """Go on with *new*; without a plugin it is what was there before a compaction."""
+        """Continue with *new*; without a plugin it restores the messages before a compaction."""
         conversation, window = self._runtime.conversation, self._runtime.window_tokens
         if new.plugin:
             self.earlier.append((tuple(conversation.messages), len(new.messages)))
@@ -80,13 +80,13 @@ class Compaction:
         yield Event("transcript.compacted", data)
 
     def _report(self, error: PluginError) -> None:
-        if not self.cancel.is_set():  # stopped by a person, a plugin has not failed
+        if not self.cancel.is_set():  # an interrupt is no failure of the plugin
             self._runtime.plugins.report(error)
 
     def _ask_model(self, system: str, messages: Sequence[Message]) -> str:
-        """Ask the model beside the conversation, at the expense of the latest run."""
+        """Ask the model outside of the transcript; the tokens count for the latest run."""
         runtime, reply = self._runtime, Reply(self._runtime.info.model)
-        # Without tools: a summary must not begin to work.
+        # Without tools: the model must summarise, not work.
         request = Request(runtime.chosen.model, system, messages, session_id=runtime.info.id)
         for _ in reply.events(runtime.open_provider(), request, self.cancel):
             pass
@@ -95,12 +95,12 @@ class Compaction:
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """Return about how many tokens *messages* take."""
+    """Estimate the tokens of *messages*."""
     return sum(map(message_tokens, messages))
 
 
 def is_whole(messages: Sequence[Message]) -> bool:
-    """Tell whether these are messages, and each call has its result in the next one."""
+    """Tell whether all items are messages, and each call has its result in the next one."""
     ends, kinds = Message("user"), {type(message) for message in messages}
     return kinds == {Message} and all(
         {call.id for call in message.calls} == {result.call_id for result in following.results}

@@ -1,4 +1,4 @@
-"""The messages of a session: about how many tokens they have, and what they are as JSON."""
+"""The messages of a session, an estimate of their tokens, and their JSON."""
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -10,20 +10,20 @@ from nanocoder_schema import count_tokens
 from nanocoder.values import Attachment, Event, Message, ToolCall, ToolResult
 
 ATTACHMENT_TOKENS = 1_500
-"""About how much a picture or a page takes; providers scale large ones down."""
+"""Estimated tokens of a picture or a page; providers scale large ones down."""
 
-_VALUES = {ToolCall, ToolResult, Attachment}  # what stands in tuples
+_VALUES = {ToolCall, ToolResult, Attachment}  # the types of items in tuples
 
 
 class Conversation:
-    """The messages of a session; each change is an event, which the journal keeps."""
+    """The messages of a session; each change is an event for the journal."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.messages: list[Message] = list(messages)
 
     @property
     def open_calls(self) -> Sequence[ToolCall]:
-        """The calls of the last message, which have no results yet."""
+        """The calls of the last message, as long as they have no results."""
         return self.messages[-1].calls if self.messages else ()
 
     def add(self, message: Message) -> Event:
@@ -42,13 +42,13 @@ class Conversation:
         return Event("message", {**data, "call_ids": [item.call_id for item in results]})
 
     def replace(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        """Put *messages* in place of all; return them ready for JSON."""
+        """Replace all messages by *messages*; return these ready for JSON."""
         self.messages = list(messages)
         return [encode_message(message) for message in messages]
 
 
 def message_tokens(message: Message) -> int:
-    """Return about how many tokens a message takes; each is counted once."""
+    """Estimate the tokens of a message; the number is cached."""
     counts: dict[str, int] = vars(message)
     return counts.get("_tokens") or counts.setdefault("_tokens", _count(message))
 
@@ -62,13 +62,13 @@ def _count(message: Message) -> int:
 
 def encode_message(message: Message) -> dict[str, Any]:
     """Return *message* ready for JSON, its attachments as base64."""
-    # What was typed comes before the text: lists of sessions read no further.
+    # `typed` comes before the text: lists of sessions read no further.
     typed = {} if message.typed in (None, message.text) else {"typed": message.typed}
     return {"role": message.role, **typed, **encode(message)}
 
 
 def encode(value: AttrsInstance) -> dict[str, Any]:
-    """Return the fields of *value* that say something, ready for JSON."""
+    """Return the fields of *value* that are not empty, ready for JSON."""
     if isinstance(value, Attachment):
         from base64 import b64encode  # most sessions have no attachment
 
@@ -83,8 +83,8 @@ def encode(value: AttrsInstance) -> dict[str, Any]:
 
 @cache
 def _fields(kind: type[AttrsInstance]) -> list[tuple[str, bool, bool]]:
-    """Return the name of each field, whether its 0 says more than None, and if it holds values."""
-    # Not by attrs: to tell its fields it would build the class.
+    """Return each field's name, whether its 0 differs from None, and whether it holds values."""
+    # Not by attrs, which would build the class to list its fields.
     declared = kind.__annotations__.items()
     zero = (Any, float | None)
     return [(name, of in zero, not _VALUES.isdisjoint(get_args(of))) for name, of in declared]

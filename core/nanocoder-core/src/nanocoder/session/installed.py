@@ -1,4 +1,4 @@
-"""The installed plugins with a configuration applied to them, and whether the two agree."""
+"""The installed plugins with a configuration applied, and checks of one against the other."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     """
     cache, record = None, None
     with suppress(ConfigError):
-        if not config.refusal:  # files of the project could say what to load
+        if not config.refusal:  # else a project could control the cache
             cache = cache_dir(environment) / "plugins.json"
             record = record_in(state_dir(environment))
     plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
@@ -67,7 +67,7 @@ def _refused(config: Config, cache: Path | None, environment: Mapping[str, str])
         return refused
     from nanocoder_discovery import refused_by
 
-    # A compiled file can hold anything, so none that was installed is used.
+    # A compiled file may differ from its source, so no installed one is used.
     sys.pycache_prefix = os.devnull if cache is None else str(cache.with_name("compiled"))
     return {**refused, **refused_by(user_config_dir(environment) / "plugins.lock")}
 
@@ -81,7 +81,7 @@ def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str, Any]:
-    """Return the plugin and what it offers as *name*; raises UsageError or PluginError."""
+    """Return (plugin, object) of the offer *name*; raises UsageError or PluginError."""
     offered = plugins.offered(what, name)
     if offered is not None:
         return offered
@@ -115,7 +115,7 @@ def open_store(
 
 
 def refuse_misspelt(config: Config, plugins: Plugins) -> None:
-    """Raise ConfigError for a plugin's table, or a tool to hide, that is nearly one we have.
+    """Raise ConfigError for a misspelt plugin's table, or a misspelt tool to hide.
 
     A policy's rule in a misspelt table would have no effect.
     """
@@ -124,7 +124,7 @@ def refuse_misspelt(config: Config, plugins: Plugins) -> None:
 
 
 def misspelt(config: Config, plugins: Plugins) -> list[str]:
-    """Return a line for each name in the configuration that was probably meant otherwise."""
+    """Return a line for each name in the configuration that is probably misspelt."""
     plugin_names = {*plugins.entries, *plugins.set_aside, *config.disabled_plugins}
     lines = list(config.unknown_plugins(frozenset(plugin_names), surely=True))
     lines += [line for line, is_slip in remarks(config, plugins) if is_slip]
@@ -153,13 +153,13 @@ def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:
     for plugin in sorted(policies):
         list_remarks = getattr(plugins.settings(plugin), "remarks", lambda *_: ())
         for where, line, is_slip in list_remarks(tools, plugins.entries.keys()):
-            # A stranger's file must not keep a person from starting.
+            # An untrusted project's file must not prevent a start.
             is_foreign = where.layer == "project" and not config.trusted
             yield f"{where}: {line}", is_slip and not is_foreign
 
 
 def idle_policies(config: Config, plugins: Plugins) -> Iterator[str]:
-    """Yield a line for each plugin that would judge calls and is switched off."""
+    """Yield a line for each policy that the configuration disables."""
     for name, (entry, _) in plugins.removed.items():
         if entry.is_policy and name in config.disabled_plugins:
             where = config.where("plugins.disable")

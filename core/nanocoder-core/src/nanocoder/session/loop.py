@@ -38,7 +38,7 @@ FALLS_BACK = frozenset(
 )
 """The kinds of `ProviderError` after which another model is tried."""
 SHORTENED_FOR = {"context_overflow": "overflow", "media": "refused"}
-"""With which reason the transcript is shortened after which kind of `ProviderError`."""
+"""The reason of a compaction, by the kind of `ProviderError` before it."""
 TOO_MANY = f"too many calls in one reply; only the first {MAX_CALLS} run"
 
 Events = Generator[Event, None, Any]
@@ -47,12 +47,12 @@ Ending = Generator[Event, None, StopReason | None]
 
 @mutable
 class Run:
-    """One prompt: what belongs to it alone, and the loop until the model has answered.
+    """The run of one prompt: its state, and the loop until the model has answered.
 
-    *spent* is the budget that is used up, *steering* holds what the person has typed since the last
-    request, *news* what ended in the background. *parts* are those of an answer that the output
-    limit cut, *cut* counts replies in a row that it cut, and *is_reminded* says that the model was
-    asked for the answer that it left out.
+    *spent* is the exhausted budget, *steering* has the lines typed by the person since the last
+    request, *news* those of finished background work. *parts* are the parts of an answer that the
+    output limit cut, *cut* counts such replies in a row, and *is_reminded*: the model was asked for
+    a missing answer.
     """
 
     runtime: Runtime
@@ -69,11 +69,11 @@ class Run:
     is_reminded: bool = False
 
     def work_on(self, message: Message) -> Events:
-        """Put *message* to the model, and go on until it has answered; errors are reported."""
+        """Send *message* to the model, and loop until it has answered; errors are reported."""
         self.runtime.return_to_preferred()
         conversation, info = self.runtime.conversation, self.runtime.info
         if conversation.open_calls:
-            # The listener of the run before left it in the middle.
+            # The consumer abandoned the previous run in the middle.
             yield conversation.add_results(not_run(conversation.open_calls, "it was interrupted"))
         typed, _ = spoken(message)
         yield Event("run.started", {"prompt": typed})
@@ -89,7 +89,7 @@ class Run:
                 yield Event("notice", {"text": f"the answer is complete; more would be {limit}"})
         except Cancelled:
             self.report.end(StopReason.INTERRUPTED)
-        # Like Cancelled it is a NanocoderError, so both come before that.
+        # Both are NanocoderErrors, so they are caught before it.
         except StopRun as error:
             reason = next((each for each in StopReason if each == error.reason), StopReason.FAILED)
             self.report.end(self.report.stopped(reason, error.problem))
@@ -98,23 +98,23 @@ class Run:
         finally:
             clock.cancel()
         is_interrupted = self.report.stop_reason is StopReason.INTERRUPTED
-        # The clock stops a run by the same cancel; then its time was its budget.
+        # The timer uses the same cancel: then the run's time is the exhausted budget.
         if is_interrupted and self.spent and self.cancel.reason == self.spent:
             self.report.end(self.report.stopped(StopReason.BUDGET, self.spent))
         yield Event("run.finished", self.report.data())
 
     def _start_clock(self) -> threading.Timer:
-        """Stop the run, with everything that runs in it, when its time is over."""
+        """Start a timer that stops the run, with all its calls, at its time limit."""
         limit_s = self.runtime.config.core.max_seconds
         clock = threading.Timer(limit_s, self._stop, [TIME_IS_OVER.format(limit_s)])
-        # A session that is dropped in the middle of a run must not keep the program from ending.
+        # A session dropped in the middle of a run must not prevent the end of the program.
         clock.daemon = True
         if limit_s:
             clock.start()
         return clock
 
     def _stop(self, reason: str) -> None:
-        # First: the cancel wakes a thread that reads it.
+        # Before the cancel, which wakes a thread that reads it.
         self.spent = reason
         self.cancel.set(reason)
         self.children.interrupt(reason)
@@ -142,17 +142,17 @@ class Run:
         return (yield from self._last_turn(StopReason.TURN_LIMIT, reason))
 
     def _has_more(self) -> bool:
-        """Tell whether something came up meanwhile that keeps a run going after its answer.
+        """Tell whether typed lines or news continue the run after its answer.
 
-        Where nobody waits at a terminal, the work in the background is waited for first: the end
-        of the run may be the end of the session.
+        Without a person at a terminal, background work is awaited first: the end of the run may be
+        the end of the session.
         """
         if not self.steering:
             self.news += self.runtime.news(None if self.runtime.info.interactive else self.cancel)
         return bool(self.steering or self.news)
 
     def _turn(self, turn: int) -> Ending:
-        """Ask the model and run its calls; return why the run ends with that, if it does."""
+        """Ask the model and run its calls; return the reason if the run ends with this turn."""
         conversation = self.runtime.conversation
         reply = yield from self._ask(turn)
         if words := self._words_to_go_on(reply):
@@ -196,7 +196,7 @@ class Run:
         return ""
 
     def _last_turn(self, reason: StopReason, problem: str) -> Generator[Event, None, StopReason]:
-        """Let the model answer with what it has, because of *problem*."""
+        """Ask the model for a final answer without calls, because of *problem*."""
         conversation = self.runtime.conversation
         yield conversation.add(Message("user", LAST_WORDS.format(problem), typed=""))
         finished = (yield from self._ask(self.report.turns)).finished
@@ -207,7 +207,7 @@ class Run:
     def _answer(self, model_calls: Sequence[ToolCall]) -> Ending:
         """Run the calls of one turn and give the model a result for each.
 
-        Returns why the run ends, if it does.
+        Returns the reason if the run ends here.
         """
         conversation, tool_list = self.runtime.conversation, self.runtime.tool_list
         if self.spent:
@@ -221,7 +221,7 @@ class Run:
         self.report.note(calls, results, self.runtime.tools)
         self.runtime.settle()
         rendered = tool_list.rendered(model_calls, results)
-        # The journal has the results from `call.returned`, but not as a dialect words them.
+        # The journal has the results from `call.returned`, but not in the dialect's words.
         recorded = [call.id for call in calls[:may]] if tool_list.dialect is None else ()
         yield conversation.add_results(rendered, recorded)
         return StopReason.INTERRUPTED if self.cancel.is_set() else None
@@ -229,7 +229,7 @@ class Run:
     def _affordable(self, calls: int) -> tuple[int, str]:
         """Return the number of *calls* calls that may run now, and the reason for the others.
 
-        When a budget is used up, the model is told once, so that it can answer with what it has.
+        The model is told once about an exhausted budget, so that it can still answer.
         """
         usage, before = self.report.usage, len(self.report.tool_calls)
         max_calls, max_tokens = self.runtime.max_calls, self.runtime.max_tokens
@@ -242,14 +242,14 @@ class Run:
         return min(MAX_CALLS, may), why if self.spent else TOO_MANY
 
     def _ask(self, turn: int) -> Generator[Event, None, Reply]:
-        """Ask the model; when it cannot answer, the next one that a plugin names."""
+        """Ask the model; after a failure, the next one that a plugin names."""
         failed: list[str] = []
         yield from self._add_steering()
         while True:
             try:
                 return (yield from self._ask_model(turn))
             except ProviderError as error:
-                # A reply that has begun goes on with its own model.
+                # A reply that has begun stays with its model.
                 latest = self.runtime.conversation.messages[-1]
                 if error.kind not in FALLS_BACK or latest.role == "assistant":
                     raise
@@ -261,8 +261,8 @@ class Run:
                 yield Event("notice", {"text": text})
 
     def _add_steering(self) -> Events:
-        """Add what the person typed since the last request, and what else came up meanwhile."""
-        # One by one: a line that another thread adds meanwhile is for the next request.
+        """Add the lines that the person typed since the last request, and the news."""
+        # One by one: a line that another thread adds now is for the next request.
         texts = [self.steering.pop(0) for _ in range(len(self.steering))]
         for text in texts:
             yield Event("run.steered", {"prompt": text})
@@ -277,12 +277,12 @@ class Run:
         runtime, conversation = self.runtime, self.runtime.conversation
         runtime.open_provider()
         request, self.report.turns = runtime.next_request(conversation.messages), turn
-        # What plugins left out of the request takes no room.
+        # Parts that plugins removed from the request count no tokens.
         if (yield from self.compaction.shorten("")):
             request = runtime.next_request(conversation.messages)
         yield from (Event("notice", {"text": text}) for text in runtime.info.notices.take())
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
-        # While the model writes its first reply, a thread imports what the first calls need.
+        # While the model writes its first reply, a thread imports the modules of its calls.
         tools = runtime.tools.values() if turn == 1 else ()
         with preload(runtime.plugins.modules(tool for tool in tools if tool.always_listed)):
             reply = yield from self._reply(request)
@@ -298,7 +298,7 @@ class Run:
         return reply
 
     def _reply(self, request: Request) -> Generator[Event, None, Reply]:
-        """Ask the model; a request that is too much for it is shortened and sent once more."""
+        """Ask the model; a request that is too large is compacted and sent once more."""
         provider, model = self.runtime.open_provider(), self.runtime.info.model
         try:
             return (yield from ask(provider, request, model, self.cancel, self._keep))
@@ -316,7 +316,7 @@ class Run:
 
     def _small_file(self, path: str) -> str:
         """Return a small file's text if every tool that reads a path may read it, else nothing."""
-        # Only read-only tools whose calls need not name more than a path.
+        # Only read-only tools whose calls need nothing but a path.
         reading = [tool for tool in self.runtime.tools.values() if tool.is_read_only]
         readers = [tool for tool in reading if [*tool.parameters.get("required", ())] == ["path"]]
         calls = [ToolCall("named-file", tool.name, {"path": path}) for tool in readers]

@@ -1,6 +1,6 @@
 """The model's view of a session: the system prompt, tool definitions, and calls in its dialect.
 
-The prompt is short, and the same bytes in every turn, so that a cache holds it.
+The prompt is short, and the same bytes in every turn, so that a provider can cache it.
 """
 
 import os
@@ -54,19 +54,18 @@ DRY_RUN = """Dry run: a call that would change something is shown to the user an
 Make the calls all the same, and say what they would do, never that you did it."""
 
 NAMED_FILE_CHARS = 1_500
-"""A file named in the request is put into it whole up to this many characters."""
+"""A file named in the request is included in it up to this many characters."""
 NAMED_FILES = 4
 _WORD = r"[A-Za-z0-9_@%+=./-]++"
 _PATH = r".*[A-Za-z0-9_-]\.[A-Za-z0-9]{1,8}\b"
 PATH_CHARS = 500
-"""A longer word is no path: a request may hold anything, encoded data for instance."""
+"""A longer word is no path: a request may contain encoded data, for instance."""
 
 
 class ToolList:
-    """The tools of one session, and how its model sees them: by their own names or a dialect's.
+    """The tools of one session in the model's form: with their own names or a dialect's.
 
-    *has* tells which of all tools a sub-agent has, *has_need* whether what one of a plugin needs is
-    there.
+    *has* tells whether a sub-agent has a tool, *has_need* whether a plugin's need is met.
     """
 
     def __init__(
@@ -103,14 +102,14 @@ class ToolList:
         )
 
     def _offered(self, session: SessionInfo) -> list[Tool[..., Any]]:
-        """Return the tools that can work in the session's mode and with its model."""
+        """Return the tools that work in the session's mode and with its model."""
         tools, is_full = self.tools().values(), session.profile != "small"
         offered = [it for it in tools if all(self.has_need(need, it.plugin) for need in it.needs)]
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
-            # A tool that only calls others does nothing itself, and each of its calls is judged.
+            # A tool that only calls others has no effect itself, and each of its calls is judged.
             reading = {tool.name for tool in offered if ANY_TOOL in tool.composed_of}
-            # A small model would go on to change something.
+            # In plan mode a small model would go on to change something.
             reading |= {tool.name for tool in offered if tool.in_plan and is_full}
             offered = [it for it in offered if it.name in reading or not it.effects & changing]
         if session.profile == "small" and self.dialect is None:
@@ -133,7 +132,7 @@ class ToolList:
                 yield ToolDefinition(tool.name, tool.description, parameters, tool.plugin, listed)
 
     def canonical(self, call: ToolCall) -> ToolCall:
-        """Return the call in canonical terms; what a dialect cannot read becomes its error."""
+        """Return the canonical call; if the dialect cannot translate it, with an error."""
         if self.dialect is None or call.error:
             return call
         try:
@@ -144,10 +143,10 @@ class ToolList:
     def rendered(
         self, calls: Sequence[ToolCall], results: Sequence[ToolResult]
     ) -> list[ToolResult]:
-        """Return the results as the dialect words them; *calls* are those that the model made."""
+        """Return the results in the dialect's words; *calls* are the model's own."""
         if self.dialect is None:
             return list(results)
-        # A dialect words its text from the data, which is neither cleaned nor cut so far.
+        # A dialect makes its text from the data, which is neither cleaned nor clipped yet.
         return [
             evolve(result, output=clean_and_clip(keep_note(result, text), result.artifact))
             for text, result in zip(map(self.dialect.render, calls, results), results, strict=True)
@@ -155,11 +154,11 @@ class ToolList:
 
 
 def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
-    """Return the schema of *tool* without optional numbers and switches: they tempt a small model.
+    """Return the schema of *tool* for a small model, which misuses optional parameters.
 
-    So do optional strings that are a choice or have to have a form. A parameter that each example
-    of the tool has is required: a small model leaves out what it may. It reads a description
-    up to "; ". A tool without examples, one of a server for instance, keeps all parameters.
+    Optional numbers and switches are removed, and optional strings with choices or a pattern. A
+    parameter that each example of the tool has is required: a small model omits what it may.
+    Descriptions end at "; ". A tool without examples, as one of a server, keeps all parameters.
     """
     schema = tool.parameters
     required = schema.get("required", ())
@@ -179,10 +178,10 @@ def few_parameters(tool: Tool[..., Any]) -> dict[str, Any]:
 
 
 def system_prompt(info: SessionInfo, additions: Iterable[str], *, is_sandboxed: bool | None) -> str:
-    """Return the system prompt of a session: the base text, the mode, and what plugins add.
+    """Return the system prompt of a session: the base text, the mode, and plugins' additions.
 
-    *is_sandboxed* says whether commands run in a sandbox (None: there are no commands). Plugins may
-    quote a project: what a person cannot see of that is written out for the model, too.
+    *is_sandboxed* tells whether commands run in a sandbox (None: there are no commands). Plugins
+    may quote a project: characters that a person cannot see are escaped for the model, too.
     """
     parts = [SMALL]
     if info.profile != "small":
@@ -201,12 +200,11 @@ def system_prompt(info: SessionInfo, additions: Iterable[str], *, is_sandboxed: 
 
 
 def for_small_model(text: str, typed: str, read: Callable[[str], str], mode: Mode) -> str:
-    """Return a request as a small model gets it.
+    """Return the request text for a small model.
 
-    The files that a person names in what was *typed* stand before it, whole when they are small:
-    the best single help for a small model. Files that were added to it are there already. *read*
-    returns a file's content, or nothing. In plan mode what the model would forget otherwise comes
-    last.
+    Small files that *typed* names are put before it: the best single help for a small model.
+    Attached files are already part of *text*. *read* returns a file's content, or "". In plan mode
+    the reminder that the model would forget otherwise comes last.
     """
     files = ((path, read(path)) for path in named_files(typed))
     parts = [f"The file {path} now reads:\n```\n{body}\n```\n\n" for path, body in files if body]

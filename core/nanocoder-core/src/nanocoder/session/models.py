@@ -1,4 +1,4 @@
-"""The models: which one a session uses, how its provider is opened, and which there are."""
+"""Choose the model of a session, open its provider, and list the usable ones."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
-# How alike a word and a provider's name are when it is suggested; "nope" is no slip of "openai".
+# The similarity from which a provider's name is suggested; "nope" is no typo of "openai".
 LIKELY_MEANT: Final = 0.7
 NEXT_STEP: Final = """Then run the same command again; --model PROVIDER/MODEL chooses a model.
 `nanocoder models` lists what each provider needs."""
 FOR_TESTS: Final = 100
-"""The rank from which on a provider is not for people who look for a model."""
+"""Providers of this rank and above are for tests, and not offered to people."""
 MESSAGE_COLUMNS: Final = 76
 
 
 @value
 class Chosen:
-    """A provider's name and the model's name behind it."""
+    """The names of a provider and of one of its models."""
 
     provider: str
     model: str
@@ -40,8 +40,8 @@ def choose_model(
 ) -> Chosen:
     """Return the model to use: *model_name*, a plugin's choice, or the first usable provider's.
 
-    *config* knows who named it. Raises: UsageError for a provider that is not there, ProviderError
-    when nothing can be used; both say what can.
+    *config* has the origin of the name. Raises: UsageError for an unknown provider, ProviderError
+    if none is usable; both list usable ones.
     """
     named = model_name or selected_by_plugin(plugins, session)
     if not named:
@@ -79,9 +79,9 @@ def _instead(model_name: str, offers: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def first_usable(plugins: Plugins) -> Chosen:
-    """Return the first provider by rank that has a key, or that says it can be used.
+    """Return the first provider by rank that has a key, or whose probe reports it usable.
 
-    Raises ProviderError.
+    Raises: ProviderError if there is none.
     """
     for entry, offer in _by_rank(plugins):
         if chosen := usable(plugins, entry.name, offer):
@@ -90,14 +90,14 @@ def first_usable(plugins: Plugins) -> Chosen:
 
 
 def _by_rank(plugins: Plugins) -> list[tuple[Entry, Mapping[str, Any]]]:
-    """Return every provider's plugin and description, the first to be used first."""
+    """Return every provider's plugin and description, by rank."""
     return sorted(plugins.offers("providers"), key=lambda pair: (pair[1]["rank"], pair[1]["name"]))
 
 
 def usable(plugins: Plugins, plugin: str, offer: Mapping[str, Any]) -> Chosen | None:
-    """Return the model that a provider takes when none is named; None when it has none to use.
+    """Return a provider's default model; None if the provider is not usable.
 
-    Raises ProviderError when its server is there and a person has to name one of its models.
+    Raises: ProviderError if its server answers and a person has to name one of its models.
     """
     if not (offer["default_model"] or offer["probe"]):
         return None
@@ -126,7 +126,7 @@ def open_provider(plugins: Plugins, chosen: Chosen) -> Provider:
 
 
 def refuse_unknown_price(core: CoreSettings, provider: Provider, model: str) -> None:
-    """Raise UsageError when money is limited and the price of *model* is not known."""
+    """Raise UsageError if the cost is limited and the price of *model* is unknown."""
     if core.max_cost_usd and not getattr(provider, "has_price", False):
         raise UsageError(
             f"max_cost_usd (--max-cost) is set, but the price of {model} is unknown; set it (or 0)"
@@ -139,13 +139,13 @@ def ways_to_a_model(plugins: Plugins) -> str:
     from nanocoder.plugins.packages import known_hints  # only this message needs it
 
     offers = [offer for _, offer in _by_rank(plugins) if offer["rank"] < FOR_TESTS]
-    # A provider with a key and no default model needs more than its key.
+    # A provider without a default model needs more than a key.
     ready = [offer for offer in offers if offer["default_model"]]
     keys = [offer["key_variables"][0] for offer in ready if offer["key_variables"]]
     hints = [offer["hint"] for offer in ready if not offer["key_variables"]]
     others = [offer for offer in offers if not offer["default_model"]]
     servers = [offer["name"] for offer in others if not offer["key_variables"]]
-    # Where nothing works by itself, a package that is not installed may bring what does.
+    # If nothing works without a key, a package that is not installed may.
     hints = hints or known_hints()
     ways = [f"- without a key: {hint}" for hint in hints]
     ways += [f"- with a server on this machine: start {_any_of(servers)}"] if servers else []
@@ -167,7 +167,7 @@ def _wrapped(line: str) -> str:
 
 
 def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[str] = ()) -> str:
-    """Return the model that a plugin chooses, in place of those that *failed*, or nothing."""
+    """Return the model that a plugin chooses in place of those that *failed*, or ""."""
     answer = styles.choose(
         plugins.implementations("nanocoder_select_provider"),
         plugins.report,
@@ -186,6 +186,6 @@ def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
         return answer if isinstance(answer, str) else bool(answer)
     except ProviderError:
         raise
-    except Exception as error:  # noqa: BLE001 - a probe that breaks only says that this provider is not usable
+    except Exception as error:  # noqa: BLE001 - after a failed probe the provider is not usable
         plugins.report(styles.Implementation(plugin, "probe", owner[1].probe).error(error))
         return False

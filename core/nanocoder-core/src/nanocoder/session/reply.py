@@ -1,4 +1,4 @@
-"""One reply of the model: its pieces as events, what a reply may not be, and asking again."""
+"""One reply of the model: its pieces as events, its validation, and retries."""
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -21,13 +21,13 @@ from nanocoder.provider import (
 from nanocoder.values import Event, ToolCall, Usage
 
 MAX_CHARS = 32 * 1024 * 1024
-"""The limit for the text and the thinking of one reply; no model means to write so much."""
+"""The limit of the text and the thinking of one reply, beyond any intended length."""
 TOO_LONG = f"the reply is longer than {MAX_CHARS:,} characters and was cut off"
 MAX_REPLIES = 3
 """The most requests for a reply that breaks off after it began."""
 PAUSE_S = 1.0
 CHECK_CHARS = 1_000
-"""After so many characters more the end of the text is looked at for repetition."""
+"""The text is checked for repetition each time it has grown by this many characters."""
 BROKEN_OFF = frozenset({"network", "overloaded", "protocol", "unavailable"})
 INTERRUPTED = "[interrupted here]"
 CONNECTION_LOST = "[the connection broke off here]"
@@ -40,10 +40,10 @@ CUT_OFF = "the reply reached its output limit before this call was complete; wri
 def ask(
     provider: Provider, request: Request, model: str, cancel: Cancel, keep: Callable[[str], Event]
 ) -> Generator[Event, None, "Reply"]:
-    """Ask *model*, again when the reply breaks off, and return the finished reply.
+    """Ask *model*, again if the reply breaks off, and return the finished reply.
 
-    No tool runs before a reply is finished, so asking again repeats nothing but text. Text that no
-    end followed is kept with *keep*. Raises: ProviderError, Cancelled.
+    No tool runs before a reply is finished, so a retry repeats nothing but text. The text of an
+    unfinished reply is passed to *keep*. Raises: ProviderError, Cancelled.
     """
     for attempt in range(1, MAX_REPLIES + 1):
         reply = Reply(model)
@@ -56,7 +56,7 @@ def ask(
             reason = f"the reply broke off: {error}"
             again = Retrying(reason, attempt + 1, MAX_REPLIES, error.status, attempt * PAUSE_S)
             yield retrying(again, discarded=len(reply.text))
-            # A person who interrupts does not wait for the pause to end.
+            # An interrupt ends the pause.
             cancel.wait(again.delay_s)
         except Cancelled:
             yield from reply.unfinished(INTERRUPTED, keep)
@@ -68,7 +68,7 @@ def ask(
 
 
 class Reply:
-    """A reply of *model* while it comes in."""
+    """A reply of *model* while it arrives."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -83,9 +83,9 @@ class Reply:
         return "".join(self._texts)
 
     def events(self, provider: Provider, request: Request, cancel: Cancel) -> Iterator[Event]:
-        """Yield an event for each piece; stops when the model repeats itself without end.
+        """Yield an event for each piece; stop if the model repeats itself without end.
 
-        Raises: Cancelled, and ProviderError for whatever goes wrong.
+        Raises: Cancelled, and ProviderError for every failure.
         """
         try:
             for piece in provider.stream(request, cancel):
@@ -99,16 +99,16 @@ class Reply:
         except Exception as error:
             problem = f"the provider of {self.model} failed: {problem_of(error)}"
             raise ProviderError(problem, kind="protocol") from error
-        # A stream that just ends may lack calls: it must not count as an answer.
+        # A stream without Finished may lack calls: it must not count as an answer.
         if not self._is_finished:
             raise ProviderError(f"{self.model} ended without finishing its reply", kind="protocol")
 
     def broke_off(self, error: ProviderError) -> bool:
-        """Tell whether *error* cut a reply that had begun, so that asking again is of use."""
+        """Tell whether *error* cut a reply that had begun, so that a retry may help."""
         return self._size > 0 and error.retry is not False and error.kind in BROKEN_OFF
 
     def unfinished(self, note: str, keep: Callable[[str], Event]) -> Iterator[Event]:
-        """Keep the text that no end followed, with a note."""
+        """Record the text of an unfinished reply, with a note."""
         if self.text.strip():
             yield keep(f"{self.text.rstrip()}\n{note}")
 
@@ -140,14 +140,14 @@ class Reply:
             raise ProviderError(TOO_LONG, kind="protocol", retry=False)
         self._tail = (self._tail + text)[-REPETITION_CHARS:]
         self._unchecked += len(text)
-        # Looking for repetition takes longer than most pieces are worth.
+        # A check for repetition at each piece would take too long.
         if self._unchecked >= CHECK_CHARS:
             self._unchecked = 0
             self.is_stuck = repeats_itself(self._tail)
 
 
 def retrying(again: Retrying, discarded: int = 0) -> Event:
-    """Return the event of a request that is repeated; *discarded* characters count no more."""
+    """Return the event of a repeated request; *discarded* characters are dropped."""
     pause = f" in {again.delay_s:g} s" if again.delay_s else ""
     data = {
         **asdict(again),
@@ -159,7 +159,7 @@ def retrying(again: Retrying, discarded: int = 0) -> Event:
 
 
 def _sound(finished: Finished) -> Finished:
-    """Return *finished* with calls that can go down the path, each with an ID of its own."""
+    """Return *finished* with valid calls, each with an ID of its own."""
     if not isinstance(finished.usage, Usage):
         raise TypeError(f"Finished.usage is {type(finished.usage).__name__}, not Usage")
     if not finished.calls:
@@ -167,7 +167,7 @@ def _sound(finished: Finished) -> Finished:
     used_ids: set[str] = set()
     calls = [_sound_call(call, used_ids) for call in finished.calls]
     if finished.truncated and (calls[-1].error or not calls[-1].arguments):
-        # Arguments that were cut off whole look like none at all.
+        # Arguments that were cut completely look like none at all.
         calls[-1] = evolve(calls[-1], error=CUT_OFF)
     return evolve(finished, calls=tuple(calls))
 
