@@ -206,8 +206,8 @@ class Plugins:
     def tools(self) -> Tools:
         """Return all tools by name, sorted, without loading a plugin.
 
-        Of two tools of one name, the plugin in `owners` wins, otherwise the one installed first;
-        the other is reported.
+        If two plugins offer one name, the plugin in `owners` wins, otherwise the one installed
+        first; the other is reported.
         Raises: PluginError if a plugin fails to wrap a tool of others.
         """
         if self._tools is None:
