@@ -1,4 +1,4 @@
-"""The values that cross rooms: frozen, plain, cheap to make.
+"""Values shared by all packages: frozen, plain, cheap to create.
 
 A change is a new value (`attrs.evolve`).
 """
@@ -62,8 +62,8 @@ class Mode(enum.StrEnum):
 class Access(enum.StrEnum):
     """The access of a call's processes to files, strictest first; a network only OUTSIDE.
 
-    READ: in the sandbox, with the workspace read-only: what they write is thrown away. WRITE: in
-    the sandbox, with the workspace writable. OUTSIDE: without a sandbox.
+    READ: in the sandbox, with a read-only workspace: writes are discarded. WRITE: in the sandbox,
+    with a writable workspace. OUTSIDE: without a sandbox.
     """
 
     READ = "read"
@@ -74,7 +74,7 @@ class Access(enum.StrEnum):
 class Decision(enum.StrEnum):
     """The decision of a policy on a call; ALLOW < ASK < DENY, the strictest of all wins.
 
-    ABSTAIN decides nothing: its reason is a remark that is added to the question, if there is one.
+    ABSTAIN decides nothing: its reason is added to the question, if there is one.
     """
 
     ABSTAIN = "abstain"
@@ -100,13 +100,12 @@ class StopReason(enum.StrEnum):
 
 @value
 class ToolCall:
-    """One call as it travels to a handler.
+    """One call of a tool.
 
     It comes from the model, a person, or a composed tool (*parent_id*). With *typed* a person typed
-    it as it is, so it needs no approval; what is denied stays denied.
+    it, so it needs no approval, but may be denied.
 
-    *error* is set when the arguments could not even be parsed; it then holds what is wrong with
-    them.
+    *error* is the problem of arguments that could not be parsed, else "".
     """
 
     id: str
@@ -120,7 +119,7 @@ class ToolCall:
 
 @value
 class Attachment:
-    """A file that travels beside text: an image or a page, as bytes with its media type."""
+    """A file attached to a text: an image or a page, as bytes with its media type."""
 
     media_type: str
     data: bytes
@@ -131,9 +130,9 @@ class Attachment:
 class ToolResult:
     """The result of a call; a failure is a result, too.
 
-    *output* is what the model reads, *data* is the same as structure (for dialects, renderers and
-    scripts), *metadata* is about the call (path, lines, truncated …), *error_class* is set exactly
-    when *is_error* is.
+    *output* is the text for the model, *data* the same in structured form (for dialects, renderers
+    and scripts), *metadata* is about the call (path, lines, truncated …), *error_class* is set if
+    and only if *is_error* is.
     """
 
     output: str
@@ -152,12 +151,12 @@ class ToolResult:
 class Message:
     """One message of the transcript.
 
-    Compared by identity, so that a provider can keep its encoded bytes.
+    Compared by identity, so that a provider can cache its encoded bytes.
 
-    role "user": *text*, *attachments*, and *typed*: what the person typed, where *text* holds more
-    than that; "" where the program speaks, None where all of *text* was typed. role "assistant":
-    *text*, *calls*, and *native*: what the provider needs to get back unchanged (thinking blocks,
-    signatures). role "tool": *results*, one for each call of the message before.
+    role "user": *text*, *attachments*, and *typed*: the part that the person typed; "" if the
+    program wrote all of *text*, None if the person did. role "assistant": *text*, *calls*, and
+    *native*: data that the provider needs back unchanged (thinking blocks, signatures). role
+    "tool": *results*, one for each call of the message before.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -177,7 +176,7 @@ def strictest_access(accesses: Iterable[Access | None]) -> Access | None:
 
 @value
 class Understood:
-    """The call that a model meant; *remarks* say in words what was read into it."""
+    """The corrected call of a model; *remarks* describe the corrections."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -186,18 +185,18 @@ class Understood:
 
 @value
 class Verdict:
-    """One policy's opinion of a call, and where it comes from.
+    """One policy's decision on a call, and its origin.
 
-    *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* who
-    gave it. With *asks_inside_composed* a person is asked even where they agreed to the composed
-    call that this one is a step of. A verdict that allows and *covers_steps* agrees to the steps of
-    a composed call, too; without it each step is judged by itself. A verdict that asks may offer
+    *rule* is the rule as written, *source* its file and line or the name of a default, *plugin* the
+    policy. With *asks_inside_composed* a person is asked even if they approved the composed call
+    that this one is a step of. A verdict that allows and *covers_steps* approves the steps of a
+    composed call, too; without it each step is judged by itself. A verdict that asks may offer
     *grants*: rules, as text, that together would allow exactly this call.
 
     The rest are obligations. *arguments* replace the call's own, which is then checked and judged
-    again; *access* is what the call's processes may change, of which the strictest counts (None:
-    no opinion); *sandbox* lets the call start processes in a sandbox only; *persons* is how many
-    different people have to approve it, and more than one makes an allow an ask.
+    again; *access* limits the call's processes, and the strictest one counts (None: no opinion);
+    *sandbox* allows the call to start processes in a sandbox only; *persons* is the number of
+    different people who have to approve it, and more than one turns an allow into an ask.
     """
 
     decision: Decision
@@ -215,14 +214,14 @@ class Verdict:
 
     @property
     def processes(self) -> Access | None:
-        """The access of the call's processes, as *access* and *sandbox* together say."""
+        """The access of the call's processes by *access* and *sandbox* together."""
         inside = Access.WRITE if self.sandbox else None
         return strictest_access((self.access, inside))
 
 
 @value
 class Usage:
-    """Tokens of one or several requests; *cost* in US dollars, None where the price is unknown."""
+    """Tokens of one or several requests; *cost* in US dollars, None if the price is unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -231,7 +230,7 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Add two usages; an unknown price stays out of the sum."""
+        """Add two usages; an unknown price is not added."""
         costs = [usage.cost for usage in (self, other) if usage.cost is not None]
         tokens = {name: getattr(self, name) + getattr(other, name) for name in TOKENS}
         return Usage(**tokens, cost=sum(costs) if costs else None)
@@ -239,7 +238,7 @@ class Usage:
 
 @value
 class Event:
-    """Something that happened, in the order in which it happened.
+    """An event of a session; events are in order.
 
     *kind* is a dotted name ("call.started"; docs/reference/events.md lists them all), *data* is
     JSON-ready, *at* is seconds since the epoch.
@@ -257,13 +256,13 @@ class ApprovalRequest:
 
     The answer must echo *id* and *digest*; each request takes one answer.
 
-    *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* what the call
-    would do (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
-    (0: no limit) the call is denied, and an answer counts no more. *always* says in words what an
-    answer with `always` would agree to, *grants* are the rules that one with a *scope* would save.
-    *approved_by* are those who approved the call already, where it needs another person. *group*
-    are the requests of later calls of the same turn that would ask as things are now. *access* is
-    what its processes may change, None where no policy says.
+    *digest* is the SHA-256 of the canonical JSON of the frozen arguments, *preview* the effect of
+    the call (a diff, a command), *sequence* counts up within the session. After *timeout_s* seconds
+    (0: no limit) the call is denied, and an answer is ignored. *always* describes the calls that an
+    answer with `always` would approve, *grants* are the rules that one with a *scope* would save.
+    *approved_by* are the people who approved the call already, if it needs another one. *group*
+    are the requests of later calls of the same turn that would ask now. *access* is that of its
+    processes, None if no policy limits it.
     """
 
     id: str
@@ -289,11 +288,11 @@ class ApprovalRequest:
 class ApprovalAnswer:
     """A person's answer.
 
-    *arguments* replaces the call's own ("edit"), *always* keeps the consent for the session. A
+    *arguments* replaces the call's own ("edit"), *always* repeats the approval for the session. A
     *scope* ("session", "project", "user") grants the rules that the request offers, for *lasts_s*
-    seconds (0: until they are revoked, or the session ends). *actor* is who answered, as the screen
-    knows them: a name that they cannot choose themselves. *group* may hold answers to requests of
-    the request's own group; each counts if its call still asks the very same when its turn comes.
+    seconds (0: until they are revoked, or the session ends). *actor* is the person's name as the
+    screen knows it: one that they cannot choose themselves. *group* may hold answers to requests of
+    the request's own group; each counts if its call still asks the same when it is prepared.
     """
 
     id: str
@@ -312,8 +311,8 @@ class ApprovalAnswer:
 class Question:
     """A question of a tool to the person, as text; it takes one answer.
 
-    *choices* may be empty. With *custom* an answer in the person's own words is fine, too. The tool
-    gives up after *timeout_s* seconds.
+    *choices* may be empty. With *custom* an answer in the person's own words is valid, too. The
+    tool gives up after *timeout_s* seconds.
     """
 
     text: str

@@ -2,20 +2,20 @@
 
 An implementation takes any of the named arguments, in any order. `settings` is always the plugin's
 own settings object (see `nanocoder_settings`), `session` a `SessionInfo`. `resource(name)` returns
-what the plugin keeps open for the session (see `nanocoder_resources`). Plugins are asked in the
-order of their names; where the first answer wins, those of a lower rank (`@hookimpl(rank=10)`, 50
-by default) are asked first. Each hook has one of five styles, which says who wins and what a
-failing plugin does:
+a resource of the plugin (see `nanocoder_resources`). Plugins are called in the order of their
+names; if the first answer wins, those of a lower rank (`@hookimpl(rank=10)`, 50 by default) are
+called first. Each hook has one of five styles, which defines the winner and the effect of a failing
+plugin:
 
 * collect: all contribute; a failing plugin contributes nothing and is reported
 * choose: the first answer that is not None wins; a failing plugin has no answer and is reported
-* judge: all are asked and the strictest verdict wins; a failing plugin denies
+* judge: all are called and the strictest verdict wins; a failing plugin denies
 * chain: each may replace the subject; a failing plugin stops the chain and the subject is withheld
 * tell: there are no answers; a failing plugin is reported
 
 A plugin may take 60 seconds for `readable`, `before_execute`, `event`, `prompt`, `select_provider`,
-`before_request` and `after_execute`. A plugin that is late once or fails five times in a session
-is set aside for the rest of it, unless it is a policy. Its late code goes on: see `cancel`.
+`before_request` and `after_execute`. A plugin that times out once or fails five times in a session
+is disabled for the rest of it, unless it is a policy. Its code runs on in its thread: see `cancel`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +58,7 @@ def nanocoder_settings() -> type:  # type: ignore[empty-body]
 
     Called: when the plugin is described, and before the first hook that asks for `settings`.
     Results: one frozen attrs class with a default for every field.
-    Raises: the plugin is set aside.
+    Raises: the plugin is disabled.
     Example: `return Settings`
     """
 
@@ -127,9 +127,9 @@ def nanocoder_sandboxes() -> "list[Sandbox]":  # type: ignore[empty-body]
 
 @collect
 def nanocoder_resources() -> "list[Resource]":  # type: ignore[empty-body]
-    """Offer what the plugin keeps open for one session.
+    """Offer resources that stay open for one session.
 
-    A tool reaches it by `ctx.resource(name)`, a hook with the argument *resource* by that.
+    A tool gets one by `ctx.resource(name)`, a hook by its argument *resource*.
 
     Called: when the plugin is described, and at the first use of one of its resources in a session.
     Results: each resource belongs to its plugin; names need to be unique within it only.
@@ -151,10 +151,10 @@ def nanocoder_screens() -> "list[Screen]":  # type: ignore[empty-body]
 
 @collect
 def nanocoder_stores() -> "list[Store]":  # type: ignore[empty-body]
-    """Offer ways to keep sessions, by the name that the setting `store` takes.
+    """Offer session stores, by the name that the setting `store` takes.
 
     Called: when the plugin is described; a store's `open` when a session starts or is looked for.
-    Results: the configured one is used. Without any, sessions are kept in memory only.
+    Results: the configured one is used. Without any, sessions exist in memory only.
     Raises: the plugin offers no store and is reported; a store that does not open ends the start.
     Example: `return [Store("archive", lambda environment, settings, warn: Archive(settings.url))]`
     """
@@ -162,7 +162,7 @@ def nanocoder_stores() -> "list[Store]":  # type: ignore[empty-body]
 
 @collect
 def nanocoder_runners() -> "list[Runner]":  # type: ignore[empty-body]
-    """Offer ways to do many jobs at once, by the name that `nanocoder batch --runner` takes.
+    """Offer ways to run many jobs in parallel, by the name that `nanocoder batch --runner` takes.
 
     Called: when the plugin is described; a runner's `run` when somebody starts a batch.
     Results: the one that is asked for does the jobs; two of one name are refused.
@@ -220,9 +220,9 @@ def nanocoder_prompt(session: "SessionInfo", settings: Any) -> str | None:
 def nanocoder_before_request(
     request: "Request", session: "SessionInfo", settings: Any, resource: Open
 ) -> "Request | None":
-    """See, or replace, what is about to be sent to the model.
+    """Observe or replace the request that is about to be sent to the model.
 
-    Called: once per request, after everything that belongs to it was put together.
+    Called: once per request, after it was assembled.
     Results: each implementation gets what the one before it returned; None changes nothing.
     Raises: the request is not sent, and the run fails; a StopRun ends it for its own reason.
     Example: `return attrs.evolve(request, temperature=0.0)`
@@ -240,10 +240,10 @@ def nanocoder_compact(
     settings: Any,
     resource: Open,
 ) -> "Sequence[Message] | None":
-    """Shorten the transcript if it is time to: it must not outgrow the model's window.
+    """Shorten the transcript before it outgrows the model's context window.
 
-    *window* has the request as it would be sent now, *focus* is what a person wants kept. *tools*
-    are all tools by name.
+    *window* has the request as it would be sent now, *focus* names topics that a person wants to
+    keep. *tools* are all tools by name.
     `ask_model(system, messages)` asks the session's model; raises ProviderError or Cancelled.
 
     Called: before each request is sent, where the plugin decides by the sizes (*reason* ""); after
@@ -279,11 +279,11 @@ def nanocoder_readable(
 def nanocoder_understand(
     call: "ToolCall", tools: "Mapping[str, Tool[..., Any]]", session: "SessionInfo", settings: Any
 ) -> "Understood | None":
-    """Say which call a model meant, where it names no tool of *tools* or its arguments do not fit.
+    """Correct a call that names no tool of *tools* or whose arguments do not fit.
 
     Called: once per call, before its arguments are checked and any policy judges it.
-    Results: the first answer is checked and judged in place of the call; its remarks stand behind
-    the result for the model. With None the call is taken as it is.
+    Results: the first answer is checked and judged in place of the call; its remarks are appended
+    to the result for the model. With None the call stays as it is.
     Raises: counts as no answer and is reported.
     Example: `return Understood("bash", call.arguments) if call.name == "shell" else None`
     """
@@ -295,8 +295,8 @@ def nanocoder_before_execute(
 ) -> "Verdict | None":
     """Judge one call before it runs.
 
-    Called: once per call, after its arguments were checked, and again when a person edited them or
-    agreed to them, or a policy rewrote them, with `edited` set: those are counted already.
+    Called: once per call, after its arguments were checked, and again when a person edited or
+    approved them, or a policy rewrote them, with `edited` set: such a call is counted already.
     Results: the strictest verdict wins, with all obligations; None: no opinion, abstain: a remark.
     Raises: counts as deny. A policy that breaks never opens the gate.
     Example: `return Verdict(Decision.DENY, "main is protected") if pushes_to_main(call) else None`
@@ -361,7 +361,7 @@ def nanocoder_after_execute(
     settings: Any,
     resource: Open,
 ) -> "ToolResult | None":
-    """See, or replace, a result before the model reads it: redact, clip, annotate.
+    """Observe or replace a result before the model reads it: redact, clip, annotate.
 
     Called: once per call that ran, successful or not, and per call that its preview refused.
     Results: each implementation gets what the one before it returned; None changes nothing. With a

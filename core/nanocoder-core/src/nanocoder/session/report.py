@@ -25,15 +25,15 @@ EXIT_CODES = {
     StopReason.DENIED: 6,
     StopReason.INTERRUPTED: 130,
 }
-"""By the reason; every other one is 1."""
+"""Exit codes by the reason; every other one is 1."""
 
 
 @mutable
 class Report:
     """The outcome of a run so far; `data` is its JSON-ready form.
 
-    With *untracked* a call ran that may have changed more than *files_changed* lists. *signal* is
-    the number of the latest signal that was to interrupt a run.
+    *untracked*: a call ran that may have changed more than *files_changed* lists. *signal* is the
+    number of the latest signal to interrupt a run.
     """
 
     session_id: str = ""
@@ -63,16 +63,16 @@ class Report:
         return EXIT_CODES.get(self.stop_reason, 1)
 
     def note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], tools: Tools) -> None:
-        """Take note of a turn's calls, what was refused and which files changed."""
+        """Record a turn's calls, its refusals and the changed files."""
         for call, result in zip(calls, results, strict=True):
             status = status_of(result)
             row = {"tool": call.name, "status": status, "error_class": result.error_class}
             self.tool_calls.append({"id": call.id, **row})
-            if status == "ok":  # the model found a way that may be gone
+            if status == "ok":  # the model succeeded after an earlier refusal
                 self._blocked.pop(call.name, None)
             if status in {"denied", "approval_needed"}:
                 self.denials.append({**row, "reason": result.output})
-                # A mode and a person deny, too: only a rule's denial is a surprise to a script.
+                # A mode and a person deny, too; only a rule's denial blocks a script.
                 if status == "approval_needed" or (result.data or {}).get("rule"):
                     self._blocked[call.name] = StopReason(status)
             if tool := tools.get(call.name):
@@ -82,19 +82,19 @@ class Report:
                     self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
 
     def note_files(self, paths: Iterable[object]) -> None:
-        """Take note of files that changed, each once; other values are passed over."""
+        """Record changed files, each once; other values are ignored."""
         for path in paths:
             if isinstance(path, str) and path not in self.files_changed:
                 self.files_changed.append(path)
 
     def end(self, reason: StopReason) -> None:
-        """Set why the run ended; one that a refusal blocked to the end says so."""
+        """Set the reason of the end; a refusal that blocked the run to the end takes precedence."""
         reasons = self._blocked.values() if reason is StopReason.DONE else ()
-        # A missing approval comes first: it can be given later.
+        # A missing approval comes first, because it can be given later.
         self.stop_reason = min(reasons, default=reason, key=EXIT_CODES.__getitem__)
 
     def fail(self, error: Exception) -> None:
-        """End with an error."""
+        """Set the end by an error."""
         kind = error.kind if isinstance(error, ProviderError) else ""
         self.end(StopReason.PROVIDER_ERROR if kind else StopReason.FAILED)
         message = str(error) or type(error).__name__
@@ -103,12 +103,12 @@ class Report:
         self.error = {"class": error_class, "message": message, **({"kind": kind} if kind else {})}
 
     def stopped(self, reason: StopReason, message: str) -> StopReason:
-        """Keep the *message* that says why the run is stopped, and return *reason*."""
+        """Record the *message* about a stopped run, and return *reason*."""
         self.error = {"class": str(reason), "message": message}
         return reason
 
     def answered(self, text: str) -> StopReason:
-        """Tell an answer from nothing: not a word, before anything was done, is a failure.
+        """Return DONE for an answer; an empty one before any call is a failure.
 
         Raises: ProviderError.
         """
@@ -128,5 +128,5 @@ class Report:
 
 
 def usage_data(usage: Usage) -> dict[str, int]:
-    """Return the tokens of *usage* by the names that they have everywhere."""
+    """Return the tokens of *usage* by their public names."""
     return {name: getattr(usage, name) for name in TOKENS}

@@ -95,7 +95,7 @@ class Runtime(_Working):
         self.report = Report(session_id=self.info.id)
 
     def set_info(self, **changes: Any) -> None:
-        """Change what policies, and everybody else, know of the session."""
+        """Change fields of the session's info."""
         self.info = self._readable.session = evolve(self.info, **changes)
 
     def hook_context(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Runtime(_Working):
         return self.tool_list.tools()
 
     def _has(self, need: str, plugin: str) -> bool:
-        """Tell whether what a tool of *plugin* needs is there; a plugin is not loaded for nothing.
+        """Tell whether the need of a tool of *plugin* is met, loading the plugin only if it must.
 
         Raises: ConfigError.
         """
@@ -137,16 +137,16 @@ class Runtime(_Working):
     def open_provider(self) -> Provider:
         """Return the provider, opened at first use.
 
-        Raises: UsageError or ProviderError; also when its price must be known and is not.
+        Raises: UsageError or ProviderError; also if its price must be known and is not.
         """
         provider = self._provider or self._open(self.chosen)
-        if self.info.profile != provider.profile:  # it learned more of its model meanwhile
+        if self.info.profile != provider.profile:  # the provider now knows its model better
             self.set_info(profile=provider.profile)
         return provider
 
     @property
     def window_tokens(self) -> int:
-        """The model's window: as a person set it, or its provider declares it; 0 if unknown."""
+        """The context window in tokens: as configured, or as declared by the provider, else 0."""
         return self.config.core.context or getattr(self.open_provider(), "context", 0)
 
     def next_request(self, messages: Sequence[Message]) -> Request:
@@ -162,10 +162,10 @@ class Runtime(_Working):
         return sent
 
     def expected_request(self) -> Request:
-        """Return the next request as far as it is known: without what plugins left out last."""
+        """Return the expected next request, with prompt and tools as plugins last rewrote them."""
         request = self._request(self.conversation.messages)
         before, sent = self._latest or (request, request)
-        # The same objects, so plugins would leave out the same parts again.
+        # The same objects, so plugins would rewrite them in the same way.
         if before.system is request.system and before.tools is request.tools:
             request = evolve(request, system=sent.system, tools=sent.tools)
         return request
@@ -181,17 +181,17 @@ class Runtime(_Working):
         )
 
     def set_model(self, model: str) -> None:
-        """Talk to another model from the next turn on.
+        """Use another model from the next turn on.
 
-        Raises UsageError and changes nothing if there is none.
+        Raises: UsageError, and changes nothing, if it does not exist.
         """
         self.config.refuse_change("model", model)
         self._open(models.choose_model(self.plugins, model, self.info))
 
     def fall_back(self, failed: Sequence[str]) -> str:
-        """Talk to the model that a plugin names in place of those that *failed*; return its name.
+        """Use the model that a plugin names in place of those that *failed*; return its name.
 
-        Empty when no plugin names one that opens. Raises: UsageError.
+        Returns "" if no plugin names one that opens. Raises: UsageError.
         """
         preferred, unusable = self._preferred or self.chosen, list(failed)
         while model := models.selected_by_plugin(self.plugins, self.info, unusable):
@@ -199,19 +199,19 @@ class Runtime(_Working):
                 self._open(models.choose_model(self.plugins, model, self.info))
                 self._preferred = preferred
                 return model
-            # The plugin must not name it again, or this would not end.
+            # The plugin must not name it again, or the loop would not end.
             unusable.append(model)
         return ""
 
     def return_to_preferred(self) -> None:
-        """Talk to the session's own model again, after another one answered in its place."""
+        """Use the session's own model again, after another one answered in its place."""
         if self._preferred is not None:
             self._open(self._preferred)
 
     def _open(self, chosen: models.Chosen) -> Provider:
         provider = models.open_provider(self.plugins, chosen)
         models.refuse_unknown_price(self.config.core, provider, str(chosen))
-        # Closed only now: where the new one cannot be opened, the session goes on with the old one.
+        # Closed only now: if the new one cannot be opened, the session continues with the old one.
         if self._provider is not None:
             self._provider.close()
         self._chosen, self._provider, self._preferred = chosen, provider, None
@@ -226,7 +226,7 @@ class Runtime(_Working):
             hooks = self.plugins.implementations("nanocoder_prompt")
             self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
             executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
-            # A start says so where no sandbox works.
+            # The start reports it if no sandbox works.
             is_sandboxed = (
                 sandboxes.is_wanted(self.config) and not self.notices if executes else None
             )
@@ -238,26 +238,26 @@ class Runtime(_Working):
         """Return the workspace, opened before the first call: a run without calls needs none."""
         with self._workspace_lock:
             if self._workspace is None:
-                self._readable.now()  # the policies are asked before the first file is opened
+                self._readable.now()  # policies are called before the first file is opened
                 self._workspace = self.workspace_opener(self._readable)
             return self._workspace
 
     def add_usage(self, usage: Usage) -> None:
-        """Count what a request used, for the latest run and for the session around this one."""
+        """Add a request's usage to the latest run and to the parent session."""
         self.report.usage += usage
         if self.parent is not None:
             self.parent.add_inner(usage)
 
     def add_inner(self, usage: Usage, files: Iterable[str] = ()) -> None:
-        """Count what a session inside this one used and changed; called on any thread."""
+        """Add a child session's usage and changed files; called on any thread."""
         with self._inner_lock:
             self._inner_usage += usage
             self._inner_files += files
 
     def settle(self) -> None:
-        """Add to the report what sessions inside this one used and changed since the last time.
+        """Add child sessions' usage and changed files since the last time to the report.
 
-        The session around this one hears at once which files changed.
+        The changed files are passed to the parent session at once.
         """
         with self._inner_lock:
             usage, self._inner_usage = self._inner_usage, Usage()
@@ -282,7 +282,7 @@ class Runtime(_Working):
     def resource(self, plugin: str, name: str) -> Any:
         """Return the session's resource, opening it at first use.
 
-        Raises ToolError for a name that the plugin does not offer.
+        Raises: ToolError for a name that the plugin does not offer.
         """
         with self._resources_lock:
             if (plugin, name) not in self._resources:
@@ -310,12 +310,12 @@ class Runtime(_Working):
                 yield getattr(part, method, lambda *_: ())(*arguments)
             except Cancelled:
                 raise
-            except Exception as error:  # noqa: BLE001 - a plugin's part never ends the session
+            except Exception as error:  # noqa: BLE001 - a plugin's resource never ends the session
                 problem = f"{method} of {name} failed: {problem_of(error)}"
                 self.plugins.report(PluginError(plugin, problem))
 
     def keep_output(self, name: str, data: bytes) -> str:
-        """Keep a full output beside the journal; return its path, or nothing if that failed."""
+        """Store a full output beside the journal; return its path, or "" on failure."""
         return "" if self.journal is None else self.journal.output(name, data)
 
     def wrap(
@@ -329,7 +329,7 @@ class Runtime(_Working):
         return self._sandbox.wrap(argv, ports, access or Access.WRITE)
 
     def sandbox_changes(self) -> Sequence[str]:
-        """Return a line for each change that the sandbox, once it was used, has undone."""
+        """Return a line for each change that the sandbox has undone, if it was used."""
         return self._sandbox.changes() if self._sandbox else ()
 
     def sandbox(self) -> str:
@@ -352,7 +352,7 @@ class Runtime(_Working):
         return chosen
 
     def reload(self) -> None:
-        """Read the configuration again; policies, tools and settings go by it from the next call.
+        """Read the configuration again; it applies to policies, tools and settings from now on.
 
         Raises: ConfigError or PluginError, and the rules stay as they were.
         """
@@ -369,9 +369,9 @@ class Runtime(_Working):
         self.config = config
 
     def close(self) -> None:
-        """Close what was opened, the last first; what a plugin cannot close is reported."""
+        """Close all resources, the last first; a failure is reported."""
         parts = {**self._resources, ("provider", self.info.model): self._provider}
-        # A later one may use an earlier one until it is closed.
+        # A later resource may use an earlier one until it is closed.
         for _ in self._each(reversed(parts.items()), "close"):
             pass
         self._resources.clear()
@@ -381,5 +381,5 @@ class Runtime(_Working):
 
 
 def kept_in(journal: Journal, info: SessionInfo) -> SessionInfo:
-    """Return *info* of a session that *journal* keeps, with its ID and its places."""
+    """Return *info* with the ID and the directories of *journal*."""
     return evolve(info, id=journal.id, folder=journal.artifacts, outputs=journal.outputs)

@@ -21,17 +21,17 @@ AUTO: Final = "auto"
 NONE: Final = "none"
 NOT_INSTALLED: Final = "no plugin offers one; nanocoder plugins install set-default adds them"
 FILE: Final = "sandbox"
-"""The file in the cache directory that says what the last trial that went well depended on."""
+"""The file in the cache directory with the digest of the last successful trial's facts."""
 BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 
 Chosen = tuple[str, Sandbox, str]
-"""The plugin, what it offers, and what processes run in, for people."""
+"""The plugin, its offer, and the sandbox's name for people."""
 
 
 def chosen(plugins: Plugins, name: str) -> Chosen | None:
     """Return the sandbox *name*, None for none; raises ToolError (sandbox_unavailable).
 
-    For "auto" it is the first by rank that can be used, and none where none can.
+    For "auto" it is the first usable one by rank, or None.
     """
     if name in ("", NONE):
         return None
@@ -45,7 +45,7 @@ def chosen(plugins: Plugins, name: str) -> Chosen | None:
 
 
 def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str]]:
-    """Return the sandbox *name*, None for none, and why each one before it cannot be used."""
+    """Return the sandbox *name*, None for none, and the reasons against those before it."""
     if name != AUTO:
         try:
             usable = chosen(plugins, name)
@@ -63,7 +63,7 @@ def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str
 
 
 def is_wanted(config: Config) -> bool:
-    """Tell whether the settings have processes run in a sandbox, where one works."""
+    """Tell whether the settings ask for a sandbox, if one works."""
     return config.core.sandbox not in {"", NONE} or config.core.require_sandbox
 
 
@@ -75,8 +75,8 @@ def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]
     executes = (Effect.EXECUTE in tool.effects for tool in plugins.tools().values())
     if not is_wanted(config) or not any(executes):
         return ()
-    # A trial takes longer than a start, so one that went well is remembered. That is no boundary:
-    # each command asks the sandbox again.
+    # A trial takes longer than a start, so a successful one is cached. The cache is no security
+    # boundary: each command asks the sandbox again.
     facts = repr(_facts(plugins, config)).encode("utf-8", "surrogateescape")
     with suppress(ConfigError, OSError):
         if (cache_dir(environment) / FILE).read_bytes() == sha256(facts).digest():
@@ -90,7 +90,7 @@ def check_start(plugins: Plugins, config: Config, environment: Mapping[str, str]
 
 
 def _without(config: Config, why: str) -> str:
-    """Return the notice that no sandbox is in force; raises ConfigError where one must be."""
+    """Return the notice that no sandbox is in force; raises ConfigError if one is required."""
     if config.core.require_sandbox:
         where = config.where("require_sandbox")
         raise ConfigError(f"{where}: a sandbox is required, and none is in force: {why}")
@@ -119,10 +119,10 @@ def _facts(plugins: Plugins, config: Config) -> list[object]:
     facts: list[object] = [config.core.sandbox, os.getuid(), os.uname()]
     for entry, _ in plugins.offers("sandboxes"):
         facts.append((entry.name, entry.version, config.tables_of(entry.name)))
-    with suppress(OSError):  # Linux has it
+    with suppress(OSError):  # only Linux has it
         facts.append(Path(BOOT_ID).read_bytes())
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         with suppress(OSError, ValueError):
-            state = os.stat(folder)  # changed by a program that comes, goes or is replaced
+            state = os.stat(folder)  # changes when a program is added, removed or replaced
             facts.append((folder, state.st_dev, state.st_ino, state.st_mtime_ns))
     return facts

@@ -25,17 +25,17 @@ run.steered run.finished call.started call.returned call.approved call.edited ca
 call.restored call.rewritten
 """
 RECORDED = frozenset(_RECORDED.split())
-"""Events that the journal keeps; a result is kept as `call.finished`."""
+"""Events that the journal records; a result is recorded as `call.finished`."""
 PIECES = frozenset(("text", "thinking"))
 PIECES_S = 0.1
-"""For so long pieces of a reply are gathered for listeners: each call of one takes a thread."""
+"""Batching interval in seconds for pieces of a reply: each call of a listener takes a thread."""
 
 
 class Session(Runtime, AbstractContextManager["Session"]):
     """One conversation in one directory. Made by `open_session`; use it as a context manager.
 
-    `run` and `call` yield events as they happen; `report` is what the latest run came to, `result`
-    what the latest `call` did.
+    `run` and `call` yield events as they happen; `report` is the outcome of the latest run,
+    `result` that of the latest `call`.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -68,9 +68,9 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return tuple(self.conversation.messages)
 
     def set_mode(self, mode: Mode) -> None:
-        """Change how much nanocoder may do without asking, from the next call on.
+        """Change the mode from the next call on.
 
-        Raises UsageError for a mode that an administrator has ruled out.
+        Raises: UsageError for a mode that an administrator has ruled out.
         """
         self.config.refuse_change("mode", mode)
         self.set_info(mode=mode if self.parent is None else stricter(mode, self.parent.info.mode))
@@ -81,8 +81,9 @@ class Session(Runtime, AbstractContextManager["Session"]):
     ) -> Iterator[Event]:
         """Work on *prompt* until the model answers; yields events, the last is `run.finished`.
 
-        *typed* is what a person typed of it, if not all: people are shown that. Raises: UsageError
-        or ProviderError when there is no model to ask. Later errors are in the report.
+        *typed* is the part that a person typed, if not all of it; people are shown only that.
+        Raises: UsageError or ProviderError if there is no model to ask. Later errors are in the
+        report.
         """
         message = Message("user", prompt, attachments=tuple(attachments), typed=typed)
         return self._deliver_all(self._prompted(message))
@@ -90,7 +91,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
     def call(
         self, name: str, arguments: Mapping[str, Any], *, typed: bool = False
     ) -> Iterator[Event]:
-        """Take one call down the same path that the model's take.
+        """Run one call by the same path as the model's calls.
 
         With *typed* a person typed it, so it needs no approval. The last event is `call.returned`.
         """
@@ -98,7 +99,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return self._deliver_all(self._called(ToolCall(call_id, name, {**arguments}, typed=typed)))
 
     def compact(self, focus: str = "") -> Iterator[Event]:
-        """Have a plugin shorten the transcript now, and keep what *focus* names."""
+        """Have a plugin shorten the transcript now, keeping the topics in *focus*."""
         self._next_cancel()
         return self._deliver_all(self.compaction.shorten("asked", focus))
 
@@ -108,13 +109,13 @@ class Session(Runtime, AbstractContextManager["Session"]):
         return self.compaction.propose("asked", focus)
 
     def replace(self, new: Shortened, reason: str = "asked") -> Iterator[Event]:
-        """Go on with *new* in place of the transcript."""
+        """Continue with *new* in place of the transcript."""
         return self._deliver_all(self.compaction.replace(new, reason))
 
     def reread(self) -> None:
-        """Go on with the messages that the journal has now, after a plugin changed which these are.
+        """Load the messages from the journal again, after a plugin changed it.
 
-        Raises: UsageError when the journal cannot be read.
+        Raises: UsageError if the journal cannot be read.
         """
         if self.journal is not None and not self.journal.problem:
             self.conversation = Conversation(self.journal.messages())
@@ -123,43 +124,43 @@ class Session(Runtime, AbstractContextManager["Session"]):
     def interrupt(self, reason: str = "interrupted", *, signal: int = 0) -> None:
         """Stop the run; may be called from any thread, but not from a signal handler.
 
-        *signal* is the number of the signal that asked for it: the report keeps it. Before the
-        first run, that one stops as soon as it begins.
+        *signal* is the number of the signal that caused it, for the report. Before the first run
+        it stops that run at its start.
         """
         self.report.signal = signal
         self._cancel.set(reason)
 
     def expect_answer(self, schema: Mapping[str, Any] | None) -> None:
-        """Ask for answers that fit a JSON Schema, where the provider can; nothing checks them."""
+        """Ask for answers that fit a JSON Schema, if the provider can; they are not validated."""
         self.set_info(answer_schema=schema)
 
     def steer(self, text: str) -> None:
-        """Send *text* with the next request of the run that is working; from any thread.
+        """Send *text* with the next request of the current run; called from any thread.
 
-        A run that would have ended goes on with it. An event `run.steered` says that it is sent;
-        nothing is sent where no run works, or the run is stopped before.
+        A run that would have ended continues with it. An event `run.steered` confirms it; nothing
+        is sent without a current run, or if the run is stopped before.
         """
         if self._run is not None:
             self._run.steering.append(text)
 
     def reload(self) -> None:
-        """Read the configuration again, for its sub-agents, too; raises as `Runtime.reload`."""
+        """Read the configuration again, for sub-agents, too; raises as `Runtime.reload`."""
         super().reload()
         for child in self._sub_sessions.children():
             child.config = self.config
 
     def close(self) -> None:
-        """End the session: `session.finished` is its last event; everything it opened is closed."""
-        # A second `close`, as by `with` after an explicit one, must not end the session twice.
+        """End the session: `session.finished` is its last event; all resources are closed."""
+        # An explicit `close` inside a `with` must not end the session twice.
         if self._closed:
             return
         self._closed = True
-        # First: their totals belong into the report of the last event.
+        # First, because the last event's report includes their totals.
         self._sub_sessions.close()
         if self._started:
             data = {**self.report.data(), "failed_plugins": {**self.plugins.failed}}
             self._deliver(Event("session.finished", data))
-        # It may wait for seconds: the listeners have the last event by then.
+        # After the last event, because it may wait for seconds.
         self.executor.close()
         super().close()
 
@@ -180,7 +181,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         self.settle()
 
     def _next_cancel(self) -> Cancel:
-        # An unused one stays: an interrupt before the first run stops that run.
+        # An unused one stays, so that an interrupt before the first run stops that run.
         self._cancel = Cancel() if self._is_cancel_used else self._cancel
         self._is_cancel_used, self.compaction.cancel = True, self._cancel
         return self._cancel
@@ -195,7 +196,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             lines = [*self.notices, *start_notices(self.config, self.plugins)]
             for line in () if self.parent else lines:
                 yield Event("notice", {"text": line})
-        if info.model != self._announced:  # a resumed session goes on with its last model
+        if info.model != self._announced:  # a resumed session continues with its last model
             self._announced = info.model
             yield Event("session.changed", {"model": info.model})
 
@@ -209,11 +210,11 @@ class Session(Runtime, AbstractContextManager["Session"]):
                 yield failure
 
     def _deliver(self, event: Event) -> Iterable[Event]:
-        """Journal one event, then tell each plugin that listens.
+        """Journal one event, then call each plugin that listens to it.
 
-        A failing listener never affects the run: an event says so when it fails for the first time.
+        A failing listener never affects the run; its first failure is reported by an event.
         """
-        # Before the listeners: should one of them kill the program, the event is kept.
+        # Before the listeners: if one kills the program, the event is recorded.
         self._record(event)
         errors: list[PluginError] = []
         with self.event_lock:
@@ -229,7 +230,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         """Return the names for which *event* is sent: its kind, and kind:effect for each effect."""
         if event.kind in {"call.received", "call.started"}:
             self._effects[event.call_id] = event.data.get("effects", ())
-        # A call's last event: a long session keeps nothing of the calls that are over.
+        # Dropped at a call's last event, so that a long session does not grow.
         find = self._effects.pop if event.kind == "call.returned" else self._effects.get
         effects = find(event.call_id, ())
         return {event.kind, *(f"{event.kind}:{effect}" for effect in effects)}
@@ -250,7 +251,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             self.plugins.report(error)
         rows = [("journal", "", problem), *(("hook", it.plugin, str(it)) for it in errors)]
         for part, plugin, message in rows:
-            # Said once: a listener that fails does so at every event.
+            # Reported once: a failing listener usually fails at every event.
             if message and (plugin or message) not in self._failed:
                 self._failed.add(plugin or message)
                 data = {"part": part, "plugin": plugin, "message": message}

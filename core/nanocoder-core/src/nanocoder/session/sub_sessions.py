@@ -1,8 +1,7 @@
-"""Child sessions: what a sub-agent shares with its parent, and what it has alone.
+"""Child sessions of sub-agents.
 
-A child shares the plugins with their settings, so every policy, rule and hook, and the
-configuration; its mode is never looser. A transcript, a journal, an executor and a workspace are
-its own.
+A child shares its parent's plugins and settings, so every policy, rule and hook, and the
+configuration; its mode is never looser. It has its own transcript, journal, executor and workspace.
 """
 
 import itertools
@@ -41,7 +40,7 @@ class SubSessions:
     """The child sessions of one session. Methods may be called from any thread."""
 
     def __init__(self, runtime: Runtime) -> None:
-        """Hold the children of the session that works with *runtime*."""
+        """Manage the children of the session of *runtime*."""
         self._runtime = runtime
         self._open: dict[str, Any] = {}
         self._stop_listening: dict[str, Callable[[], object]] = {}
@@ -67,7 +66,7 @@ class SubSessions:
         child, cancel = self._make(caller, cwd, options), caller.cancel
         with self._changed:
             self._open[child.id] = child
-        # While it was made, the session may have begun to close, or become stricter.
+        # Meanwhile the parent may have begun to close, or its mode may be stricter.
         if self._is_closed or cancel.is_set():
             child.interrupt(cancel.reason or ENDED)
         self.tighten(self._runtime.info.mode)
@@ -76,18 +75,18 @@ class SubSessions:
         return child
 
     def tighten(self, mode: Mode) -> None:
-        """Set the mode of every child that is in a looser one to *mode*."""
+        """Set the mode of every child with a looser one to *mode*."""
         for child in self.children():
             if stricter(child.info.mode, mode) is not child.info.mode:
                 child.set_mode(mode)
 
     def interrupt(self, reason: str) -> None:
-        """Stop what all of them do, also in the background."""
+        """Stop the runs of all children, also in the background."""
         for child in self.children():
             child.interrupt(reason)
 
     def close(self) -> None:
-        """Interrupt all, wait a little until they have closed, and add up their totals."""
+        """Interrupt all children, wait a little for their end, and add up their totals."""
         with self._changed:
             self._is_closed = True
         self.interrupt(ENDED)
@@ -96,14 +95,14 @@ class SubSessions:
         self._runtime.settle()
 
     def _release(self, child_id: str) -> None:
-        """Forget a child that was closed."""
+        """Remove a closed child."""
         self._stop_listening.pop(child_id, lambda: None)()
         with self._changed:
             self._open.pop(child_id, None)
             self._changed.notify_all()
 
     def children(self) -> list[Any]:
-        """Return those that are open."""
+        """Return the open children."""
         with self._changed:
             return [child for child in self._open.values() if child is not None]
 
@@ -131,10 +130,10 @@ class SubSessions:
         title = options.get("title", "")
         approve, ask = (_no_answer, _no_answer) if background else _forwarders(caller, agent, title)
         own: dict[str, Any] = {}
-        if not is_same:  # otherwise it has one row of backups, and one list of changes to undo
+        if not is_same:  # in the same directory both share the backups and the changes to undo
             opener = partial(open_workspace, root, journal, ours.config, ours=True)
             own = {"workspace_opener": opener, "remembered_consent": set()}
-        child: Any = evolve(  # of the parent's class, with all that is not named here
+        child: Any = evolve(  # of the parent's class, with all other fields
             ours,
             info=info,
             tool_list=ToolList(ours.plugins, has=options.get("tools")),
@@ -152,7 +151,7 @@ class SubSessions:
         return child  # type: ignore[no-any-return]
 
     def _start(self, info: SessionInfo) -> tuple[SessionInfo, Journal | None]:
-        """Give a session its place, its id and, beside the parent's own, its journal."""
+        """Reserve a slot for a child; return its info with an id, and its journal."""
         with self._changed:
             if self._is_closed:
                 raise Cancelled(ENDED)
@@ -163,7 +162,7 @@ class SubSessions:
             ours = self._runtime.journal
             journal = store.start(*place, origin=ids, parent=ours) if store is not None else None
             name = f"{info.parent}.{next(self._numbers)}" if journal is None else journal.id
-            # Takes the place while the child is made: two threads must not both get the last one.
+            # Reserved before the child is created: two threads must not both get the last slot.
             self._open[name] = None
         if journal is None:
             return evolve(info, id=name, folder=None, outputs=None), None
@@ -171,7 +170,7 @@ class SubSessions:
 
 
 def stricter(mode: Mode, other: Mode) -> Mode:
-    """Return the mode of the two in which less happens without asking."""
+    """Return the stricter of two modes."""
     return min(mode, other, key=tuple(Mode).index)
 
 
@@ -211,7 +210,7 @@ def _forward_approval(request: ApprovalRequest) -> Generator[Emitted, None, Appr
     waiting = request.call.parent_id
     item = Ask(request, Event("call.approval_requested", request_data(request), waiting))
     yield item
-    # A text explains why there is no answer; the child session says so by itself.
+    # A text is the reason why there is no answer, which the child session reports itself.
     answer = item.answer if isinstance(item.answer, ApprovalAnswer) else None
     word = None if answer is None else "approved" if answer.approved else "refused"
     yield Event("call.answered", {"answer": word}, waiting)

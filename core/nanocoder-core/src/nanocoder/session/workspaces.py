@@ -1,4 +1,4 @@
-"""The workspace of a session: its directory, and what the policies let be read there."""
+"""The workspace of a session: its directory, and the policies' read filters."""
 
 import operator
 import os
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from nanocoder.hooks.contributions import Journal
 
 OWN_PLACES = "nanocoder keeps its settings, sessions and caches there"
-"""Other sessions' journals hold what their policies kept to them."""
+"""Other sessions' journals may contain files that this session may not read."""
 
 
 def existing_directory(cwd: str | os.PathLike[str]) -> Path:
-    """Return *cwd* resolved; raises UsageError when it is no directory that can be entered."""
+    """Return *cwd* resolved; raises UsageError if it is not a directory that can be entered."""
     root = Path(cwd)
     try:
         real = root.resolve(strict=True)
@@ -48,12 +48,12 @@ def open_workspace(
     environment: Mapping[str, str] = os.environ,
     ours: bool = False,
 ) -> "Workspace":
-    """Open the workspace with its backups outside of it and our own places protected.
+    """Open the workspace with its backups outside of it and our own directories protected.
 
-    *readable* says what may be read, None: everything. *ours* says that *root* lies in such a place
-    because a tool of this session put it there.
+    *readable* is the read filter, None: everything may be read. *ours*: *root* is in such a
+    directory because a tool of this session put it there.
     """
-    from nanocoder_files import Workspace  # 14 modules that a run without calls does not need
+    from nanocoder_files import Workspace  # 14 modules; a run without calls needs none
 
     return Workspace(
         root,
@@ -70,13 +70,13 @@ def open_workspace(
 def restore_interrupted_changes(
     root: Path, environment: Mapping[str, str], warn: Callable[[str], None]
 ) -> None:
-    """Restore what transactional calls in *root* had changed when their process was killed.
+    """Revert the changes of transactional calls in *root* whose process was killed.
 
     The temporary file of a killed write is removed.
     """
     folder = change_logs_dir(environment)
     if folder is not None and folder.is_dir():
-        from nanocoder_files import recover_all  # mostly there is nothing
+        from nanocoder_files import recover_all  # usually there is nothing to recover
 
         for line in recover_all(folder, root, own_folders(environment)):
             warn(line)
@@ -95,7 +95,7 @@ def change_logs_dir(environment: Mapping[str, str]) -> Path | None:
 
 
 class SessionReadable(Readable):
-    """All that the policies of one session refuse; *session* is set anew when it changes."""
+    """The combined read filter of one session; *session* is replaced when it changes."""
 
     def __init__(self, plugins: Plugins, session: SessionInfo, *, is_own: bool = False) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class SessionReadable(Readable):
 
     def now(self) -> Readable:
         """Return the current filters; policies are asked again only after a change."""
-        tools = self._plugins.tools()  # a sub-agent with few tools is held by the rules for all
+        tools = self._plugins.tools()  # rules for all tools bind a sub-agent with few of them
         policies = self._plugins.implementations("nanocoder_readable")
         settings = [self._plugins.settings(policy.plugin) for policy in policies]
         asked_with = (self.session, tools, *policies, *settings)

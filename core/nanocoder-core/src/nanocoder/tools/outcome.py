@@ -23,7 +23,7 @@ FORBIDDEN = frozenset(
         *("refused_root", "scheme_not_allowed", "undeclared_subtool"),
     )
 )
-"""Error classes that no person and no rule could have allowed, or that one of them forbade."""
+"""Error classes of refusals, by a rule or a person, or of calls that nothing could allow."""
 
 MESSAGE_HEAD_CHARS = 8_000
 MESSAGE_TAIL_CHARS = 2_000
@@ -35,7 +35,7 @@ OUTPUT_LIMIT = OutputLimit(40_000, 10_000, 1_500, 500)
 
 
 def as_result(value: Any, name: str) -> ToolResult:
-    """Make a ToolResult of what a handler returned: itself, text, or a JSON-ready value.
+    """Return a handler's value as a ToolResult: itself, text, or a JSON-ready value.
 
     Raises: TypeError for a result with a field of another type than declared.
     """
@@ -50,9 +50,9 @@ def as_result(value: Any, name: str) -> ToolResult:
 
 
 def refuse_unsound(result: ToolResult) -> None:
-    """Raise TypeError, naming the field, for a result whose fields are not of their types.
+    """Raise TypeError, naming the field, for a result with a field of a wrong type.
 
-    The journal keeps data and metadata as JSON; without a record of its end a call seems to run on.
+    The journal stores data and metadata as JSON; without a record of its end a call seems to run.
     """
     if problem := wrong_field(result):
         raise TypeError(problem)
@@ -67,7 +67,7 @@ def refuse_unsound(result: ToolResult) -> None:
 def accept(before: ToolResult, after: ToolResult) -> ToolResult:
     """Return the result *after* a plugin's change; raises TypeError if it is not valid."""
     refuse_unsound(after)
-    # A secret that was taken out of the text is still in the data.
+    # A secret redacted from the text is still in the data.
     is_stale = after.output != before.output and after.data is before.data
     return evolve(after, data=None) if is_stale else after
 
@@ -75,20 +75,20 @@ def accept(before: ToolResult, after: ToolResult) -> ToolResult:
 def clean_and_clip(output: str, where: str = "") -> str:
     """Return a dialect's *output*, cleaned and clipped for a model; *where* holds all of it.
 
-    Its lines are not counted: a dialect cuts as its reference does.
+    Lines are not limited: a dialect clips as its reference does.
     """
     chars = OutputLimit(OUTPUT_LIMIT.head_chars, OUTPUT_LIMIT.tail_chars, 50_000, 50_000)
     return clip_output(for_model(output), chars, where=where)
 
 
 def limit_output(name: str, result: ToolResult, keep: Callable[[str, bytes], str]) -> ToolResult:
-    """Make a result fit to be read by a model; what is cut is kept as the artifact *name*."""
+    """Clip a result for the model; the full output is stored as the artifact *name*."""
     clean = for_model(result.output)
     if OUTPUT_LIMIT.holds(clean):
         return result if clean is result.output else evolve(result, output=clean)
     where = result.artifact
     if not where:
-        # A lone surrogate cannot be encoded; the rest of the output is worth keeping.
+        # A lone surrogate cannot be encoded; the rest of the output is stored.
         where = keep(f"{name}.txt", clean.encode("utf-8", "replace"))
     metadata = {**result.metadata, "truncated": True}
     output = clip_output(clean, OUTPUT_LIMIT, where=where)
@@ -125,11 +125,11 @@ def with_notes(
     undone: Sequence[str],
     understood: Sequence[str] = (),
 ) -> ToolResult:
-    """Tell the model how its call was understood, who changed it, and what was undone behind it.
+    """Add notes for the model: corrections of its call, who changed it, and undone changes.
 
-    `keep_note` finds a note again where a dialect rewords the result.
+    `keep_note` finds a note again if a dialect rewords the result.
     """
-    if changed_by:  # the transcript holds what the model had asked for
+    if changed_by:  # the transcript has the model's own arguments
         arguments = clip(canonical_json(dict(call.arguments)), head=1_000, tail=500)
         note = f"[{changed_by} changed the arguments to {arguments}]"
         metadata = {**result.metadata, "note": note}
@@ -138,7 +138,7 @@ def with_notes(
         note = f"[understood: {'; '.join(understood)}]"
         metadata = {**result.metadata, "understood": list(understood)}
         result = evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
-    if undone:  # at the end, which is always shown
+    if undone:  # at the end, which is never clipped
         note = "\n  ".join(("[the sandbox did not let this take effect outside:", *undone)) + "]"
         metadata = {"note": note, **result.metadata, "undone": list(undone)}
         result = evolve(result, output=f"{result.output}\n{note}".lstrip("\n"), metadata=metadata)
@@ -146,14 +146,14 @@ def with_notes(
 
 
 def keep_note(result: ToolResult, text: str) -> str:
-    """Return *text*, made of the result's data by a dialect, with the result's note before it."""
+    """Return a dialect's *text* for the result with the result's note before it."""
     note = result.metadata.get("note")
-    # Some words for an error begin with the output itself, and so with the note.
+    # A dialect's text for an error may begin with the output, and so with the note.
     return text if not isinstance(note, str) or note[:20] in text else f"{note}\n{text}"
 
 
 def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    """Return a result as JSON-ready data: what `call --output json` prints."""
+    """Return a result as JSON-ready data, as `call --output json` prints it."""
     names = ("error_class", "title", "output", "data", "metadata", "artifact", "duration_ms")
     data = {name: getattr(result, name) for name in names}
     metadata = dict(result.metadata)
@@ -161,7 +161,7 @@ def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 
 
 def status_of(result: ToolResult) -> str:
-    """Return ok, denied, approval_needed or error."""
+    """Return the status: "ok", "denied", "approval_needed" or "error"."""
     if not result.is_error:
         return "ok"
     if result.error_class == "approval_needed":
@@ -170,15 +170,15 @@ def status_of(result: ToolResult) -> str:
 
 
 def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
-    """Make a result of an error."""
-    # A message may quote anything: what a model wrote, a file's name, a plugin's exception.
+    """Return the result of a failed call."""
+    # A message may quote any text: of a model, a file's name, a plugin's exception.
     message = for_model(clip(str(error), head=MESSAGE_HEAD_CHARS, tail=MESSAGE_TAIL_CHARS))
     data = getattr(error, "data", None) or None
     problem = json_problem(data)
     return ToolResult(
         message,
         title=f"Error: {call.name}",
-        # The message is worth more than its details: without them it can be kept.
+        # Data that is not JSON is dropped to keep the message.
         data=None if problem else data,
         metadata={"error": True, "unwritable": problem} if problem else {"error": True},
         is_error=True,
@@ -188,7 +188,7 @@ def result_of_error(call: ToolCall, error: NanocoderError) -> ToolResult:
 
 
 def not_run(calls: Iterable[ToolCall], why: str) -> list[ToolResult]:
-    """Make a result of each call that never ran: every call of a model has one."""
+    """Return a result for each call that never ran: every call of a model needs one."""
     message = f"not run: {why}"
     return [
         ToolResult(message, title=call.name, is_error=True, error_class="not_run", call_id=call.id)

@@ -1,7 +1,7 @@
-"""The queue of calls: a slot for each, one writer at a time for each path, and a bound.
+"""The bounded queue of calls: a slot for each, and one writer at a time for each path.
 
-A call that works holds a slot. A composed call only waits for its steps, so it counts apart, and
-only where it is not itself a step: those that work never wait for those that wait.
+A working call holds a slot. A composed call only waits for its steps, so it is counted apart, and
+only if it is not itself a step: working calls never wait for waiting ones.
 """
 
 import threading
@@ -26,9 +26,9 @@ WORKING, COMPOSED = "working", "composed"
 
 @mutable
 class Slot(AbstractContextManager["Slot"]):
-    """The place of one call: in the queue, then among those that run. A context manager.
+    """The slot of one call: in the queue, then among the running ones. A context manager.
 
-    *position* is its place in the queue when it came, 0 where it need not wait.
+    *position* is its first position in the queue, 0 if it need not wait.
     """
 
     _admission: "Admission"
@@ -41,13 +41,13 @@ class Slot(AbstractContextManager["Slot"]):
     turn: threading.Event = field(factory=threading.Event)
 
     def wait(self, cancel: Cancel) -> float:
-        """Wait until the call may run, and return for how many seconds it did.
+        """Wait until the call may run; return the waiting time in seconds.
 
         Raises: Cancelled as soon as *cancel* is set.
         """
         if not self.position:
             return 0.0
-        # One event for both: a thread can wait for one thing only.
+        # One event for both: a thread can wait for one only.
         forget = cancel.on_set(self.turn.set)
         self.turn.wait()
         forget()
@@ -60,10 +60,10 @@ class Slot(AbstractContextManager["Slot"]):
 
 
 class Admission:
-    """Admits the calls of one session, who came first first; methods may be called on any thread.
+    """Admit the calls of one session, first in, first out; methods may be called on any thread.
 
-    At most as many as *limit* says work at once; at most *waiting* wait for it. *clock* returns
-    seconds and never goes back.
+    At most *limit* calls work at once; at most *waiting* wait for it. *clock* is monotonic, in
+    seconds.
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class Admission:
         is_step: bool,
         session: SessionInfo,
     ) -> Slot:
-        """Return a call's slot; it holds what it needs, or waits in the queue.
+        """Return a call's slot, admitted or in the queue.
 
-        Paths are those of *session*. Raises: ToolError (busy) when the queue is full.
+        Paths are those of *session*. Raises: ToolError (busy) if the queue is full.
         """
         composed = bool(tool.composed_of)
         writes = Effect.WRITE in tool.effects and not composed
-        # A step takes no such place: its parent has one, and could wait for its step for ever.
+        # A composed step takes none: its parent has one and could wait for its step for ever.
         kind = WORKING if not composed else "" if is_step else COMPOSED
         paths = _paths_of(arguments, session) if writes else frozenset()
         slot = Slot(self, kind, paths, self.clock())
@@ -111,7 +111,7 @@ class Admission:
         return slot
 
     def leave(self, slot: Slot) -> None:
-        """Give back what a slot holds, or leave the queue."""
+        """Release a slot, or leave the queue."""
         with self._lock:
             if slot.runs:
                 slot.runs = False
@@ -140,10 +140,10 @@ class Admission:
                 slot.running_beside = self._running[slot.kind]
                 slot.runs = True
                 slot.turn.set()
-            claimed |= slot.paths  # a call that waits for a path comes before those behind it
+            claimed |= slot.paths  # a call that waits for a path goes before later ones
 
 
 def _paths_of(arguments: Mapping[str, Any], session: SessionInfo) -> frozenset[str]:
-    """Return the real places of the paths among *arguments*: links lead two names to one file."""
+    """Return the resolved paths among *arguments*: by links two names may be one file."""
     paths = named_paths(arguments, patterns=False, folders=False)
     return frozenset(session.resolve(path).place for path in paths)

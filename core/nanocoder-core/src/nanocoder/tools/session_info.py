@@ -37,7 +37,7 @@ class Notices:
         self._lines.setdefault(text, False)
 
     def take(self) -> list[str]:
-        """Return the lines that were not shown yet; they count as shown from now on."""
+        """Return the lines that were not shown yet, and mark them as shown."""
         new = [text for text, is_shown in [*self._lines.items()] if not is_shown]
         self._lines.update(dict.fromkeys(new, True))
         return new
@@ -47,24 +47,22 @@ class Notices:
 class SessionInfo:
     """The information on a session for plugins.
 
-    *interactive* is host state, whether a person is there to answer; *answered* says whether
-    anybody approves calls, be it by the program that opened the session. *output* is "text", "json"
-    or "jsonl"; *profile* "small" when the model wants short descriptions and few tools. *folder* is
-    the session's own, beside its journal, where plugins may keep files; it need not exist yet, and
-    it is None for a session that is not kept. *outputs* is the directory in it with the outputs
-    that were too long for the model, which may read them. *agent* is the name of a sub-agent's
-    profile, empty for the main agent, *parent* the session that it works in, *parent_call* the
-    call there that started it.
-    *origins* are the directories that *cwd* is a copy of, the nearest first: the parent's, where a
-    sub-agent works in another. A rule for a place below them holds for the same place below *cwd*.
-    *own_folders* are where nanocoder keeps its settings, sessions and caches. *readable* says which
-    paths of the workspace may be read: what all policies say in `nanocoder_readable`. With
-    *call_limit* a plugin lowers how many calls work at once. In a *dry_run* calls that would change
-    something are shown and not done. With *is_trial* a call is judged to be shown, or to be asked
-    about with others, and does not run by that. *answer_schema* is a JSON Schema that answers
-    should fit. *find_sandbox* looks for what `sandbox` names, and raises ToolError where it cannot
-    be used. *notices* takes what a plugin has to tell the person, such as a file that it refused to
-    read.
+    *interactive*: a person is there to answer; *answered*: somebody approves calls, if only the
+    program that opened the session. *output* is "text", "json" or "jsonl"; *profile* is "small" if
+    the model wants short descriptions and few tools. *folder* is the session's directory beside its
+    journal, for files of plugins; it need not exist yet, and is None for a session that is not
+    recorded. *outputs* is its directory of outputs that were too long for the model, which may read
+    them. *agent* is the name of a sub-agent's profile, empty for the main agent, *parent* the
+    session that opened it, *parent_call* the call there that started it.
+    *origins* are the directories that *cwd* is a copy of, the nearest first: the parent's, if a
+    sub-agent works in a copy. A rule for a path below them applies to the same path below *cwd*.
+    *own_folders* are the directories of nanocoder's settings, sessions and caches. *readable* is
+    the combined read filter of all policies (`nanocoder_readable`). With *call_limit* a plugin
+    lowers the number of calls that work at once. In a *dry_run* calls that would change something
+    are shown but not run. With *is_trial* a call is only judged, to be shown or to be asked about
+    with others. *answer_schema* is a JSON Schema that answers should fit. *find_sandbox* returns
+    `sandbox`, and raises ToolError if it cannot be used. *notices* takes lines for the person, such
+    as a file that a plugin refused to read.
     """
 
     id: str
@@ -107,9 +105,9 @@ class SessionInfo:
 
         *path* is as a tool gets it, relative to *directory*, which is relative to the workspace.
         Nothing needs to exist, and any text is resolved. *literal* is for words of a command, in
-        which `\xff` stands for nothing else.
+        which `\xff` is no escape.
         """
-        from nanocoder_files import resolver  # a start judges nothing
+        from nanocoder_files import resolver  # a start resolves no path
 
         own, origins = tuple(map(str, self.own_folders)), tuple(map(str, self.origins))
         resolve = resolver(str(self.cwd), own, str(self.folder or ""), origins)
@@ -119,9 +117,9 @@ class SessionInfo:
 class RunReport(Protocol):
     """The outcome of a run so far, to read only.
 
-    *text* is that of the latest reply, *stop_reason* why the run ended, *error* the class and the
-    message of what ended it, None after an answer. *turns* says how often the model was asked,
-    *usage* what all its requests took, *files_changed* which files its calls changed.
+    *text* is that of the latest reply, *stop_reason* the reason of the end, *error* the class and
+    the message of the error that ended it, None after an answer. *turns* is the number of requests
+    to the model, *usage* their total, *files_changed* the files that its calls changed.
     """
 
     text: str
@@ -133,7 +131,7 @@ class RunReport(Protocol):
 
 
 class ChildSession(AbstractContextManager["ChildSession"], Protocol):
-    """A session inside another one, as the tool that opened it sees it. Close it after use."""
+    """A child session, for the tool that opened it. Close it after use."""
 
     @property
     def info(self) -> SessionInfo:
@@ -154,7 +152,7 @@ class ChildSession(AbstractContextManager["ChildSession"], Protocol):
         """Change the session's mode from the next call on."""
 
     def interrupt(self, reason: str = ...) -> None:
-        """Stop its run; may be called from any thread."""
+        """Stop the current run; called from any thread."""
 
     def close(self) -> None:
         """End the session."""

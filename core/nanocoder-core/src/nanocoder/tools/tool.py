@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 DEFAULT_TIMEOUT_S = 120.0
 ANY_TOOL = "*"
-"""In `composed_of`: every tool on offer, except those that may call any tool themselves."""
+"""In `composed_of`: every offered tool, except those that may call any tool themselves."""
 MAX_DEPTH = 4
 """The deepest nesting of composed tools' calls."""
 MAX_NAME_CHARS = 64
@@ -32,7 +32,7 @@ OUTWARD = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.NETWORK})
 
 @value
 class ToolInfo:
-    """The facts that one tool may know of another.
+    """The description of a tool for other tools.
 
     *parameters* is a closed JSON Schema object.
     """
@@ -59,13 +59,13 @@ class ToolContext:
     *cancelled* is the abort signal, *settings* the plugin's own, *state* a dict shared by the calls
     of one composed operation.
 
-    * `call(name, arguments)` takes a declared sub-tool down the whole path; a failure is a result
+    * `call(name, arguments)` runs a declared sub-tool through the whole path; a failure is a result
       with is_error
-    * `resource(name)` returns what the plugin offers in `nanocoder_resources`, opened at first use,
-      closed with the session
-    * `artifact(name, data)` keeps a full output beside the journal and returns where it is, or ""
-    * `ask(question)` puts a question to the person; None when no person is there, or none answers
-      in time. Give the tool `timeout_s=0`: the time in which a person thinks is not its own.
+    * `resource(name)` returns a resource from `nanocoder_resources`, opened at first use, closed
+      with the session
+    * `artifact(name, data)` stores a full output beside the journal and returns its path, or ""
+    * `ask(question)` puts a question to the person; None if no person is there, or none answers
+      in time. Give the tool `timeout_s=0`: a person's thinking time is not the tool's.
     """
 
     session_id: str
@@ -89,11 +89,11 @@ class ToolContext:
 
     @property
     def tools(self) -> tuple[ToolInfo, ...]:
-        """The tools that this session offers now, the calling one among them; to read only."""
+        """The tools that this session offers now, including the calling one; to read only."""
         return self._tools()
 
     def offers(self, tool: str, parameter: str) -> bool:
-        """Tell whether the model can give *parameter* to *tool*: a small one is told of fewer."""
+        """Tell whether *tool* offers *parameter* to the model; a small model gets fewer of them."""
         properties = {info.name: info.parameters["properties"] for info in self.tools}
         return tool not in properties or parameter in properties[tool]
 
@@ -103,16 +103,16 @@ class ToolContext:
         return self._make_tmp()
 
     def progress(self, text: str, *, is_output: bool = False) -> None:
-        """Show one line while the call runs; with *is_output* a piece of what a program prints.
+        """Show one line while the call runs; with *is_output* a piece of a program's output.
 
-        Pieces are shown one after the other as they come; the model never reads them.
+        Pieces are shown as they come; the model never reads them.
         """
         self._progress(text, **({"is_output": True} if is_output else {}))
 
     def wrap(self, argv: list[str], ports: Sequence[int] = ()) -> list[str]:
         """Return *argv* as the session's sandbox runs it; raises ToolError(sandbox_unavailable).
 
-        A program that listens on one of *ports* can be reached there from outside of the sandbox.
+        A program that listens on one of *ports* is reachable there from outside of the sandbox.
         """
         return self._wrap(argv, ports)
 
@@ -131,10 +131,10 @@ class ToolContext:
 class ChildOptions(TypedDict, total=False):
     """The options of a child session.
 
-    *mode* can only be stricter, *agent* is what policies know it by, *title* tells a person which
-    one asks, *tools* says of each tool whether it has it. *background* lets it go on after this
-    call, without a person to ask. *max_turns* (0: this session's), *max_calls* and *max_tokens*
-    (0: no limit) are its budget.
+    *mode* can only be stricter, *agent* is its name for policies, *title* its name in questions to
+    a person, *tools* tells of each tool whether the child has it. With *background* it may outlive
+    this call, without a person to ask. *max_turns* (0: this session's), *max_calls* and
+    *max_tokens* (0: no limit) are its budget.
     """
 
     model: str
@@ -153,25 +153,24 @@ def _effects(values: Iterable[str]) -> frozenset[Effect]:
 
 
 def _tuple(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(values)  # `tuple` itself as a converter would hide what a field takes from mypy
+    return tuple(values)  # with `tuple` as the converter mypy would not know the field's type
 
 
 @value(eq=False)
 class Tool(Generic[P, R]):
     """One tool. Effects drive parallelism, plan mode, retry, undo, risk display and the sandbox.
 
-    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool watches
-    its own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks
-    once for all that are named; *transactional* restores every file after a failure. *repeatable*
-    exempts polling tools from the loop guard. *commands* names the arguments that are commands of
-    the shell, which policies judge as such. *always_listed* keeps the tool in every
-    request, where others are left out until a model searches for them. Plan mode offers a tool that
-    is *in_plan* although it can change something: policies hold it to reading there. *only_reads*
-    tells by the arguments whether a call may run beside others of its turn, although the tool can
-    do more. *needs* is what has to be there for the tool to be offered: "person", somebody who
-    answers questions, or the name of a setting that is set, or of a resource that is true, of its
-    own plugin.
-    *load* is set on a tool that is known from the manifest alone.
+    *timeout_s* is the limit of one call in seconds (None: the session's, 0: none, the tool has its
+    own). *composed_of* names the sub-tools it may call ("*": any); *single_confirmation* asks once
+    for all of them; *transactional* restores every file after a failure. *repeatable* exempts
+    polling tools from the loop guard. *commands* names the arguments that are shell commands, which
+    policies judge as such. *always_listed* keeps the tool in every request, while others may be
+    omitted until a model searches for them. Plan mode offers a tool that is *in_plan* although it
+    can change something: policies restrict it to reading there. *only_reads* tells by the arguments
+    whether a call may run beside others of its turn, although the tool can do more. *needs* is the
+    condition for the tool to be offered: "person", somebody who answers questions, or the name of a
+    setting that is set, or of a resource that is true, of its own plugin.
+    *load* is set on a tool that is known only from the manifest.
     """
 
     name: str = field(metadata=IN_MANIFEST)
@@ -202,7 +201,7 @@ class Tool(Generic[P, R]):
     load: "Callable[[], Tool[..., Any]] | None" = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the handler directly, with nothing in between; for tests."""
+        """Call the handler directly, without the path; for tests."""
         return self.handler(*args, **kwargs)
 
     @property
@@ -212,31 +211,31 @@ class Tool(Generic[P, R]):
 
     @property
     def is_read_only(self) -> bool:
-        """Tell whether calls leave files and the world as they are."""
+        """Tell whether the tool only reads, without an effect outside."""
         return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
 
     def certainly_reads(self, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether a call with *arguments* only reads; a tool that cannot tell may not."""
+        """Tell whether a call with *arguments* only reads; false if the tool's check fails."""
         if self.is_read_only:
             return True
         try:
             only_reads = self.real().only_reads
             return only_reads is not None and bool(only_reads(arguments))
-        except Exception:  # noqa: BLE001 - the call itself reports a plugin that breaks
+        except Exception:  # noqa: BLE001 - the call itself reports a failing plugin
             return False
 
     def wants_consent(self, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether the tool itself wants a person to confirm; one that cannot tell does."""
+        """Tell whether the tool itself asks for approval; true if its check fails."""
         try:
             return self.confirm is not None and bool(self.confirm(arguments))
         except Exception:  # noqa: BLE001 - the tool's own code may do anything there
             return True
 
     def check_step(self, name: str, step: "Tool[..., Any] | None") -> None:
-        """Raise ToolError unless this tool declares that it calls the tool *name*, and its effects.
+        """Raise ToolError unless this tool declares the sub-tool *name* and its effects.
 
-        The approval of this tool, and every policy's verdict, went by the effects that it declares.
-        *step* is None for a tool that is not on offer.
+        Approvals and verdicts on this tool rely on its declared effects. *step* is None for a tool
+        that is not offered.
         """
         if name in self.composed_of:
             beyond = (step.effects - self.effects) & OUTWARD if step is not None else frozenset()
@@ -252,18 +251,18 @@ class Tool(Generic[P, R]):
             raise ToolError(f"{problem}; call it directly", error_class="nested_call")
 
     def real(self) -> "Tool[..., Any]":
-        """Return the tool with its handler, importing its plugin if that was not needed so far."""
+        """Return the tool with its handler, importing its plugin if necessary."""
         return self.load() if self.load is not None else self
 
     def owned(self, plugin: str, version: str) -> "Tool[P, R]":
-        """Return this tool with its owner written in."""
+        """Return this tool with its owner set."""
         return evolve(self, plugin=plugin, version=version)
 
     def invoke(self, ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run the handler with checked arguments; whatever it raises goes through."""
+        """Run the handler with checked arguments; its exceptions pass through."""
         handler: Callable[..., Any] = self.handler
         value = handler(ctx=ctx, **arguments) if takes_context(handler) else handler(**arguments)
-        # By what it returned: a decorator may hide that a handler is `async def`.
+        # By the result: a decorator may hide that a handler is `async def`.
         if hasattr(value, "__await__"):
             value = wait_for(value, ctx.cancelled)
         return as_result(value, self.name)
@@ -308,7 +307,7 @@ def tool(
 
 
 def tool(function: Callable[..., Any] | None = None, /, **fields: Any) -> Any:
-    """Make a tool of a function: its name, docstring and signature say what the model is told.
+    """Make a tool of a function; the model reads its name, docstring and signature.
 
     *parameters* is an attrs class for larger parameter sets; the handler then takes its fields as
     keyword arguments.
