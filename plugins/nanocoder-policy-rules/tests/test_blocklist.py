@@ -44,6 +44,7 @@ ENDING = [
 ORDINARY = [
     "rm -rf build dist",
     "cd build && rm -rf *",
+    "rm -rf *.egg-info .*cache",
     "rm -rf /tmp/x/*",
     "rm -rf ~/.cache/app",
     "rm -rf $HOME/project/build",
@@ -103,6 +104,11 @@ FOLLOWED = [
     "rm -rf .",
     "rm -rf ./",
     "rm -rf .[!.]* *",
+    "rm -rf *",
+    "rm -rf ./*",
+    "rm -r [!.]*",
+    "cd src/.. && rm -r -- *",
+    'cd "$SNAP" && rm -rf *',
     "rm -rf .git",
     "rm -rf ./.git/",
     "rm -rf .git/*",
@@ -251,17 +257,6 @@ COMPUTED = [
 def test_what_only_the_running_command_knows_is_left_to_the_sandbox(command, mode, judge):
     verdict = judge("bash", {"command": command}, mode, sandbox="bwrap")
     assert str(verdict.decision) == "allow", verdict.reason
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["rm -rf *", 'cd "$SNAP" && rm -rf *', "cd $SNAP && rm -rf ./*", "cd src/..; rm -r *"],
-)
-def test_all_files_of_the_workspace_need_a_person(command, tmp_path, judge):
-    (tmp_path / "src").mkdir()
-    for sandbox in ("", "bwrap"):
-        assert str(judge("bash", {"command": command}, "auto", sandbox=sandbox).decision) == "ask"
-    assert str(judge("bash", {"command": command}, "ask", sandbox="bwrap").decision) == "allow"
 
 
 @pytest.mark.parametrize("command", ["rm -rf {build,/}", "rm -rf {.,build}", "find -delete"])

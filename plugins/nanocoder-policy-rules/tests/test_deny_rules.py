@@ -189,12 +189,12 @@ def test_what_only_mentions_a_denied_command_runs(command, judge):
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ("bash(make && make test)", "each command of a chain"),
-        ("bash(make | tee log)", "each command of a chain"),
-        ("bash(make; ls)", "each command of a chain"),
-        ("bash(echo $HOME)", "syntax of the shell"),
-        ("bash(make > log)", "syntax of the shell"),
-        ('bash(git commit -m "x y")', "without quotes"),
+        ("bash(make && make test)", "without '&&'"),
+        ("bash(make | tee log)", "the words of one command; write it without '|'"),
+        ("bash(make; ls)", "without ';'"),
+        ("bash(echo $HOME)", "without '$'"),
+        ("bash(make > log)", "without '>'"),
+        ('bash(git commit -m "x y")', "without '\"'"),
         ("bash(X=1 make)", "NAME=value"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Commands that others see at once, or that remove all files, ask in every mode."""
+"""Commands that others see at once ask in every mode."""
 
 import pytest
 
@@ -16,9 +16,6 @@ LASTING = [
     "gh issue comment 3 --body done",
     "gh release create v1",
     "glab mr create",
-    "rm -rf *",
-    "rm -rf ./*",
-    "cd src/.. && rm -r -- *",
 ]
 
 

@@ -111,7 +111,7 @@ def test_only_new_messages_are_looked_at():
     transcript = [Message("user", TOKEN), *(Message("user", f"line {n}") for n in range(50))]
     first = messages.redacted(transcript)
     seen = []
-    messages._message = lambda message: seen.append(message) or message  # type: ignore[method-assign]
+    messages._without_secrets = lambda message: seen.append(message) or message  # type: ignore[method-assign]
     latest = Message("user", "latest")
     assert messages.redacted([*transcript, latest]) == [*first, latest]
     assert seen == [latest]

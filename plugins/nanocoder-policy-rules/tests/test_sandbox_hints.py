@@ -24,14 +24,14 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
 @pytest.mark.parametrize(
     ("output", "mode", "more", "expected"),
     [
-        (NO_HOST, "ask", {}, '`hosts = ["index.example.org"]` in [plugins.sandbox-bwrap]'),
+        (NO_HOST, "ask", {}, "by `hosts` or `network` in [plugins.sandbox-bwrap]"),
         (NO_HOST, "auto", {}, 'access="outside"'),
-        ("npm error getaddrinfo EAI_AGAIN npm.example.org", "auto", {}, '"npm.example.org"'),
+        ("npm error getaddrinfo EAI_AGAIN npm.example.org", "auto", {}, "no network"),
         (
             READ_ONLY,
             "ask",
             {},
-            'keeps the workspace read-only: call again with access="w',
+            'keeps the workspace read-only: call again with access="write"',
         ),
         (
             READ_ONLY,
@@ -39,12 +39,10 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
             {},
             "lets only the workspace be written, but for protected names",
         ),
-        ("touch: cannot touch '../x': Read-only file system", "ask", {}, 'access="outside"'),
-        ("touch: cannot touch '/etc/x': Read-only file system", "ask", {}, 'access="outside"'),
-        ("touch: cannot touch '/w/x': Read-only file system", "ask", {}, 'access="write"'),
+        (READ_ONLY, "ask", {}, 'for paths elsewhere with access="outside" and a reason'),
         ("touch: cannot touch 'a': Permission denied", "edits", {}, "but for protected names"),
         (NO_HOST, "ask", {"is_error": False}, "no network"),
-        (NO_HOST, "ask", {"sandbox": "landlock"}, "`network = true` in [plugins.sandbox-landlock]"),
+        (NO_HOST, "ask", {"sandbox": "landlock"}, "in [plugins.sandbox-landlock]"),
         ("ERROR: No matching distribution found for six2x", "edits", {}, "no network"),
         (
             "curl: (7) Failed to connect to 127.0.0.1 port 80: Connection refused",

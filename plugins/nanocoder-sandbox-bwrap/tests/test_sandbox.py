@@ -64,17 +64,20 @@ def test_the_relay_of_the_sandbox_is_nothing_that_a_command_left_running(nanocod
 @pytest.mark.needs("bwrap")
 @pytest.mark.contract("E3")
 @pytest.mark.parametrize(
-    ("command", "host"),
+    "command",
     [
-        ("curl -sS https://a.example.org/x", "a.example.org"),
-        ("python3 -c \"import socket; socket.create_connection(('a.example.org', 80))\"", "HOST"),
+        "curl -sS https://a.example.org/x",
+        "python3 -c \"import socket; socket.create_connection(('a.example.org', 80))\"",
     ],
     ids=range(2),
 )
-def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocoder, command, host):
+def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocoder, command):
     result = call(nanocoder, command)
     assert "[this ran in a sandbox (bwrap), which has no network: call again" in result["output"]
-    assert f'`hosts = ["{host}"]` in [plugins.sandbox-bwrap]' in result["output"]
+    assert (
+        "or the user allows it by `hosts` or `network` in [plugins.sandbox-bwrap]"
+        in result["output"]
+    )
     assert "nobody is there to agree to that, only a rule can]" in result["output"]
     assert result["data"]["exit_code"]
     assert "has no network" not in result["data"]["stderr"]
@@ -85,7 +88,7 @@ def test_a_command_that_fails_for_another_reason_gets_no_hint(nanocoder):
     for command in ("false", "echo Could not resolve host: x.example.org"):
         assert "has no network" not in call(nanocoder, command)["output"]
     command = "echo Could not resolve host: x.example.org; false"
-    assert '"x.example.org"' in call(nanocoder, command)["output"]
+    assert "has no network" in call(nanocoder, command)["output"]
     assert "has no network" not in call(nanocoder, command, 'sandbox = "none"')["output"]
 
 

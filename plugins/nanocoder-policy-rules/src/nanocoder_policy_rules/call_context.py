@@ -1,6 +1,5 @@
 """One call with everything that the steps of judging ask about it."""
 
-import json
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -36,21 +35,12 @@ class CallContext:
         self.tool = tool
         # A mode is for calls of the model; no person is asked about one that a person typed.
         self.mode = Mode.ASK if call.typed else session.mode
-        self.agent = session.agent
         self.settings = settings
         self._resolved: dict[str, ResolvedPath] = {}
 
     def in_directory(self, path: str) -> "CallContext":
         """Return the same call as it runs in another directory of the workspace."""
         call = evolve(self.call, arguments={**self.call.arguments, "workdir": path})
-        return CallContext(call, self.tool, self.session, self.settings)
-
-    def with_only(self, name: str) -> "CallContext":
-        """Return the same call with one argument, as text where it is a number or a switch."""
-        value = self.call.arguments[name]
-        if not isinstance(value, str | list | dict):
-            value = json.dumps(value)
-        call = evolve(self.call, arguments={name: value})
         return CallContext(call, self.tool, self.session, self.settings)
 
     @cached_property

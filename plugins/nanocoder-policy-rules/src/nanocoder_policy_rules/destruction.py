@@ -8,16 +8,13 @@ of the workspace a sandbox holds that, and inside undo brings back what was ther
 import os
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
-from enum import IntEnum
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from nanocoder_kit_glob import BadPattern, expand_braces
 
 from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS
-from nanocoder_policy_rules.rule_matching import Match, match_words
-from nanocoder_policy_rules.shell_text import Command, Script
+from nanocoder_policy_rules.shell_text import Command
 from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
@@ -44,51 +41,33 @@ _SETTING: Final = frozenset(("source", ".", "eval", "read", "mapfile", "readarra
 _UNSET: Final = "$"
 """How the part of a path is written that nobody knows before the command runs."""
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=?+]|)([^}]*)\}")
+_OF_ALL: Final = ".*?[!^]"
+"""What a glob of all names is made of; others are about some."""
 _HERE: Final = Word(".")
 _HOME_WORD: Final = Word("~")
 
 
-class Extent(IntEnum):
-    """How much is lost when a command removes something."""
-
-    NOTHING = 0  # that counts, or what is not known before it runs
-    FILES = 1  # of the workspace, all of them
-    WORKSPACE = 2  # with its history
-    SYSTEM = 3  # or a home, or all of the disk
-
-
-@lru_cache(maxsize=1)  # two steps ask about the same call
-def damage(context: "CallContext") -> tuple[str, Extent]:
-    """Describe what a command destroys, and how much that is; ("", NOTHING) for nothing."""
-    script, lost = context.script, ("", Extent.NOTHING)
+def damage(context: "CallContext") -> str:
+    """Describe what a command destroys, "" for nothing that counts."""
+    script = context.script
     if "function_definition" in script.features and _BOMB.search(context.started, 0, MAX_BOMB):
-        return "starts itself again and again", Extent.SYSTEM
+        return "starts itself again and again"
     started = [words for command in script.commands for words in command.started]
     for words in started:
         if deed := _damage_by_program(_program(words), [word.text for word in words[1:]]):
-            return deed, Extent.SYSTEM
+            return deed
     for redirect in (each for command in script.commands for each in command.redirects):
         if redirect.target and _DISK.fullmatch(redirect.target.text):
-            return f"overwrites the disk {redirect.target.text}", Extent.SYSTEM
+            return f"overwrites the disk {redirect.target.text}"
     if REMOVERS.keys().isdisjoint(map(_program, started)):
-        return lost
+        return ""
     shell = _Shell(context.folder, os.path.realpath(context.session.cwd))
     for command in script.commands:
         shell.follow(command)
-        removed = (each for words in command.started for each in _removed(words, shell))
-        lost = max([lost, *removed], key=lambda each: each[1])
-    return lost
-
-
-def begins_with(beginnings: Collection[tuple[str, ...]], script: Script) -> tuple[str, ...]:
-    """Return which of *beginnings* a command of *script* begins with, () for none."""
-    programs = {words[0] for words in beginnings}
-    for words in (words for command in script.commands for words in command.started):
-        if _program(words) in programs:
-            for beginning in beginnings:
-                if match_words(beginning, words) is Match.YES:
-                    return beginning
-    return ()
+        deeds = (deed for words in command.started if (deed := _removal(words, shell)))
+        if deed := next(deeds, ""):
+            return deed
+    return ""
 
 
 def _damage_by_program(name: str, arguments: Sequence[str]) -> str:
@@ -108,21 +87,17 @@ def _program(words: Sequence[Word]) -> str:
     return words[0].text.rpartition("/")[2] if words else ""
 
 
-def _removed(words: Sequence[Word], shell: "_Shell") -> Iterator[tuple[str, Extent]]:
-    """Yield what one command removes, or makes accessible, that counts."""
+def _removal(words: Sequence[Word], shell: "_Shell") -> str:
+    """Describe what one command removes, or makes accessible, that counts."""
     name = _program(words)
     removes = name not in {"chmod", "chown", "chgrp"}
     verb = "deletes" if removes else "changes who may use"
     for word in _operands(name, [word.text for word in words[1:]], words[1:]):
-        target, extent = shell.most_lost(word)
-        if extent < (Extent.FILES if removes else Extent.SYSTEM):
-            continue
-        unset = shell.unset(word)
-        if name == "find" and not unset and _is_narrow(words):
-            continue
-        advice = f" if {unset} is not set; write ${{{unset}:?}}" if unset else ""
-        whose = " of the workspace" if extent is Extent.FILES else ""
-        yield f"{verb} {target!r} and everything in it{whose}{advice}", extent
+        target, unset = shell.lost(word, or_workspace=removes), shell.unset(word)
+        if target and (name != "find" or unset or not _is_narrow(words)):
+            advice = f" if {unset} is not set; write ${{{unset}:?}}" if unset else ""
+            return f"{verb} {target!r} and everything in it{advice}"
+    return ""
 
 
 def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequence[Word]:
@@ -181,15 +156,14 @@ class _Shell:
         self.folder = _resolve(text, self.folder) if is_known else ""
         self.values["PWD"] = self.folder or _UNSET
 
-    def most_lost(self, word: Word) -> tuple[str, Extent]:
-        """Return which of the paths that a word stands for loses most, and how much that is."""
+    def lost(self, word: Word, *, or_workspace: bool) -> str:
+        """Return the first path that a word stands for which must not be removed, "" for none."""
         text = self._text(word)
         try:
             targets = expand_braces(text) if word.is_computed else [text]
         except BadPattern:
-            return text, Extent.NOTHING
-        extent, target = max((self._extent(each), each) for each in targets)
-        return target, extent
+            return ""
+        return next((each for each in targets if self._is_vital(each, or_workspace)), "")
 
     def unset(self, word: Word) -> str:
         """Return the name of a variable in *word* that stands for nothing, "" without one."""
@@ -211,25 +185,22 @@ class _Shell:
             return _UNSET
         return value or (default.strip("\"'") if operator[-1:] in {"-", "="} else "")
 
-    def _extent(self, text: str) -> Extent:
-        """Return how much is lost when *text* is removed."""
+    def _is_vital(self, text: str, or_workspace: bool) -> bool:  # noqa: FBT001 - of one caller
         if not text or text.endswith(_UNSET):
-            return Extent.NOTHING
+            return False
         head, slash, last = text.rstrip("/").rpartition("/")
         is_glob = last[:1] in {"*", "?", "["} or last[:2] in {".*", ".?", ".["}
         path = (head or ("/" if slash else ".")) if is_glob else text
         if _is_vital(path):
-            return Extent.SYSTEM
+            return True
         if not self.folder and path[0] not in "/~":
-            return Extent.NOTHING
+            return False
         place = _resolve(path, self.folder)
         if place == self.root:
-            # `.*` is the history, too.
-            return Extent.FILES if is_glob and last[0] != "." else Extent.WORKSPACE
+            return or_workspace and not {*last} - {*_OF_ALL} if is_glob else or_workspace
         if _is_vital(place) or self.root.startswith(place.rstrip("/") + "/"):
-            return Extent.SYSTEM
-        is_history = any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES)
-        return Extent.WORKSPACE if is_history else Extent.NOTHING
+            return True
+        return or_workspace and any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES)
 
 
 def _resolve(path: str, folder: str) -> str:

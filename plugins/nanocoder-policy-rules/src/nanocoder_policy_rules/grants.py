@@ -14,9 +14,9 @@ from nanocoder import Access, Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, grant_file, programs
 from nanocoder_policy_rules.call_context import HERE
-from nanocoder_policy_rules.destruction import begins_with
+from nanocoder_policy_rules.rule_matching import lasting
 from nanocoder_policy_rules.rules import SHELL
-from nanocoder_policy_rules.unasked import command_only_reads, covers, is_plain
+from nanocoder_policy_rules.unasked import command_only_reads, is_plain
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.call_context import CallContext
@@ -75,7 +75,7 @@ def _of_command(context: "CallContext") -> tuple[str, ...]:
         return ()
     if context.directory != HERE or not {*arguments} <= _KNOWN_ARGUMENTS or not is_plain(script):
         return ()
-    if begins_with(programs.LASTING, script):
+    if lasting(script):
         return ()
     unknown = [each for each in script.commands if not command_only_reads(each, context)]
     if not unknown or not all(_may_be_granted(each, context) for each in unknown):
@@ -96,7 +96,7 @@ def _may_be_granted(command: "Command", context: "CallContext") -> bool:
         return False
     # A word that becomes a link later is no longer offered, and so no longer granted.
     has_links = any(len({*context.operand(word).names}) > 1 for word in words[1:])
-    return not has_links and not command.assignments and covers(words, command, context)
+    return not has_links and not command.assignments
 
 
 def _of_path(context: "CallContext") -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verdict
 
-from nanocoder_policy_rules import paths, programs, rule_matching
+from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
 from nanocoder_policy_rules.rule_matching import Match
 from nanocoder_policy_rules.rule_tables import RuleVerdict
@@ -80,10 +80,9 @@ def _deny_by_rule(context: CallContext) -> Verdict | None:
 def _deny_damage(context: CallContext) -> Verdict | None:
     if not context.settings.blocklist or not context.started:
         return None
-    from nanocoder_policy_rules.destruction import Extent, damage
+    from nanocoder_policy_rules.destruction import damage
 
-    deed, lost = damage(context)
-    if lost <= Extent.FILES:
+    if not (deed := damage(context)):
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
     return Verdict(Decision.DENY, reason, rule="blocklist", source=_DEFAULT)
@@ -241,22 +240,13 @@ def _allowed_by(rule: Rule, context: CallContext) -> Verdict:
 
 
 def _ask_about_lasting(context: CallContext) -> Verdict | None:
-    """Ask in every mode about what others see at once, and about all files of the workspace."""
-    if not context.started:
+    """Ask in every mode about what others see at once."""
+    words = rule_matching.lasting(context.script) if context.started else ""
+    if not words:
         return None
-    from nanocoder_policy_rules.destruction import Extent, begins_with, damage
-
-    words = begins_with(programs.LASTING, context.script)
-    deed = "is seen by others at once" if words else ""
-    access = Access.OUTSIDE if words and context.sandbox else None
-    if not deed and context.access is not Access.READ:
-        deed, lost = damage(context)
-        deed = deed if lost is Extent.FILES else ""
-    if not deed:
-        return None
-    advice = f'allow = ["bash({" ".join(words)} *)"]' if words else "a rule"
-    advice = f"{advice} in {_TABLE} allows it"
-    reason = f"this {deed}, which needs your approval in every mode; {advice}"
+    advice = f'allow = ["bash({words} *)"] in {_TABLE} allows it'
+    reason = f"this is seen by others at once, which needs your approval in every mode; {advice}"
+    access = Access.OUTSIDE if context.sandbox else None
     return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT, access=access)
 
 

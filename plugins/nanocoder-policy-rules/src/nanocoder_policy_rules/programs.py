@@ -92,14 +92,14 @@ Each other word has to be a file that may be read.
 TAKING_NO_FILE: Final = _listed("date, pwd, uniq")
 """Those of them that change what another word names."""
 
-LASTING: Final = tuple(
-    tuple(each.split())
-    for each in (
-        *("git push", "git send-pack", "gh pr create", "gh pr merge", "gh pr comment"),
-        *("gh pr review", "gh pr close", "gh issue create", "gh issue comment"),
-        *("gh release create", "gh repo delete", "glab mr create", "glab mr merge"),
-    )
-)
+LASTING: Final = {
+    "git": _listed("push, send-pack"),
+    "gh": _listed(
+        "pr create, pr merge, pr comment, pr review, pr close, issue create, issue comment,"
+        " release create, repo delete"
+    ),
+    "glab": _listed("mr create, mr merge"),
+}
 """What others see at once, by the words of the command: it needs a person in every mode."""
 
 POWER: Final = _listed("shutdown, reboot, halt, poweroff")

@@ -155,8 +155,7 @@ def _for_readers(
 ) -> Iterator[Rule]:
     """Yield the rules with a pattern for a path that are about a tool that reads, and hold."""
     readers = {name: tool for name, tool in tools.items() if _reads_paths(tool)}
-    for each in all_rules:
-        rule = rules.with_path(each)
+    for rule in all_rules:
         if not rule.pattern or not rule.holds(session, session.mode):
             continue
         # A rule for a tool that is not installed counts, too: that tool may be a reader.

@@ -1,7 +1,7 @@
 """Secrets stay from the model: it reads placeholders in their place, and cannot write these."""
 
 from collections.abc import Sequence
-from operator import is_, is_not
+from operator import is_not
 from typing import Final
 
 from attrs import evolve
@@ -60,33 +60,21 @@ class RedactedMessages:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
+        # The message itself is kept, too: its id must not become that of another one.
         self._redacted: dict[int, tuple[Message, Message]] = {}
-        self._before: list[Message] = []
-        self._after: list[Message] = []
-        self._has_secrets = False
 
     def redacted(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return *messages* without secrets, the very same sequence if there are none."""
-        count = len(self._before)
-        if len(messages) < count or not all(map(is_, self._before, messages)):
-            # A compaction or a rewind put other messages in the place of some.
-            self._before, self._after, self._has_secrets, count = [], [], False, 0
-        new = messages[count:]
-        redacted = [self._message(message) for message in new]
-        self._before += new
-        self._after += redacted
-        self._has_secrets = self._has_secrets or any(map(is_not, new, redacted))
-        return list(self._after) if self._has_secrets else messages
-
-    def _message(self, message: Message) -> Message:
-        if message.role not in SPOKEN_TO_THE_MODEL:
-            return message
-        if id(message) not in self._redacted:
-            # The message itself is kept, too: its id must not become that of another one.
-            self._redacted[id(message)] = message, self._without_secrets(message)
-        return self._redacted[id(message)][1]
+        known = self._redacted
+        for message in messages:
+            if id(message) not in known:
+                known[id(message)] = message, self._without_secrets(message)
+        redacted = [known[id(message)][1] for message in messages]
+        return redacted if any(map(is_not, messages, redacted)) else messages
 
     def _without_secrets(self, message: Message) -> Message:
+        if message.role not in SPOKEN_TO_THE_MODEL:
+            return message
         text = self._redactor.redact(message.text)
         results = tuple(map(self._result, message.results))
         if text == message.text and results == message.results:

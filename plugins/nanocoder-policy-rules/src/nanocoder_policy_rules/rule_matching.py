@@ -7,12 +7,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve
-from nanocoder import named_paths
-
-from nanocoder_policy_rules import rules
+from nanocoder_policy_rules import programs, rules
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.shell_text import Script
 from nanocoder_policy_rules.shell_words import Word
 from nanocoder_policy_rules.starts import starts_among
 
@@ -86,8 +84,6 @@ def _keys(context: "CallContext") -> Iterable[str] | None:
 
 def forbids(rule: Rule, context: "CallContext") -> Match:
     """Return how certainly a rule that forbids is about the arguments of a call."""
-    if rule.arguments:
-        return min(_forbids_named(rule, name, context) for name in rule.arguments)
     if not rule.pattern:
         return Match.YES
     match = _forbids_commands(rule, context) if context.started else Match.NO
@@ -99,12 +95,6 @@ def forbids(rule: Rule, context: "CallContext") -> Match:
 
 def allows(rule: Rule, context: "CallContext") -> bool:
     """Tell whether a rule that allows covers all arguments of a call; doubt counts as no."""
-    if rule.arguments:
-        arguments = context.call.arguments
-        others = {key: value for key, value in arguments.items() if key not in rule.arguments}
-        # A path that the rule leaves out may lead anywhere.
-        named = all(_allows_named(rule, name, context) for name in rule.arguments)
-        return named and not named_paths(others)
     if context.paths:
         return all(rules.names_path(rule, (name,)) for name in context.path_names)
     return rules.names_argument(rule, context.call.arguments, any_of=False)
@@ -128,6 +118,16 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
     matches = [_match_option(option, rest) for option in options]
     operands = [expected for expected in pattern[1:] if not expected.startswith("-")]
     return min([*matches, _match_operands(operands, rest)])
+
+
+def lasting(script: Script) -> str:
+    """Return how a command begins that others see at once, "" for none."""
+    for words in (words for command in script.commands for words in command.started if words):
+        program = words[0].text.rpartition("/")[2]
+        for deed in programs.LASTING.get(program, ()):
+            if match_words((program, *deed.split()), words) is Match.YES:
+                return f"{program} {deed}"
+    return ""
 
 
 def _match_option(option: str, words: Sequence[Word]) -> Match:
@@ -186,26 +186,3 @@ def _names_argument(rule: Rule, context: "CallContext") -> bool:
         locations = [path.places for path in context.paths]
         return is_named or (rule.is_absolute and rules.names_place(rule, locations))
     return rules.names_argument(rule, context.call.arguments, any_of=True)
-
-
-def _forbids_named(rule: Rule, name: str, context: "CallContext") -> Match:
-    if name not in context.call.arguments:
-        return Match.NO
-    return forbids(_for_argument(rule, name), context.with_only(name))
-
-
-def _allows_named(rule: Rule, name: str, context: "CallContext") -> bool:
-    if name not in context.call.arguments:
-        return False
-    alone = context.with_only(name)
-    if alone.paths or name == rules.ADDRESS:
-        return allows(_for_argument(rule, name), alone)
-    return fnmatchcase(str(alone.call.arguments[name]), rule.arguments[name])
-
-
-_ANYTHING: Final = frozenset(("*", "**"))
-
-
-def _for_argument(rule: Rule, name: str) -> Rule:
-    pattern = rule.arguments[name]
-    return evolve(rule, arguments={}, pattern="" if pattern in _ANYTHING else pattern)

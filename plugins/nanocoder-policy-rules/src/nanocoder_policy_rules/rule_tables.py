@@ -24,9 +24,8 @@ class RuleTable:
     """A rule with conditions, as it is written.
 
     It is about the calls of a *tool*, those with an *effect*, of a *risk* or from a *plugin*; names
-    may have wildcards. A *pattern* is as in the short form, *arguments* are patterns by the names
-    of arguments, which all have to fit. *mode*, *agent*, *interactive* and *folder* say when it
-    holds, *expires* until when. The model reads the *reason*.
+    may have wildcards. A *pattern* is as in the short form. *mode*, *agent*, *interactive* and
+    *folder* say when it holds, *expires* until when. The model reads the *reason*.
     """
 
     verdict: RuleVerdict
@@ -35,7 +34,6 @@ class RuleTable:
     risk: Literal["", "safe", "medium", "dangerous", "destructive"] = ""
     plugin: str = ""
     pattern: str = ""
-    arguments: dict[str, str] = field(factory=dict)
     mode: ModeName | tuple[ModeName, ...] = ()
     agent: str = ""
     interactive: bool | None = None
@@ -59,9 +57,8 @@ class RuleTable:
         """Return the rule in a short form: what it is about, and when."""
         subjects = [f"{name} {getattr(self, name)}" for name in _SUBJECTS if getattr(self, name)]
         text = " ".join(filter(None, [self.tool, *subjects])) or _ANY
-        named = ", ".join(f"{name}={pattern}" for name, pattern in self.arguments.items())
-        if self.pattern or named:
-            text += f"({self.pattern or named})"
+        if self.pattern:
+            text += f"({self.pattern})"
         return " ".join([text, *self._conditions()])
 
     @property

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import evolve, field, frozen
-from nanocoder import Mode, Risk, SessionInfo, named_paths
+from attrs import evolve, frozen
+from nanocoder import Mode, Risk, SessionInfo
 from nanocoder_kit_glob import compile_glob, problem_of_glob
 
 from nanocoder_policy_rules import addresses, paths, programs
@@ -33,10 +33,9 @@ ANYTHING: Final = "*"
 ADDRESS: Final = "url"
 _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
-_SYNTAX: Final = ("<", ">", "$", "`")
+_SYNTAX: Final = ("&&", "||", ";", "|", "<", ">", "$", "`", "'", '"')
 _NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
 _SPECIAL: Final = frozenset("*?[]{}\\")
-_CHAINS: Final = ("&&", "||", ";", "|")
 
 
 class Source(str):
@@ -50,14 +49,12 @@ class Source(str):
 class Rule:
     """One rule, however it was written: what its *table* says, ready to be compared.
 
-    *text* is the rule in short form. *pattern* is "" for a rule about every call of its tools,
-    *arguments* are patterns by name.
+    *text* is the rule in short form. *pattern* is "" for a rule about every call of its tools.
     """
 
     table: RuleTable
     text: str
     pattern: str = ""
-    arguments: Mapping[str, str] = field(factory=dict)
 
     @property
     def tool(self) -> str:
@@ -92,7 +89,7 @@ class Rule:
     @property
     def fits_any(self) -> bool:
         """Tell whether the rule is about every call of its tools."""
-        return not self.pattern and not self.arguments
+        return not self.pattern
 
     @property
     def is_bare(self) -> bool:
@@ -210,19 +207,12 @@ def rule_of(table: RuleTable) -> Rule:
     """Return what a table says; raises ValueError when it can never fit."""
     if not (table.tool or table.effect or table.risk or table.plugin):
         raise ValueError('a rule needs what it is about: tool, effect, risk or plugin ("*")')
-    if table.pattern and table.arguments:
-        raise ValueError("a rule has either a pattern or arguments")
-    if table.verdict == "allow" and "command" in table.arguments and len(table.arguments) > 1:
-        raise ValueError("a rule that allows a command names the command alone")
     if table.expires is not None and not isinstance(table.expires, date):
         problem = f"expected a date such as 2030-12-31, got {table.expires!r}"
         raise ValueError(f"expires: {problem}")
-    pattern, arguments = table.pattern, table.arguments
-    if [*arguments] == ["command"]:
-        pattern, arguments = arguments["command"], {}
     tool = table.tool or ANYTHING
-    parsed = _parsed(f"{tool}({pattern})" if pattern else tool, table.verdict)
-    return evolve(parsed, table=table, text=table.text, arguments=arguments)
+    parsed = _parsed(f"{tool}({table.pattern})" if table.pattern else tool, table.verdict)
+    return evolve(parsed, table=table, text=table.text)
 
 
 def names_folder(pattern: str, session: SessionInfo) -> bool:
@@ -243,12 +233,8 @@ def _check(rule: Rule) -> None:
     if rule.tool != SHELL:
         _check_glob(rule)
         return
-    if sign := next((sign for sign in _CHAINS if sign in rule.pattern), ""):
-        problem = f"each command of a chain is matched by itself; write a rule without {sign!r}"
-    elif sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):
-        problem = f"it is compared with words, and {sign!r} is syntax of the shell"
-    elif quote := next((quote for quote in "'\"" if quote in rule.pattern), ""):
-        problem = f"words are matched without quotes; write them without {quote}"
+    if sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):
+        problem = f"it is compared with the words of one command; write it without {sign!r}"
     elif "=" in rule.pattern.split()[0]:
         problem = "a rule begins with the name of a program, not with NAME=value"
     else:
@@ -296,14 +282,6 @@ def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
     globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
     folded = (paths.fold_path(path) for place in places for path in place)
     return any(each.fullmatch(path) for path in folded for each in globs)
-
-
-def with_path(rule: Rule) -> Rule:
-    """Return a rule about a path alone, by the name of its argument, with that pattern."""
-    only = next(iter(rule.arguments.items())) if len(rule.arguments) == 1 else None
-    if only is None or not named_paths({only[0]: "."}):
-        return rule
-    return evolve(rule, pattern=only[1])
 
 
 def normalise(pattern: str) -> str:

@@ -16,7 +16,6 @@ from nanocoder_kit_process.environment import LOADERS
 from nanocoder_kit_process.programs import find_program
 
 from nanocoder_policy_rules.programs import READING, STARTING, TAKING_NO_FILE, UNRULED
-from nanocoder_policy_rules.rule_tables import RuleTable
 from nanocoder_policy_rules.rules import Rule
 from nanocoder_policy_rules.shell_text import Command, Redirect, Script, unwrapped
 from nanocoder_policy_rules.shell_words import Word
@@ -150,11 +149,6 @@ def _covers_in(rule: Rule, command: Command, places: "Sequence[CallContext]") ->
     if inner.program == "git" and any(map(_may_start, places)):
         return False
     return any(all(_covers(rule, each, place) for place in places) for each in {inner, command})
-
-
-def covers(words: Sequence[str], command: Command, context: "CallContext") -> bool:
-    """Tell whether a rule of these *words* covers a command."""
-    return _covers(Rule(RuleTable("allow"), "", " ".join(words)), command, context)
 
 
 def why_not_covered(rules: Sequence[Rule], context: "CallContext") -> str:
