@@ -42,7 +42,7 @@ _UNSET: Final = "$"
 """How the part of a path is written that nobody knows before the command runs."""
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=?+]|)([^}]*)\}")
 _OF_ALL: Final = ".*?[!^]"
-"""What a glob of all names is made of; others are about some."""
+"""The characters of a glob of all names."""
 _HERE: Final = Word(".")
 _HOME_WORD: Final = Word("~")
 

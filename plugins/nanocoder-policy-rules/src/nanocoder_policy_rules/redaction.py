@@ -65,11 +65,10 @@ class RedactedMessages:
 
     def redacted(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Return *messages* without secrets, the very same sequence if there are none."""
-        known = self._redacted
         for message in messages:
-            if id(message) not in known:
-                known[id(message)] = message, self._without_secrets(message)
-        redacted = [known[id(message)][1] for message in messages]
+            if id(message) not in self._redacted:
+                self._redacted[id(message)] = message, self._without_secrets(message)
+        redacted = [self._redacted[id(message)][1] for message in messages]
         return redacted if any(map(is_not, messages, redacted)) else messages
 
     def _without_secrets(self, message: Message) -> Message:
