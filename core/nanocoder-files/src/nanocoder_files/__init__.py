@@ -1,4 +1,4 @@
-"""Files below one root, opened beneath a directory handle, changed as a whole or not at all."""
+"""Files below one root, opened relative to its file descriptor, and changed atomically."""
 
 from nanocoder_schema import front_door
 

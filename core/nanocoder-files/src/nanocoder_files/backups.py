@@ -7,20 +7,20 @@ from pathlib import Path
 
 from nanocoder_files.private_files import folder_for, private_directory, write_private
 
-Backup = Callable[[str, bytes], Path]  # keeps the content that a path had, and returns where
+Backup = Callable[[str, bytes], Path]  # stores a path's earlier content, returns the copy's path
 
 
 def keep_copy(backups: Path, most: int, path: str, data: bytes) -> Path:
-    """Store *data* as the content that *path* had, and return where; raises OSError.
+    """Store *data* as the earlier content of *path*; return the copy's path. Raises OSError.
 
-    There are at most *most* copies of each file below *backups*, where only its owner can enter:
-    the first, which is the file as the session found it, and the newest. *backups* may be on
-    another disk than the files.
+    At most *most* copies of each file exist below *backups*, a private directory: the first, which
+    has the content before the session, and the newest. *backups* may be on another disk than the
+    files.
     """
     folder = folder_for(backups, Path(path))
     private_directory(folder)
     copies = sorted(copy for copy in folder.iterdir() if not copy.name.startswith("."))
-    # The names sort by age, whatever the clock says; two writes at once get two random parts.
+    # The names sort by age, independent of the clock; two writes at once get two random parts.
     number = 1 + max((int(it.name[:20]) for it in copies if it.name[:20].isdecimal()), default=0)
     target = folder / f"{number:020d}-{os.urandom(2).hex()}-{_plain(path)}"
     write_private(target, data)

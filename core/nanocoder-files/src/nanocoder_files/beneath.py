@@ -1,8 +1,8 @@
-"""Opening below a directory handle, so that what was checked is what is used.
+"""Open files relative to a directory's descriptor, without a race between check and use.
 
 Each path is walked one component at a time: each step opens relative to the step before and
-refuses links, which are read and resolved by hand inside the root. So swapping directories
-meanwhile leads neither way outside. `openat2` does this in one call, but Python reaches it through
+refuses links, which are read and resolved by hand inside the root. So a concurrent swap of
+directories never leads outside. `openat2` does this in one call, but Python reaches it through
 ctypes alone, which takes as many instructions as the steps of a usual path, and 5 ms to load.
 """
 
@@ -19,26 +19,26 @@ from nanocoder_files.protected import git_refused, is_git_name
 MAX_HOPS = 40
 MAX_RACES = 16
 
-# O_PATH opens a directory that may be searched but not listed; macOS has nothing like it.
+# O_PATH opens a directory that may be searched but not listed; macOS has no such flag.
 _SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
 DIRECTORY = _SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe waits for a writer.
 READ = os.O_RDONLY | os.O_NONBLOCK
 LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-# The errors of a link where O_NOFOLLOW and O_DIRECTORY forbid one.
+# The errors for a link with O_NOFOLLOW and O_DIRECTORY.
 _PERHAPS_A_LINK = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}
 
 
 class NewFolders(list[str]):
-    """The directories made on the way; *announce* is called with each path before it is made."""
+    """The directories created on a walk; *announce* gets each path before its creation."""
 
     def __init__(self, announce: Callable[[str], None] | None = None) -> None:
         self.announce = announce
 
 
 class Beneath:
-    """Opens below *root_fd*; *root* is where that directory was found, its real path."""
+    """Opens paths below *root_fd*, the descriptor of the directory *root*, a real path."""
 
     def __init__(self, root_fd: int, root: str) -> None:
         self.fd = root_fd
@@ -50,13 +50,13 @@ class Beneath:
 
         Raises: WorkspaceError for an escape or a loop, OSError for everything else.
         """
-        # Another process may swap links for files as fast as we look, so the tries have an end.
+        # Another process may swap links for files as fast as we look, so the tries are limited.
         for _ in range(MAX_RACES):
             with self.locate(path) as place:
                 try:
                     return os.open(place.name, flags | _ALWAYS, dir_fd=place.fd), place.path
                 except OSError as error:
-                    # It has become a link since we looked.
+                    # It has become a link since the walk.
                     is_link = read_link(place.name, place.fd) is not None
                     if error.errno not in {errno.ELOOP, errno.EMLINK} or not is_link:
                         raise
@@ -72,7 +72,7 @@ class Beneath:
         return Place(self, path, follow=follow, folders=new_folders).arrive()
 
     def relative(self, path: str, *, literal: bool = False) -> str:
-        """Return *path* relative to the root and tidied; its escapes are read unless *literal*.
+        """Return *path* relative to the root and tidied; unescaped unless *literal*.
 
         Raises: WorkspaceError for an absolute path that is not below the root.
         """
@@ -82,13 +82,13 @@ class Beneath:
     def inside(self, absolute: str) -> str:
         """Return *absolute* relative to the root.
 
-        Raises: WorkspaceError when it is not below the root, whatever its spelling.
+        Raises: WorkspaceError if it is not below the root in any spelling.
         """
         if absolute.startswith(self._prefix):
             return absolute[len(self._prefix) :].lstrip("/") or "."
-        # A root that was reached through a link has other spellings; its identity has not. The path
-        # found here is then opened beneath, so a change meanwhile gains nothing.
-        # In /proc and /dev lie magic links that depend on who looks.
+        # A root reached through a link has several spellings, but one device and inode. The
+        # returned path is then opened relative to the root, so a concurrent change has no effect.
+        # /proc and /dev contain magic links that depend on the process.
         if not absolute.startswith(("/proc/", "/dev/")):
             for cut, letter in enumerate(f"{absolute}/"):
                 if letter == "/" and self._is_root(absolute[:cut]):
@@ -103,16 +103,16 @@ class Beneath:
 
 
 class Place(contextlib.AbstractContextManager["Place"]):
-    """A name in an open directory; *path* is where that is below the root, links resolved.
+    """A name in an open directory; *path* is its path below the root, with links resolved.
 
-    `arrive` walks there: *pending* are the components still to go, last first; *trail* those
-    behind us.
+    `arrive` walks there: *pending* are the remaining components, last first; *trail* the walked
+    ones.
     """
 
     def __init__(
         self, beneath: Beneath, path: str, *, follow: bool, folders: NewFolders | None = None
     ) -> None:
-        # Not ours to close, even when the workspace is closed meanwhile and has another number.
+        # The root's descriptor is not ours to close, even if the workspace is closed meanwhile.
         self.fd = self._root_fd = beneath.fd
         self.name = "."
         self._beneath = beneath
@@ -124,7 +124,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
         self._hops = 0
 
     def close(self, *_error: object) -> None:
-        """Close what was opened on the way; again, it closes nothing."""
+        """Close the descriptors opened on the walk; closing twice is fine."""
         self._move(self._root_fd)
 
     __exit__ = close
@@ -134,14 +134,14 @@ class Place(contextlib.AbstractContextManager["Place"]):
         return os.lstat(self.name, dir_fd=self.fd)
 
     def status(self) -> os.stat_result | None:
-        """Return the same, or None where nothing is."""
+        """Return the same, or None if nothing is there."""
         try:
             return self.stat()
         except FileNotFoundError:
             return None
 
     def arrive(self) -> "Place":
-        """Go to the end; raises what `Beneath.locate` raises."""
+        """Walk to the end; raises as `Beneath.locate` does."""
         try:
             while self._pending:
                 self._step(self._pending.pop())
@@ -172,7 +172,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
             target = read_link(name, self.fd)
             if target is None and not _leads_on(name, self.fd):
                 raise
-            # Without a target it was a link a moment ago, and is something else now.
+            # Without a target it was a link a moment ago, and is no link now.
             self._take(target or name)
             return
         self._move(fd)
@@ -192,9 +192,9 @@ class Place(contextlib.AbstractContextManager["Place"]):
             raise git_refused(name)
         path = "/".join([*self._trail, name])
         if new_folders.announce is not None:
-            # Before it is made: a killed process leaves no directory that no log knows.
+            # Before its creation, so that a log has every directory of a killed process.
             new_folders.announce(path)
-        # Another process may have made it meanwhile: then it is not ours to remove.
+        # Another process may have created it meanwhile: then it is not ours to remove.
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=self.fd)
             new_folders.append(path)
@@ -202,7 +202,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
     def _up(self) -> None:
         if not self._trail:
             raise outside(self._path, self._beneath.root)
-        # ".." of an open directory could have been moved outside; the way down again cannot.
+        # ".." of an open directory could have been moved outside; a walk down cannot lead there.
         self._pending.extend(reversed(self._trail[:-1]))
         self._restart()
 
@@ -244,7 +244,7 @@ def _components(path: str) -> list[str]:
 
 
 def _as_there(name: str, dir_fd: int) -> str:
-    """Return *name*, or the one of the same letters that is there: composed, or with accents."""
+    """Return *name*, or the existing name that equals it in another Unicode normalization."""
     with contextlib.suppress(OSError, ValueError):
         os.lstat(name, dir_fd=dir_fd)
         return name
@@ -261,7 +261,7 @@ def read_link(name: str, dir_fd: int) -> str | None:
     """Return the target of the symbolic link *name*; None for anything else."""
     try:
         return os.readlink(name, dir_fd=dir_fd)
-    except (OSError, ValueError):  # ValueError: a NUL, or what no file system can encode
+    except (OSError, ValueError):  # ValueError: a NUL, or a name that cannot be encoded
         return None
 
 

@@ -1,4 +1,4 @@
-"""One change of one path, as the log of a call and the journal of a session record it."""
+"""One change of one path, for the log of a call and the journal of a session."""
 
 import enum
 import os
@@ -19,7 +19,7 @@ NOBODY: Final = (-1, -1)
 
 
 class FileKind(enum.StrEnum):
-    """The file or folder at a path: links are not followed."""
+    """The kind of file at a path; links are not followed."""
 
     NOTHING = "nothing"
     FILE = "file"
@@ -37,10 +37,10 @@ _KINDS: Final = {
 
 @value
 class FileState:
-    """One of nothing, a file, a link, a directory, or something else.
+    """The state of a path: nothing, a file, a link, a directory, or something else.
 
-    *digest* is the SHA-256 of a file's content, *size* its bytes, *target* where a link leads to;
-    *owner* is user and group by number.
+    *digest* is the SHA-256 of a file's content, *size* its bytes, *target* that of a link; *owner*
+    is (user id, group id).
     """
 
     kind: str = FileKind.NOTHING
@@ -67,31 +67,31 @@ class FileState:
         return self.kind == FileKind.DIRECTORY
 
     def resembles(self, other: "FileState") -> bool:
-        """Tell whether both hold the same; the mode does not count."""
+        """Tell whether both have the same content; modes are ignored."""
         mine = (self.kind, self.digest, self.size, self.target)
         return mine == (other.kind, other.digest, other.size, other.target)
 
     def apply(self, fd: int) -> None:
-        """Give owner, permissions and attributes to the open file *fd*; raises OSError."""
+        """Set owner, permissions and attributes of the open file *fd*; raises OSError."""
         status = os.fstat(fd)
         if self.owner != (status.st_uid, status.st_gid):
             with suppress(OSError):  # only root can give files away
                 os.fchown(fd, *self.owner)
-        # After the owner: a change of owner takes permissions and attributes off.
+        # After the owner, because a change of owner clears permissions and attributes.
         os.fchmod(fd, self.mode)
         for name, data in self.attributes:
             with suppress(OSError):
                 os.setxattr(fd, name, data)
 
     def data(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
+        """Return the fields ready for JSON."""
         values = {field.name: getattr(self, field.name) for field in self.__attrs_attrs__}
         values["attributes"] = [[name, value.hex()] for name, value in self.attributes]
         return {name: value for name, value in values.items() if value not in (0, "", [], NOBODY)}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> "FileState":
-        """Return the state that `data` was made of; raises KeyError, TypeError or ValueError."""
+        """Return the state from `data`; raises KeyError, TypeError or ValueError."""
         user, group = data.get("owner", NOBODY)
         pairs = ((str(name), bytes.fromhex(value)) for name, value in data.get("attributes", ()))
         texts: dict[str, Any] = {name: str(data.get(name, "")) for name in ("digest", "target")}
@@ -101,7 +101,7 @@ class FileState:
 
     @classmethod
     def of_status(cls, status: os.stat_result, **more: Any) -> "FileState":
-        """Return the state of what has *status*; *more* are other fields."""
+        """Return the state of a file with *status*; *more* are other fields."""
         kind = _KINDS.get(mode_of.S_IFMT(status.st_mode), FileKind.OTHER)
         mode, owner = mode_of.S_IMODE(status.st_mode), (status.st_uid, status.st_gid)
         return cls(kind, **{"mode": mode, "owner": owner, **more})
@@ -109,7 +109,7 @@ class FileState:
 
 @value
 class Change:
-    """A change of *path* from *before* to *after*; a kill may have come before it.
+    """A change of *path* from *before* to *after*, which a kill may have prevented.
 
     With a *target* it is a move of *after*, and *before* is the state of the target.
     """
@@ -121,26 +121,26 @@ class Change:
 
     @property
     def changed_path(self) -> str:
-        """The path whose earlier state is *before*."""
+        """The path with the earlier state *before*."""
         return self.target or self.path
 
     def conflicts_with(self, other: "Change") -> bool:
-        """Tell whether the order matters in which both are taken back.
+        """Tell whether the order of reverting both matters.
 
-        Several calls may need one directory, which goes with the last of them.
+        Several calls may need one directory, which is removed with the last of them.
         """
         is_shared = self.after.is_directory and other.after.is_directory and not self.target
         paths, other_paths = {self.path, self.target} - {""}, {other.path, other.target} - {""}
         return not is_shared and not paths.isdisjoint(other_paths)
 
     def data(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
+        """Return the fields ready for JSON."""
         states = {"before": self.before.data(), "after": self.after.data()}
         return {"path": self.path, "target": self.target, **states}
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any], **more: Any) -> Self:
-        """Return the change that `data` was made of; raises ValueError for anything else."""
+        """Return the change from `data`; raises ValueError for anything else."""
         try:
             before, after = FileState.of_data(data["before"]), FileState.of_data(data["after"])
             return cls(str(data["path"]), before, after, str(data["target"]), **more)

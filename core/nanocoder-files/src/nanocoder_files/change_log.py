@@ -43,16 +43,16 @@ NOTE_SUFFIX: Final = ".writing"
 MAX_NAME_CHARS: Final = 100
 MAX_LINE: Final = 65_536
 RESTORED: Final = b"-"
-"""Replaces the first byte of an entry whose change was taken back: that needs no room."""
+"""Replaces the first byte of an entry whose change was reverted, which needs no disk space."""
 
 
 @value
 class LoggedChange(Change):
-    """A change in a log; *at* is what orders the changes of all logs.
+    """A change in a log; *at* orders the changes of all logs.
 
-    *temporary* is the name of the file that is made beside the path, by the change and by what
-    takes it back. *line* is where its line begins in the file, and *offset* where the earlier
-    content, *size* bytes, does. *version* is not logged: what the session knew of the file.
+    *temporary* is the name of the file that the change, or its revert, creates beside the path.
+    *line* is the offset of its line in the log, *offset* that of the earlier content of *size*
+    bytes. *version* is the session's known version of the file, which is not logged.
     """
 
     at: int = 0
@@ -65,7 +65,7 @@ class LoggedChange(Change):
 
 @mutable
 class ChangeLog:
-    """The log of one call, open and locked; *changes* are those that are wholly in it."""
+    """The log of one call, open and locked; *changes* are its complete entries."""
 
     path: Path
     _fd: int
@@ -74,33 +74,33 @@ class ChangeLog:
     _end: int = 0
 
     def start(self, title: str, root: str) -> None:
-        """Write the first line; *title* says to a person which call the log is of.
+        """Write the first line; *title* describes the call to a person.
 
-        *root* is the directory of the files: a log of a root that is gone is of no use.
+        *root* is the directory of the files: without it the log is of no use.
         """
         self._append({"about": title, "root": root})
-        # These folders may be new, and a power cut may forget a name that was not flushed.
+        # These directories may be new, and a power cut loses names that were not flushed.
         for folder in self.path.parents[:3]:
             flush_names(folder)
 
     def append(self, change: Change, data: bytes, version: str) -> LoggedChange:
-        """Put a change on the disk and return it with its place in the log; raises OSError."""
-        # No clock that may be set: this one is the same in all processes.
+        """Write a change to the disk and return it with its offsets; raises OSError."""
+        # A monotonic clock, which is the same in all processes.
         at = time.monotonic_ns()
         temporary = temporary_name(change.changed_path.rpartition("/")[2])
         fields = change.data() | {"at": at, "size": len(data), "temporary": temporary}
         line = self._end
-        # The last byte tells a whole entry from one that was cut off.
+        # The last byte marks a complete entry.
         offset = self._append(fields, data + b"\n")
         self.changes.append(_logged(fields, line=line, offset=offset, version=version))
         return self.changes[-1]
 
     def mark_restored(self, change: LoggedChange) -> None:
-        """Put on the disk that *change* is taken back: it is not among those that are read later.
+        """Mark *change* as reverted on the disk, so that it is not read again.
 
-        That needs no room on the disk. Raises OSError.
+        This needs no disk space. Raises OSError.
         """
-        # A file that is open for appending is always written at its end.
+        # Reopened, because a file that is open for appending is always written at its end.
         with closing_file(private_files.open_private(self.path, os.O_WRONLY)) as fd:
             os.pwrite(fd, RESTORED, change.line)
             os.fsync(fd)
@@ -111,7 +111,7 @@ class ChangeLog:
         self.mark_restored(change)
 
     def is_contested(self, change: LoggedChange) -> bool:
-        """Tell whether another call that still runs has changed the same thing; raises OSError."""
+        """Tell whether another running call has changed the same path; raises OSError."""
         return any(
             other.conflicts_with(change)
             for log in _running_logs_beside(self.path)
@@ -121,23 +121,23 @@ class ChangeLog:
     def data(self, change: LoggedChange) -> bytes:
         """Return the content before a change; raises OSError if it is damaged."""
         data = os.pread(self._fd, change.size, change.offset)
-        # Better nothing than damaged content in the place of the file.
+        # A damaged copy must not replace the file.
         if change.before.digest and digest(data) != change.before.digest:
             raise OSError(errno.EIO, "its saved copy is damaged")
         return data
 
     def remove(self) -> None:
-        """Remove the log, and its folders where they are empty; raises OSError if it stays."""
+        """Remove the log, and its directories if empty; raises OSError if it stays."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError:
-            os.ftruncate(self._fd, 0)  # an empty log takes nothing back
+            os.ftruncate(self._fd, 0)  # an empty log reverts nothing
         flush_names(self.path.parent)
         self.close()
         remove_if_empty(self.path.parent)
 
     def close(self) -> None:
-        """Close the log, which stays for the next session that is opened."""
+        """Close the log and leave it for the next session."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -148,9 +148,9 @@ class ChangeLog:
         return self._end - len(data)
 
     def read(self) -> None:
-        """Read up to the first entry that is not whole: its change was never begun."""
+        """Read up to the first incomplete entry, whose change was never begun."""
         total = os.fstat(self._fd).st_size
-        # A copy of the descriptor: closing the last one would give up the lock.
+        # A copy of the descriptor: closing the original would release the lock.
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(0)
             with contextlib.suppress(*DAMAGED):
@@ -159,7 +159,7 @@ class ChangeLog:
                     is_restored = line.startswith(RESTORED)
                     fields = json.loads(b"{" + line[1:] if is_restored else line)
                     begin, size = file.tell(), int(fields["size"])
-                    # The byte behind the content has to be there, too.
+                    # The byte after the content has to exist, too.
                     if not 0 <= size < total - begin:
                         return
                     file.seek(begin + size)
@@ -171,16 +171,16 @@ class ChangeLog:
 
 
 def create_log(base: Path | None, root: Path, name: str, title: str) -> ChangeLog:
-    """Make the log of one call in *root* below *base*; raises OSError.
+    """Create the log of one call in *root* below *base*; raises OSError.
 
-    Its file is called like *name*; *title* is for a person. Without a *base* it is where no later
-    session looks.
+    Its file name begins with *name*; *title* is for a person. Without a *base* it is in a temporary
+    directory, where no later session finds it.
     """
     if base is None:
         import tempfile  # only a workspace without a session needs it
 
         base = Path(tempfile.mkdtemp(prefix="nanocoder-"))
-    # The name may have come from a model: only characters that are safe in a file name stay.
+    # The name may come from a model: only characters that are safe in a file name remain.
     plain_name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
     folder, name = folder_for(base, root), plain_name[:MAX_NAME_CHARS]
     log = ChangeLog(*private_files.create_locked(folder, name, SUFFIX))
@@ -197,16 +197,16 @@ def take_over_logs(folder: Path) -> Iterator[ChangeLog]:
 
 
 def discard_orphaned_logs(base: Path, own_folders: Iterable[Path]) -> None:
-    """Discard what dead processes have left below *base* about files that are gone.
+    """Remove logs of dead processes below *base* whose directory is gone.
 
-    Only those below *own_folders*, which we make and remove ourselves: another directory may be on
-    a disk that is not mounted. Calls of processes that live are left alone. Raises: OSError.
+    This applies only to directories below *own_folders*, which we create and remove ourselves:
+    another one may be on a disk that is not mounted. Logs of live processes stay. Raises: OSError.
     """
     ours = tuple(f"{os.path.realpath(each)}/" for each in own_folders if each.is_dir())
     with os.scandir(base) as entries:
         folders = [base / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     for folder in folders:
-        with contextlib.suppress(FileNotFoundError):  # its owner has ended meanwhile
+        with contextlib.suppress(FileNotFoundError):  # its owner has just ended
             for path, fd in lock_ownerless(folder, ""):
                 with closing_file(fd), contextlib.suppress(*DAMAGED):
                     line = os.pread(fd, MAX_LINE, 0).partition(b"\n")[0]
@@ -221,12 +221,12 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
     for other in files_in(path.parent, SUFFIX):
         if other == path:
             continue
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
             fd = private_files.open_private(other)
             log = ChangeLog(other, fd)
             try:
                 private_files.lock_file(fd, wait=False, is_shared=True)
-            # Its owner lives. A log that can be locked is left for the next session to take back.
+            # Its owner is alive. A log that can be locked is left to the next session.
             except BlockingIOError:
                 log.read()
                 yield log
@@ -240,9 +240,9 @@ def _logged(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
 
 
 class WriteNote:
-    """The note of one workspace in *root*, made below *base* at the first write.
+    """The record of the workspace *root*'s temporary file, created at the first write.
 
-    Without a *base* nothing is noted.
+    It is below *base*; without a *base* nothing is recorded.
     """
 
     def __init__(self, base: Path | None, root: Path) -> None:
@@ -250,21 +250,21 @@ class WriteNote:
         self._root = str(root)
         self._path = Path()
         self._fd = -1
-        # A late thread may still write while the session closes.
+        # An abandoned thread may still write while the session closes.
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def file(self, place: Place) -> Iterator[str]:
-        """Return the name of a new file beside *place*; it is noted until the write is over."""
+        """Yield the name of a new file beside *place*, recorded until the write is finished."""
         name = temporary_name(place.name)
-        # A write goes on without its note: only a kill would leave the file.
+        # The write continues without its record: only a kill would leave the file.
         with self._lock, contextlib.suppress(OSError):
             if self._fd < 0 and self._folder is not None:
                 pid = str(os.getpid())
                 self._path, self._fd = private_files.create_locked(self._folder, pid, NOTE_SUFFIX)
             if self._fd >= 0:
                 note = {"root": self._root, "path": place.path.removesuffix(place.name) + name}
-                # Opened for appending: after it was cut to nothing, this is at its beginning.
+                # Opened for appending: after a truncation to 0, this is at its beginning.
                 os.write(self._fd, json.dumps(note).encode())
         try:
             yield name
@@ -274,7 +274,7 @@ class WriteNote:
                     os.ftruncate(self._fd, 0)
 
     def close(self) -> None:
-        """Remove the note; a later write makes another."""
+        """Remove the record; a later write creates a new one."""
         with self._lock:
             if self._fd >= 0:
                 _remove(self._path, self._fd)
@@ -283,15 +283,15 @@ class WriteNote:
 
 
 def remove_noted_files(folder: Path, beneath: Beneath) -> None:
-    """Remove the files that dead processes have noted in *folder*, and the notes.
+    """Remove the temporary files recorded by dead processes in *folder*, and the records.
 
     Raises: OSError.
     """
     for path, fd in lock_ownerless(folder, NOTE_SUFFIX):
-        with contextlib.suppress(OSError, WorkspaceError, *DAMAGED):  # mostly it is empty
+        with contextlib.suppress(OSError, WorkspaceError, *DAMAGED):  # usually it is empty
             noted = str(json.loads(os.pread(fd, MAX_LINE, 0))["path"])
             with beneath.locate(noted, follow=False) as place:
-                is_where_it_was = place.path == noted  # no folder on the way has become a link
+                is_where_it_was = place.path == noted  # no directory above has become a link
                 is_file = mode_of.S_ISREG(place.stat().st_mode)
                 if is_where_it_was and is_file and is_temporary(place.name):
                     os.unlink(place.name, dir_fd=place.fd)

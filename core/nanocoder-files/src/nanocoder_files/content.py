@@ -1,12 +1,12 @@
-"""The content of files: read to a limit, and its digest."""
+"""Read a file's content up to a limit, and compute its digest."""
 
 MAX_BYTES = 50_000_000
-"""The largest file that is read in one piece; a larger one is known by its size alone."""
+"""The largest file that is read in one piece; of a larger one only the size is known."""
 
 
 def digest(*pieces: bytes | memoryview) -> str:
-    """Return the SHA-256 of *pieces*, one after the other, in hexadecimal."""
-    from hashlib import sha256  # loads OpenSSL, 5 ms that a start need not wait for
+    """Return the SHA-256 of *pieces*, concatenated, in hexadecimal."""
+    from hashlib import sha256  # loads OpenSSL in 5 ms, which a start does not need
 
     hasher = sha256()
     for piece in pieces:
@@ -15,9 +15,9 @@ def digest(*pieces: bytes | memoryview) -> str:
 
 
 def read_up_to(fd: int, size: int, limit: int) -> bytes | None:
-    """Return all of *fd*; None when there is more than *limit*.
+    """Return the content of *fd*; None if it has more than *limit* bytes.
 
-    *size* is what its status says; it may grow or be cut meanwhile.
+    *size* is from its status; the file may grow or shrink meanwhile.
     """
     if size > limit:
         return None

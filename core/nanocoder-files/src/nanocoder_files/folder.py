@@ -1,4 +1,4 @@
-"""One open directory: what is in it, and the directories below, from handle to handle."""
+"""One open directory: its entries, and the directories below, opened by descriptor."""
 
 import os
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ Kind = Literal["file", "dir", "link", "other"]
 
 @value
 class Entry:
-    """One thing in a directory; *size* in bytes and *mtime* in seconds are of the thing itself.
+    """One entry of a directory; *size* in bytes and *mtime* in seconds are of the entry itself.
 
-    *path* is relative to the workspace. A link is a "link", whatever it points to; "other" is a
-    pipe, socket or device. Where the system tells nothing, *size* and *mtime* are 0.
-    *problem* says why a walk could not go into a directory.
+    *path* is relative to the workspace. A symbolic link is a "link", whatever its target; "other"
+    is a pipe, socket or device. *size* and *mtime* are 0 if the status cannot be read. *problem* is
+    the reason why a walk could not enter a directory.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Entry:
 
 
 class Folder(AbstractContextManager["Folder"]):
-    """An open directory; *fd* is its handle, *path* its place in the workspace, "." for the root.
+    """An open directory; *fd* is its file descriptor, *path* its path in the workspace or ".".
 
-    Names and paths are written as everywhere outside this package. *readable* says what policies
-    keep out of a search, and with *asks* so does what a person has to agree to.
+    Names and paths are escaped as everywhere outside this package. *readable* filters searches;
+    with *asks* it also omits paths that need approval.
     """
 
     __slots__ = ("_asks", "_readable", "_root", "fd", "path")
@@ -58,29 +58,29 @@ class Folder(AbstractContextManager["Folder"]):
             self.fd = -1
 
     def open_again(self) -> None:
-        """Open it once more by its path, where it was closed; raises WorkspaceError."""
+        """Open it again by its path if it was closed; raises WorkspaceError."""
         if self.fd < 0:
             self.fd = self._root.open_directory(unescape_path(self.path))
 
     def path_of(self, name: str) -> str:
-        """Return the path of *name* in it."""
+        """Return the path of its entry *name*."""
         return name if self.path == "." else f"{self.path}/{name}"
 
     def open(self, name: str) -> "Folder":
-        """Open the directory *name* in it; raises WorkspaceError, also for a link."""
+        """Open its subdirectory *name*; raises WorkspaceError, also for a link."""
         path = self.path_of(name)
         with self._root.errors(unescape_path(path)):
             fd = os.open(unescape_path(name), LISTING | os.O_NOFOLLOW, dir_fd=self.fd)
         return Folder(self._root, fd, path, self._readable, asks=self._asks)
 
     def errors(self) -> AbstractContextManager[None]:
-        """Translate what the system says of it into WorkspaceError; use this in a `with`."""
+        """Translate OSErrors about it into WorkspaceError; a context manager."""
         return self._root.errors(unescape_path(self.path))
 
     def entries(self, *, details: bool = True, called: str = "") -> list[Entry]:
-        """Return all that is in it, sorted by name; without *details* no sizes and times.
+        """Return its entries, sorted by name; without *details* no sizes and times.
 
-        Their paths are below *called*, where that is how somebody named the directory.
+        Their paths begin with *called*, if somebody named the directory so.
         """
         prefix = "" if (called or self.path) == "." else f"{called or self.path}/"
         with self.errors(), os.scandir(self.fd) as items:
@@ -88,7 +88,7 @@ class Folder(AbstractContextManager["Folder"]):
         return sorted(entries, key=lambda entry: entry.name)
 
     def refused(self, names: Sequence[str]) -> set[str]:
-        """Return those of its *names* that policies keep out of a search."""
+        """Return those of its *names* that policies omit from a search."""
         folder = "" if self.path == "." else self.path
         return self._readable.left_out(folder, names, asks=self._asks)
 
@@ -111,5 +111,5 @@ def _kind(item: "os.DirEntry[str]") -> Kind:
         if item.is_dir(follow_symlinks=False):
             return "dir"
         return "link" if item.is_symlink() else "other"
-    except OSError:  # none of these, as far as can be known
+    except OSError:  # an unknown kind
         return "other"

@@ -16,7 +16,7 @@ PATH_ARGUMENTS: Final = _FILES | _FOLDERS | _PATTERNS
 """The names of arguments that hold paths, or patterns for them."""
 _PATCHES: Final = frozenset(("patch", "input", "diff"))
 _NOTHING: Final = "/dev/null"
-# As text: `re` compiles it at its first use, and keeps it.
+# As text: `re` compiles it at its first use, and caches it.
 _PATCHED: Final = (
     r"(?m)^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)"
     r"|^(?:[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): |rename (?:from|to) |\+\+\+ |--- )"
@@ -28,17 +28,17 @@ _PATCHED: Final = (
 def named_paths(
     arguments: Mapping[str, Any], *, patterns: bool = True, folders: bool = True
 ) -> list[str]:
-    """Return every path among *arguments*, nested ones and those of patches included.
+    """Return every path among *arguments*, including nested ones and those in patches.
 
-    Without *patterns* those of `glob` and `include` are left out, without *folders* those in which
-    something runs, as `workdir`.
+    Without *patterns* those of `glob` and `include` are omitted, without *folders* working
+    directories such as `workdir`.
     """
     left_out = (frozenset() if patterns else _PATTERNS) | (frozenset() if folders else _FOLDERS)
     return [path for path, name in _named(arguments) if name not in left_out]
 
 
 def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the paths in *value* with the argument that each stands in."""
+    """Yield (path, argument) for each path in *value*."""
     if isinstance(value, str):
         if key in PATH_ARGUMENTS:
             yield value, key
@@ -56,11 +56,11 @@ def _named(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def _in_patch(patch: str) -> Iterator[str]:
     for old, new, other, single in re.findall(_PATCHED, patch):
-        if single:  # a file that comes or goes without a hunk
+        if single:  # a file that is created or deleted without a hunk
             yield single.partition("\t")[0].strip()
             continue
         sides = (old, new)
-        # git's prefixes count only where both sides have theirs: a directory may be called "b".
+        # git's prefixes count only if both sides have theirs: a directory may be called "b".
         if _has_prefix(old, "a/") and _has_prefix(new, "b/"):
             sides = (old.removeprefix("a/"), new.removeprefix("b/"))
         # The old side of a new file is no path; the new side of a deleted one counts, and asks.

@@ -16,7 +16,7 @@ from nanocoder_schema import ToolError, is_hidden
 
 MAX_PATH_BYTES = 4_096
 
-# `re` compiles them at their first use and keeps them; most starts use none.
+# `re` compiles them at their first use and caches them; most starts use none.
 _REFUSED = "[\0\ud800-\udfff]"
 # A run of bytes above 0x7f is one match: together they may be UTF-8.
 _ESCAPED = (
@@ -56,7 +56,7 @@ class WorkspaceError(ToolError):
 
 
 def problem(error: OSError, path: str, near: Sequence[str] = ()) -> WorkspaceError:
-    """Translate *error*; *near* are paths that exist and may be meant by a missing one."""
+    """Translate *error*; *near* are existing paths that resemble a missing one."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     error_class, text = _CLASSES.get(error.errno or 0, ("io_error", f"'{{path}}': {reason}"))
     message = text.format(path=path)
@@ -67,7 +67,7 @@ def problem(error: OSError, path: str, near: Sequence[str] = ()) -> WorkspaceErr
 
 
 def not_changed(path: str, why: str, error: OSError) -> WorkspaceError:
-    """Return the error for a change that was not begun, because its old content is not safe."""
+    """Return the error for a change that was not begun, because the backup failed."""
     is_full = problem(error, path).error_class == "disk_full"
     return WorkspaceError(
         f"{escape_path(path)!r} was not changed, because {why}: {error}",
@@ -76,7 +76,7 @@ def not_changed(path: str, why: str, error: OSError) -> WorkspaceError:
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that no file can have.
+    """Refuse a path that is not valid for any file.
 
     Raises: WorkspaceError (invalid_path).
     """
@@ -92,14 +92,14 @@ def check_path(path: str) -> None:
 
 
 def tidy_path(path: str) -> str:
-    """Drop empty and "." components; ".." stays, because a link may stand before it."""
+    """Remove empty and "." components; ".." stays, because a link may precede it."""
     if path[:2] not in {".", "./"} and _DROPPED.isdisjoint(path.split("/")[1:]):
         return path
     return "/".join(part for part in path.split("/") if part not in _DROPPED) or "."
 
 
 def climbs(raw: str) -> bool:
-    """Tell whether the ".." in *raw* lead above the root, even if every name were a directory."""
+    """Tell whether the ".." in *raw* lead above the root, with all links ignored."""
     depth = 0
     for part in raw.split("/"):
         depth += -1 if part == ".." else 1
@@ -109,9 +109,9 @@ def climbs(raw: str) -> bool:
 
 
 def escape_path(raw: str) -> str:
-    r"""Return *raw* with escapes for bytes that are not UTF-8, and for what a terminal hides.
+    r"""Return *raw* with escapes for bytes that are not UTF-8 and for hidden characters.
 
-    A backslash that would be read as the beginning of an escape becomes `\x5c`.
+    A backslash that could begin an escape becomes `\x5c`.
     """
     if "\\" not in raw and raw.isprintable():
         return raw
@@ -120,16 +120,16 @@ def escape_path(raw: str) -> str:
 
 
 def unescape_path(path: str) -> str:
-    r"""Return the name that `escape_path` has written as *path*; its inverse.
+    r"""Return the name that `escape_path` has escaped as *path*; its inverse.
 
-    An escape that it never writes is left alone: `\x41`, and bytes that are valid UTF-8 in their
-    place, such as `\xc3\xa9`.
+    An escape that it never produces is left unchanged: `\x41`, and bytes that are valid UTF-8
+    together, such as `\xc3\xa9`.
     """
     return re.sub(_ESCAPED, _unescape_run, path) if "\\" in path else path
 
 
 def _escape_letter(letter: str) -> str:
-    if "\udc80" <= letter <= "\udcff":  # how Python writes a byte that is not UTF-8
+    if "\udc80" <= letter <= "\udcff":  # Python's surrogate for a byte that is not UTF-8
         return f"\\x{os.fsencode(letter)[0]:02x}"
     if letter.isprintable() or not is_hidden(letter):
         return letter
@@ -145,7 +145,7 @@ def _unescape_run(match: re.Match[str]) -> str:
         name = os.fsdecode(bytes.fromhex(escape.replace("\\x", "")))
     else:
         name = chr(int(f"0x{escape[2:]}", 0))
-    # Anything that `escape_path` would not write is left as it is.
+    # Other escapes than those of `escape_path` stay unchanged.
     is_ours = name == "\\" or "".join(map(_escape_letter, name)) == escape
     return name if is_ours else escape
 

@@ -1,8 +1,8 @@
-"""Files of our own: opened without following traps, replaced in one step, locked while in use.
+"""Files of our own: opened safely, replaced atomically, locked while in use.
 
-Another program may have put a link, a pipe or a device in the place of such a file. A lock tells
-what a killed process has left from the work of one that runs. A process number cannot: it may
-belong to another process by now, or to one of another container.
+Another program may have replaced such a file by a link, a pipe or a device. A lock distinguishes
+the files of a killed process from those of a running one. A process id cannot: it may belong to
+another process by now, or to one of another container.
 """
 
 import errno
@@ -40,9 +40,9 @@ def open_private(
 
 
 def writable_by_others(path: Path) -> str:
-    """Return *path* or the first folder above it that a user other than root could change, or "".
+    """Return *path* or the first directory above it that users other than root can change, or "".
 
-    A link counts with everything that leads to it and to its target; a missing file does not.
+    A link counts with all directories above it and its target; a missing file does not.
     """
     real = path.resolve()
     places = filter(os.path.lexists, (path, *path.parents, real, *real.parents))
@@ -50,14 +50,14 @@ def writable_by_others(path: Path) -> str:
 
 
 def _is_open(status: os.stat_result) -> bool:
-    # The permissions of a link mean nothing, and a sticky folder protects what is in it.
+    # The permissions of a link have no effect, and a sticky directory protects its entries.
     is_shielded = stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX
     return status.st_uid != 0 or bool(status.st_mode & 0o022 and not is_shielded)
 
 
 @contextmanager
 def closing_file(descriptor: int) -> Iterator[int]:
-    """Give an open *descriptor*, and close it in the end."""
+    """Yield an open *descriptor* and close it at the end."""
     try:
         yield descriptor
     finally:
@@ -65,16 +65,16 @@ def closing_file(descriptor: int) -> Iterator[int]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside *path*, then take its place: no reader, and no power cut, sees half a file.
+    """Replace *path* atomically: no reader, and no power cut, sees half a file.
 
-    The new file keeps the permissions of the old one. Raises: OSError.
+    The new file has the permissions of the old one. Raises: OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # The random part is for the threads of one process.
     beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}")
     mode = None
     with suppress(FileNotFoundError):
-        # A person may have opened the file to a group; a new one is private.
+        # A person may have given a group access to the file; a new one is private.
         mode = stat.S_IMODE(path.stat().st_mode)
     write_private(beside, content, mode, sync=True)
     try:
@@ -86,7 +86,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def write_private(path: Path, data: bytes, mode: int | None = None, *, sync: bool = False) -> None:
-    """Write *data* to a new file; raises FileExistsError where there is one, OSError."""
+    """Write *data* to a new file; raises FileExistsError, OSError."""
     descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         with closing_file(descriptor):
@@ -99,11 +99,11 @@ def write_private(path: Path, data: bytes, mode: int | None = None, *, sync: boo
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what writers that were killed have left beside *path*."""
+    """Remove temporary files of killed writers beside *path*."""
     for leftover in path.parent.glob(f".{path.name}.*"):
         with suppress(OSError, ValueError, OverflowError):
             try:
-                # Signal 0 sends nothing: it tells whether the process still lives.
+                # Signal 0 only tests whether the process is alive.
                 os.kill(int(leftover.suffix[1:]), 0)
             except ProcessLookupError:
                 leftover.unlink()
@@ -112,10 +112,10 @@ def _remove_leftovers(path: Path) -> None:
 def append_all(
     descriptor: int, data: bytes | bytearray | memoryview, size: int, *, sync: bool = False
 ) -> int:
-    """Write *data* at the end of a file of *size* bytes, all of it or nothing; return the new size.
+    """Append all of *data* or nothing to a file of *size* bytes; return the new size.
 
-    The file must be open for appending, or be written for the first time. With *sync* it is on the
-    disk when this returns. Raises: OSError.
+    The file must be open for appending, or be new. With *sync* the data is on the disk on return.
+    Raises: OSError.
     """
     rest = memoryview(data)
     try:
@@ -125,23 +125,23 @@ def append_all(
             os.fsync(descriptor)
     except OSError:
         with suppress(OSError):
-            # Half an entry would be taken for damage by those who read the file.
+            # A reader would take half an entry for damage.
             os.ftruncate(descriptor, size)
         raise
     return size + len(data)
 
 
 def sync_directory(path: Path | str, directory: int | None = None) -> None:
-    """Put the names of the files in *path* on the disk; raises OSError."""
+    """Flush the directory *path* to the disk; raises OSError."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with closing_file(os.open(path, flags, dir_fd=directory)) as descriptor:
         os.fsync(descriptor)
 
 
 def private_directory(path: Path) -> None:
-    """Make *path* and what is missing above it, for the user's eyes only; raises OSError."""
+    """Create *path* and missing directories above it with mode 700; raises OSError."""
     missing = [] if path.exists() else [each for each in (path, *path.parents) if not each.exists()]
-    # One by one, since mkdir with parents gives those the default mode.
+    # One by one: mkdir with parents gives those the default mode.
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(path.lstat().st_mode) & 0o077:
@@ -149,11 +149,11 @@ def private_directory(path: Path) -> None:
 
 
 def lock_file(descriptor: int, *, wait: bool = True, is_shared: bool = False) -> None:
-    """Lock an open file until the descriptor is closed, for this process alone unless *is_shared*.
+    """Lock an open file until the descriptor is closed, exclusively unless *is_shared*.
 
-    Raises: BlockingIOError if another process has it and *wait* is not set, OSError.
+    Raises: BlockingIOError if another process holds it and *wait* is not set, OSError.
     """
-    import fcntl  # a start that locks nothing does not need it
+    import fcntl  # most starts lock nothing
 
     kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
     fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
@@ -161,7 +161,7 @@ def lock_file(descriptor: int, *, wait: bool = True, is_shared: bool = False) ->
 
 @contextmanager
 def holding(path: Path) -> Iterator[None]:
-    """Hold the lock file *path*, making it and its folder; raises OSError."""
+    """Hold the lock file *path*, created with its directory; raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with closing_file(open_private(path, os.O_RDWR | os.O_CREAT)) as descriptor:
         lock_file(descriptor)
@@ -169,18 +169,18 @@ def holding(path: Path) -> Iterator[None]:
 
 
 def folder_for(base: Path, root: Path) -> Path:
-    """Return the folder below *base* for the files about *root*."""
+    """Return the directory below *base* for the records of the workspace *root*."""
     return base / digest(bytes(root))[:32]
 
 
 def create_locked(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
-    """Make and lock a file in *folder*, which is made with the folder above it; raises OSError.
+    """Create and lock a file in *folder*, creating that and its parent; raises OSError.
 
-    Returns its path, which begins with *name*, and the descriptor, which appends.
+    Returns its path, whose name begins with *name*, and a descriptor for appending.
     """
     for _ in range(TRIES):
         path = folder / f"{name}-{os.urandom(4).hex()}{suffix}"
-        # Another process may remove the empty folder, or the file before it is locked.
+        # Another process may remove the empty directory, or the file before it is locked.
         with suppress(FileNotFoundError):
             private_directory(folder)
             fd = _open_locked(path, os.O_CREAT | os.O_EXCL, wait=True)
@@ -190,35 +190,35 @@ def create_locked(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
 
 
 def lock_ownerless(folder: Path, suffix: str) -> Iterator[tuple[Path, int]]:
-    """Lock the files of dead processes in *folder*, one after the other; raises OSError."""
+    """Yield the locked files of dead processes in *folder*, one by one; raises OSError."""
     for path in files_in(folder, suffix):
-        with suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner lives
+        with suppress(FileNotFoundError, BlockingIOError):  # gone, or its owner is alive
             fd = _open_locked(path, 0, wait=False)
             if fd >= 0:
                 yield path, fd
 
 
 def files_in(folder: Path, suffix: str) -> list[Path]:
-    """Return the regular files of *folder* whose names end so, sorted; raises OSError."""
-    with os.scandir(folder) as entries:  # a link or a pipe is none of ours
+    """Return the regular files of *folder* with *suffix*, sorted; raises OSError."""
+    with os.scandir(folder) as entries:  # a link or a pipe is not ours
         names = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
     return [folder / name for name in names if name.endswith(suffix)]
 
 
 def remove_if_empty(folder: Path) -> None:
-    """Remove *folder* and the folder above it where they are empty."""
+    """Remove *folder* and its parent if they are empty."""
     with suppress(OSError):
         folder.rmdir()
-        # Not empty is the usual case: another process has files there.
+        # Usually not empty: another process has files there.
         folder.parent.rmdir()
 
 
 def _open_locked(path: Path, flags: int, *, wait: bool) -> int:
-    """Open and lock; -1 where the file was removed meanwhile. Raises OSError."""
+    """Open and lock a file; return -1 if it was removed meanwhile. Raises OSError."""
     fd = open_private(path, flags | os.O_RDWR | os.O_APPEND)
     try:
         lock_file(fd, wait=wait)
-        # Its owner may have removed it while we waited: such a file has no name any more.
+        # Its owner may have removed it while we waited for the lock.
         if os.fstat(fd).st_nlink:
             return fd
     except BaseException:

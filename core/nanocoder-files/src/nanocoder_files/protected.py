@@ -1,6 +1,6 @@
-"""Names whose files decide what runs: git's, editors', shells', build servers', our own.
+"""Names of files that control programs: of git, editors, shells, build servers, nanocoder.
 
-This is the only list: the workspace, its tools and every policy ask it.
+This is the only list: the workspace, its tools and every policy use it.
 """
 
 import enum
@@ -35,9 +35,9 @@ class ProtectionKind(enum.StrEnum):
 class Protection:
     """The protection of a file from changes without approval, with its *reason*, a clause.
 
-    The kind GIT is git's own files, REPOSITORY a name that makes its directory a repository,
-    NANOCODER settings by name, STATE the folders where nanocoder keeps settings, sessions and
-    caches, PROGRAM what is installed.
+    GIT are git's own files, REPOSITORY a name that makes its directory a repository, NANOCODER
+    settings by name, STATE nanocoder's directories of settings, sessions and caches, PROGRAM
+    installed files.
     """
 
     kind: ProtectionKind
@@ -64,10 +64,10 @@ _PACKAGES = Protection(
 PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of any question")
 STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
 
-# Names of files and directories that are protected wherever they are, with everything below them;
-# "a/b" is b directly in a, "*" any letters. What a program runs belongs here when a person does no
-# more than open the folder, start a shell, an interpreter or an agent, or commit. What a build or
-# a test runs does not: a person starts it, and models edit it all day.
+# Names of files and directories that are protected anywhere, with everything below them; "a/b" is b
+# directly in a, "*" any characters. A file belongs here if a program runs it when a person only
+# opens the directory, starts a shell, an interpreter or an agent, or commits. Files that a build or
+# a test runs do not: a person starts it, and models edit them all day.
 _PROTECTED: dict[Protection, str] = {
     _GIT: ".git git~1 .gitconfig .gitattributes .gitmodules",
     _HOOK: ".husky .githooks .overcommit.yml .pre-commit* lefthook.* lefthook-local.* .lefthook*",
@@ -112,23 +112,23 @@ _PROTECTED: dict[Protection, str] = {
 }
 _NAMES = {name: why for why, names in _PROTECTED.items() for name in names.split()}
 PROTECTED_NAMES = tuple(_NAMES)
-"""The names of `protection_of` for a sandbox that compares them itself: "*" is any letters."""
+"""The names of `protection_of` for a sandbox with its own matching: "*" is any characters."""
 _LIKE = [name for name in _NAMES if "*" in name]
 _STARTS = tuple(filter(None, (name.partition("*")[0] for name in _LIKE)))
 _ENDS = tuple(name[1:] for name in _LIKE if name.startswith("*"))
-# A directory for such names is protected, too: one that is moved to its place brings them along.
+# A parent directory of such names is protected, too: one moved to its path brings them along.
 _PARENTS = {name.partition("/")[0]: why for name, why in _NAMES.items() if "/" in name}
 IN_VENV = {"bin", "lib", "lib64", "pyvenv.cfg", "scripts"}
-"""The names of what is installed in a virtual environment."""
+"""Names of a virtual environment's own files and directories."""
 _GIT_NAMES = {".git", "git~1"}
-# Ignored inside names by macOS (HFS+), so that ".g<U+200C>it" is ".git" there.
+# HFS+ (macOS) ignores these inside names, so that ".g<U+200C>it" is ".git" there.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
 
 
 def protection_of(path: str) -> Protection | None:
     """Return the protection of *path* by its names; None if it has none.
 
-    Only names are looked at, so that files which do not exist yet are protected, too.
+    Only names are compared, so that files which do not exist yet are protected, too.
     """
     names = [fold_name(name) for name in path.split("/")]
     for name, below in pairwise([*names, ""]):
@@ -137,22 +137,22 @@ def protection_of(path: str) -> Protection | None:
         if name.startswith(_STARTS) or name.endswith(_ENDS):
             for like in (each for each in _LIKE if fnmatchcase(name, each)):
                 return _NAMES[like]
-    if names[-1] == "head":  # a directory with one is a repository, whose config git reads
+    if names[-1] == "head":  # makes its directory a repository, whose config git reads
         return _REPOSITORY
     return _PARENTS.get(names[-1])
 
 
 def is_git_name(name: str) -> bool:
-    """Tell whether some file system takes *name* for git's directory."""
+    """Tell whether *name* is git's directory on some file system."""
     return fold_name(name) in _GIT_NAMES
 
 
 def fold_name(name: str) -> str:
-    """Return *name* as the most forgiving file system compares it: case, Unicode, ends."""
+    """Return *name* normalized as by the least strict file system: case, Unicode, ends."""
     if not name.isascii():
         name = unicodedata.normalize("NFC", _INVISIBLE.sub("", name))
     name = name.casefold()
-    # Windows drops trailing dots and spaces, and takes what follows a colon for a stream's name.
+    # Windows drops trailing dots and spaces, and the name of a stream follows a colon.
     return name.partition(":")[0].rstrip(". ") or name
 
 
@@ -163,25 +163,25 @@ def git_refused(path: str) -> WorkspaceError:
 
 
 def own_refused(path: str) -> WorkspaceError:
-    """Return the error for a change of what nanocoder itself keeps."""
+    """Return the error for a change of nanocoder's own files."""
     problem = f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools"
     return WorkspaceError(problem, error_class="protected_path")
 
 
 def touches(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether absolute *path* is one of *folders*, lies in one, or holds one; any case."""
+    """Tell whether absolute *path* is in, is, or contains one of *folders*, ignoring case."""
     place = _folded_path(path) + "/"
     return is_in(path, folders) or any((folder + "/").startswith(place) for folder in folders)
 
 
 def is_in(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether absolute *path* is one of *folders* or lies in one; any case."""
+    """Tell whether absolute *path* is one of *folders* or is in one, ignoring case."""
     place = _folded_path(path) + "/"
     return any(place.startswith(folder + "/") for folder in folders)
 
 
 def folded_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """Prepare absolute paths for `touches`."""
+    """Normalize absolute paths for `touches`."""
     return tuple(_folded_path(path) for path in paths)
 
 

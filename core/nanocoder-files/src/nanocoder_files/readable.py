@@ -7,7 +7,7 @@ from typing import Literal
 
 MAX_FOLDERS_KNOWN = 10_000
 MAX_PATH_CHARS = 4_096
-"""No system opens a longer path; to ask about each of its folders would take minutes."""
+"""No system opens a longer path, and checking each directory of one would take minutes."""
 
 Question = Callable[[str], str]
 
@@ -15,9 +15,9 @@ Question = Callable[[str], str]
 class PathFilter:
     """A policy's filter of the paths that may not be read; a policy derives its own class.
 
-    A path is relative to the workspace, its names separated by "/" and its links resolved. A folder
-    that is refused is refused with everything below it. The same path always gets the same answer:
-    when the settings change, the core asks for another filter.
+    A path is relative to the workspace, separated by "/" and with its links resolved. A refused
+    directory is refused with everything below it. The same path always gets the same answer: after
+    a change of the settings the core asks for another filter.
     """
 
     def refuses(self, path: str) -> str:  # noqa: ARG002 - nothing is refused here
@@ -27,31 +27,31 @@ class PathFilter:
     def asks(self, path: str) -> str:  # noqa: ARG002
         """Return the reason why reading *path* needs approval, or "" if it needs none.
 
-        A search leaves out such a path unless it starts there.
+        A search omits such a path unless it starts there.
         """
         return ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
-        """Return those of the *names* in *folder* ("" for the root) that may not pass.
+        """Return those of the *names* in *folder* ("" for the root) that may be refused.
 
-        Only these are then looked at one by one. Override this where most names pass: a search
-        goes through tens of thousands of files.
+        Only these are then checked one by one. Override this if most names are readable: a search
+        walks tens of thousands of files.
         """
         return names
 
     def outside(self) -> Iterable[str]:
-        """Return absolute paths elsewhere that commands may not read either; a sandbox hides them.
+        """Return absolute paths outside that commands may not read; a sandbox hides them.
 
-        Only paths that exist now count.
+        Only existing paths count.
         """
         return ()
 
 
 class OwnFolders(PathFilter):
-    """Refuses the folders of a program's own that lie in the workspace, and what lies there.
+    """Refuses a program's own directories in the workspace, with everything below them.
 
-    *folders* are relative to the workspace or absolute, *is_private* tells of a path whether it
-    lies in one of them, *reason* is what is said of it.
+    *folders* are relative to the workspace or absolute, *is_private* tells whether a path is in one
+    of them, *reason* is the reason of the refusal.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class OwnFolders(PathFilter):
         self._reason = reason
 
     def refuses(self, path: str) -> str:
-        """Say so of one of the folders, and of what lies there."""
+        """Return the reason for one of the directories, and for paths below them."""
         return self._reason if self._is_private(path) else ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
-        """Return the names of the folders themselves: all below them is refused with them."""
+        """Return the names of the directories: everything below is refused with them."""
         prefix = f"{folder}/" if folder else ""
         return [name for name in names if (prefix + name).casefold() in self.inside]
 
@@ -85,26 +85,26 @@ class Closed(PathFilter):
 class Readable:
     """The combined read filter of a workspace: *filters* are pairs of a plugin's name and filter.
 
-    One refusal is enough, and a filter that raises refuses. Without filters all may be read.
+    One refusal is enough, and a failing filter refuses. Without filters all paths are readable.
     """
 
     def __init__(self, filters: Iterable[tuple[str, PathFilter]] = ()) -> None:
         self.filters = tuple(filters)
-        # A cache of each instance, which is gone with it.
+        # A cache per instance, freed with it.
         self._reason_above = lru_cache(MAX_FOLDERS_KNOWN)(self._reason_above)  # type: ignore[method-assign]
 
     def now(self) -> "Readable":
         """Return the current filter: for a search, which asks about thousands of paths.
 
-        A class whose answers change returns another one here; the other methods ask that.
+        A subclass with changing answers returns another one here; the other methods use that.
         """
         return self
 
     def at(self, root: Path, *, is_own: bool = False) -> "Readable":  # noqa: ARG002 - for any root
         """Return the filter for another *root*, for paths relative to it.
 
-        It holds for a folder around the workspace, from which a plugin reads. *is_own* says that
-        *root* is a folder of nanocoder's own, whose files are otherwise refused.
+        *root* may be a directory around the workspace, from which a plugin reads. *is_own*: it is
+        one of nanocoder's own directories, whose files are otherwise refused.
         """
         return self
 
@@ -120,13 +120,13 @@ class Readable:
         return self.now().reason(path, "asks")
 
     def outside(self) -> list[str]:
-        """Return the absolute paths elsewhere that commands may not read."""
+        """Return the absolute paths outside that commands may not read."""
         return [path for _, each in self.now().filters for path in each.outside()]
 
     def left_out(self, folder: str, names: Sequence[str], *, asks: bool) -> set[str]:
-        """Return those of the *names* in *folder* that a search leaves out; *folder* itself may be.
+        """Return those of the *names* in the readable *folder* that a search omits.
 
-        With *asks* those about which a person has to be asked are among them.
+        With *asks* this includes the ones that need approval.
         """
         prefix = f"{folder}/" if folder else ""
         return {
@@ -138,13 +138,13 @@ class Readable:
         }
 
     def reason(self, path: str, question: Literal["refuses", "asks"]) -> str:
-        """Return the first answer to *question* for *path* and the folders above it."""
+        """Return the first answer to *question* for *path* and the directories above it."""
         if not self.filters or path == "." or len(path) > MAX_PATH_CHARS:
             return ""
         return self._reason_above(path.rpartition("/")[0], question) or self._reason(path, question)
 
     def _reason_above(self, folder: str, question: str) -> str:
-        """Return the first answer for *folder* and those above it, but the root."""
+        """Return the first answer for *folder* and those above it, except for the root."""
         names = folder.split("/") if folder else []
         folders = ("/".join(names[:end]) for end in range(1, len(names) + 1))
         return next(filter(None, (self._reason(above, question) for above in folders)), "")
@@ -157,7 +157,7 @@ class Readable:
 def _answer(plugin: str, question: Question, path: str) -> str:
     try:
         reason = question(path)
-    except Exception as error:  # noqa: BLE001 - a policy that breaks never opens a file
+    except Exception as error:  # noqa: BLE001 - a failing policy never opens a file
         return f"policy {plugin!r} failed: {type(error).__name__}: {error}"
     if isinstance(reason, str):
         return reason
@@ -167,5 +167,5 @@ def _answer(plugin: str, question: Question, path: str) -> str:
 def _suspects(each: PathFilter, folder: str, names: Sequence[str]) -> Iterable[str]:
     try:
         return list(each.suspects(folder, names))
-    except Exception:  # noqa: BLE001 - each name is then looked at by itself
+    except Exception:  # noqa: BLE001 - each name is then checked by itself
         return names

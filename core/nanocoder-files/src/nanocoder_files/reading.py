@@ -1,4 +1,4 @@
-"""Paths, reading and listing below one root, as far as policies allow it."""
+"""Resolve paths, read and list files below one root, as far as policies allow it."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from nanocoder_files.snapshot import KnownFiles, Snapshot
 
 
 class Content(NamedTuple):
-    """The *data* of a file as it was read; *path* is the real one, relative to the workspace."""
+    """The *data* of a file; *path* has its links resolved and is relative to the workspace."""
 
     path: str
     data: bytes
@@ -27,7 +27,7 @@ class Content(NamedTuple):
 
 
 class Reading:
-    """The part of a `Workspace` that changes nothing; what *readable* refuses stays closed.
+    """The part of a `Workspace` that only reads, filtered by *readable*.
 
     The files directly in *outputs*, a directory of ours, can be read by their absolute paths.
     """
@@ -45,7 +45,7 @@ class Reading:
     def relative(self, path: str) -> str:
         """Return *path* relative to the root, "." for the root; nothing needs to exist.
 
-        Links stay as they are, unless ".." makes it necessary to know where they lead.
+        Links are followed only if a ".." after them makes it necessary.
         """
         if self._is_output(path):
             return path
@@ -53,7 +53,7 @@ class Reading:
         return escape_path(self._root.resolved(raw) if ".." in raw.split("/") else raw)
 
     def resolve(self, path: str) -> str:
-        """Return *path* relative to the root with its links followed as far as it exists.
+        """Return *path* relative to the root with its links resolved as far as it exists.
 
         Raises: symlink_loop.
         """
@@ -64,16 +64,16 @@ class Reading:
         return escape_path(self._root.resolved(raw))
 
     def real_path(self, path: str) -> Path:
-        """Return the absolute path with its links resolved, to hand to another program.
+        """Return the absolute path with its links resolved, for another program.
 
-        What lies there may be swapped before that program looks: prefer `open` where it is enough.
-        Raises: stale_read for a directory that is not the one that a person was shown.
+        The file may be replaced before that program opens it: prefer `open` if it is enough.
+        Raises: stale_read for another directory than the one in the approved preview.
         """
         if self._is_output(path):
             return Path(path)
         raw = self._root.raw(path)
         resolved = self._root.resolved(raw)
-        with contextlib.suppress(OSError):  # a directory that is not there cannot be another one
+        with contextlib.suppress(OSError):  # a missing directory cannot be another one
             status = self._root.look(raw)
             self._snapshot.check(str(self.root), raw, resolved, status)
         return self.root / resolved
@@ -81,7 +81,7 @@ class Reading:
     def protection(self, path: str) -> Protection | None:
         """Return the protection of *path* from changes without approval; None if it has none.
 
-        Both its names and those where its links lead count, in any case; nothing needs to exist.
+        Its names and those of its resolved links count, ignoring case; nothing needs to exist.
         """
         return self._root.protection(self._root.raw(path))
 
@@ -104,7 +104,7 @@ class Reading:
         return self.read(path, max_bytes=max_bytes).data
 
     def read(self, path: str, *, max_bytes: int | None = None) -> Content:
-        """Return the content of a file of at most *max_bytes* (None: 50 MB) and what it was.
+        """Return the content of a file of at most *max_bytes* (None: 50 MB) with its path.
 
         Raises: too_large, and what `open` raises.
         """
@@ -127,7 +127,7 @@ class Reading:
         return Content(escape_path(canonical), data, status)
 
     def read_text(self, path: str, *, max_bytes: int | None = None) -> str:
-        r"""Read a file in UTF-8 and remember its digest, so that a write finds out if it changed.
+        r"""Read a file in UTF-8 and record its digest, so that a write detects a change.
 
         Returns its text with "\n" at its line ends. Raises: binary_file for anything but UTF-8,
         too_large, and what `open` raises.
@@ -145,23 +145,23 @@ class Reading:
     def note_read(
         self, path: str, version: str | os.stat_result, lines: range | None = None, total: int = 0
     ) -> None:
-        """Remember that *path* was read: its SHA-256, or what `fstat` said; "" forgets it.
+        """Record that *path* was read: its SHA-256, or the result of `fstat`; "" removes it.
 
-        *lines* are the numbers of those that were read, of *total*; without them it was all of it.
+        *lines* are the numbers of the lines read, of *total*; without them it was the whole file.
         """
         if not self._is_output(path):
             self._known.note(self._resolved(path), version, lines, total)
 
     def has_read(self, path: str) -> bool:
-        """Tell whether this session has read all of *path*, if in parts, or written it."""
+        """Tell whether this session has read all of *path*, perhaps in parts, or written it."""
         return self._known.get(self._resolved(path), "") not in {"", *self._known.parts}
 
     def digest_of(self, path: str) -> str:
-        """Return the SHA-256 of a file's bytes in hexadecimal; raises what `read_bytes` raises."""
+        """Return the SHA-256 of a file's bytes in hexadecimal; raises as `read_bytes` does."""
         return digest(self.read_bytes(path))
 
     def stat(self, path: str) -> os.stat_result:
-        """Return the status of what *path* leads to, links followed; raises file_not_found."""
+        """Return the status of *path*, following links; raises file_not_found."""
         if not self._is_output(path):
             return self._root.status(self._root.raw(path))
         fd, _, status = self._open(path)
@@ -169,15 +169,15 @@ class Reading:
         return status
 
     def exists(self, path: str) -> bool:
-        """Tell whether *path* leads to anything."""
+        """Tell whether *path*, following links, exists."""
         return self._mode(path) != 0
 
     def is_file(self, path: str) -> bool:
-        """Tell whether *path* leads to a regular file."""
+        """Tell whether *path*, following links, is a regular file."""
         return mode_of.S_ISREG(self._mode(path))
 
     def is_dir(self, path: str) -> bool:
-        """Tell whether *path* leads to a directory."""
+        """Tell whether *path*, following links, is a directory."""
         return mode_of.S_ISDIR(self._mode(path))
 
     # Listing
@@ -205,7 +205,7 @@ class Reading:
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return a predicate that tells whether a walk below *path* may reach a path.
 
-        For what another program finds there: paths relative to the workspace, without links.
+        It filters the paths of another program, relative to the workspace and without links.
         Raises: read_denied for *path* itself.
         """
         if self._is_output(path):
@@ -224,14 +224,14 @@ class Reading:
         return 0
 
     def _is_output(self, path: str) -> bool:
-        """Tell whether *path* is directly in the outputs, there or not."""
+        """Tell whether *path*, existing or not, is directly in the outputs."""
         folder, _, name = path.rpartition("/")
         return f"{folder}/" in self._outputs and name not in {"", ".", ".."}
 
     def _start(self, path: str) -> tuple[str, Readable, bool]:
-        """Return the folder of a walk, links resolved, what may be read, and whether policies ask.
+        """Return a walk's resolved directory, its filter, and whether paths that ask are omitted.
 
-        A walk that starts where a person has to agree was agreed to. Raises: read_denied.
+        A walk that starts at a path that needs approval was approved. Raises: read_denied.
         """
         folder, readable = self._resolved(path), self._readable.now()
         if reason := readable.refuses(escape_path(folder)):
@@ -250,9 +250,9 @@ class Reading:
         return fd, canonical, status
 
     def _refuse_to_reveal(self, source: str, target: str) -> None:
-        """Raise read_denied where moving *source* to *target* makes readable what is refused.
+        """Raise read_denied if moving *source* to *target* would make a refused file readable.
 
-        Files below a folder count. A link is only a name: its target stays where it is.
+        Files below a directory count. A link is only a name: its target is not moved.
         """
         readable = self._readable.now()
         here = escape_path(self._root.resolved(source, follow=False))
@@ -270,13 +270,13 @@ class Reading:
         waiting: list[str] = []
         locate = self._root.locate
         with contextlib.suppress(OSError), locate(folder, follow=False) as place:
-            # Where it is missing, the move says so.
+            # If it is missing, the move reports it.
             waiting += [folder] if mode_of.S_ISDIR(place.stat().st_mode) else []
         while waiting:
             raw = waiting.pop()
             try:
                 fd = self._root.open_directory(raw)
-            except WorkspaceError:  # it cannot be read, wherever it is
+            except WorkspaceError:  # it cannot be read at any path
                 continue
             with Folder(self._root, fd, escape_path(raw), readable, asks=True) as opened:
                 entries = opened.entries(details=False)

@@ -47,7 +47,7 @@ class ResolvedPath:
 
 
 class Trace(Place):
-    """A walk that notes each name of its path, and goes on where nothing exists."""
+    """A walk that records each name of its path, and continues where nothing exists."""
 
     def __init__(self, beneath: Beneath, path: str, *, follow: bool = True) -> None:
         super().__init__(beneath, path, follow=follow)
@@ -56,7 +56,7 @@ class Trace(Place):
         self.loop: WorkspaceError | None = None
 
     def run(self) -> bool:
-        """Go to the end; return False for a path that leads out."""
+        """Walk to the end; return False for a path that leads outside."""
         try:
             self._note()
             while self._pending:
@@ -65,7 +65,7 @@ class Trace(Place):
         except WorkspaceError as error:
             if error.error_class == OUTSIDE:
                 return False
-            # Nothing can be opened behind a loop: what is left is named as it is spelled.
+            # Nothing can be opened after a loop: the rest is named as spelled.
             self.loop = error
             self._missing = [part for part in self._pending[::-1] if part != ".."]
             self._pending.clear()
@@ -75,15 +75,15 @@ class Trace(Place):
         return True
 
     def _advance(self, name: str) -> None:
-        # By its spelling: the kernel could not take this step either, as nothing is there.
+        # By its spelling: nothing is there, so the kernel could not take this step either.
         if self._missing and name == "..":
             self._missing.pop()
-        elif self._missing:  # what does not exist holds no links
+        elif self._missing:  # a missing directory has no links
             self._missing.append(name)
         else:
             try:
                 self._step(name)
-            except (OSError, ValueError):  # missing, no directory, forbidden, or no name at all
+            except (OSError, ValueError):  # missing, no directory, forbidden, or no valid name
                 self._missing.append(name)
         self._note()
 
@@ -94,7 +94,7 @@ class Trace(Place):
             return False
 
     def _note(self) -> None:
-        """Note the name that a ".." or a link has led to; any other step changes none."""
+        """Record the name after a ".." or a link; other steps change none."""
         if ".." not in self._pending and self.names[-1:] != [name := self._name()]:
             self.names.append(name)
 
@@ -103,7 +103,7 @@ class Trace(Place):
 
 
 class DiskTrace(Trace):
-    """The same on the whole disk: above its root there is itself."""
+    """The same on the whole disk: the parent of its root is the root."""
 
     def _up(self) -> None:
         if self._trail:
@@ -113,8 +113,8 @@ class DiskTrace(Trace):
 class Resolver:
     """Resolves paths for the workspace *root*.
 
-    *own* are the folders where nanocoder keeps its settings and sessions, *readable* the one among
-    them that is the session's, *origins* the workspaces that *root* is a copy of, nearest first.
+    *own* are nanocoder's directories of settings and sessions, *readable* the session's own among
+    them, *origins* the workspaces that *root* is a copy of, nearest first.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Resolver:
             return self._judged([name], [_joined(self.root, name)], is_inside=True, exists=exists)
         try:
             fd = os.open(self.root, LISTING)
-        except OSError:  # there is no workspace, so all is outside
+        except OSError:  # there is no workspace, so every path is outside
             return self._outside(path, literal=literal)
         with closing_file(fd):
             return self.beneath(Beneath(fd, self.root), path, literal=literal)
@@ -149,13 +149,13 @@ class Resolver:
         except WorkspaceError:
             return self._outside(path, literal=literal)
         trace = Trace(beneath, raw)
-        # A tool may not open such a path, wherever a link in it leads.
+        # A tool may not open such a path, whatever its links.
         if (not literal and climbs(raw)) or not trace.run():
             return self._outside(path, literal=literal)
         names = trace.names
         places = [_joined(self.root, name) for name in names]
         if self._origin is not None:
-            # A copy of a workspace is judged as the original, too: rules name the paths there.
+            # A copy of a workspace is judged as the original, too, because rules name its paths.
             places += [place for name in names for place in self._origin.resolve(name).places]
         return self._judged(names, places, is_inside=True, exists=trace.exists)
 
@@ -190,7 +190,7 @@ class Resolver:
             return None
         folder = self.root
         for part in real.split("/"):
-            if len(folder) > MAX_PATH_BYTES:  # the system finds nothing by a longer name
+            if len(folder) > MAX_PATH_BYTES:  # the system cannot open a longer path
                 return None
             if protected.fold_name(part) in protected.IN_VENV and self._is_venv(folder):
                 return PROGRAM
@@ -201,7 +201,7 @@ class Resolver:
         return folder in self._programs or os.path.exists(f"{folder}/{VENV_MARK}")
 
 
-# What resolves the paths of a session: its own places are looked up once.
+# One resolver per session, so that its directories are looked up once.
 resolver = lru_cache(maxsize=64)(Resolver)
 
 
@@ -217,7 +217,7 @@ def _relative(place: str, root: str) -> str:
 
 
 def _exists_without_links(root: str, name: str) -> bool | None:
-    """Tell whether *name* exists in *root*; None where a link or an error calls for the walk.
+    """Tell whether *name* exists in *root*; None if a link or an error requires the walk.
 
     Most words and arguments name no link, and the walk takes four times as long.
     """

@@ -1,8 +1,8 @@
-"""Taking changes back, the last one first. It may be repeated: a restored change is left alone.
+"""Revert changes, the last one first. It may be repeated: a restored change is skipped.
 
-The steps are the same on the disk and in the plan of an undo; `Restore` has them. Each of the three
-that take changes back has its rules: a call that has failed, the next session after a kill, and a
-person who undoes a run. `recover` is what the next session does before anything else.
+`Restore` has the steps, which are the same on the disk and in the plan of an undo. Three users
+have their own rules: a failed call, the next session after a kill, and a person who undoes a run.
+The next session calls `recover` before anything else.
 """
 
 import errno
@@ -37,20 +37,20 @@ NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST}
 FOLDER_GONE: Final = (FileNotFoundError, NotADirectoryError)
 
 P = TypeVar("P")
-"""A path that was found: an open place on the disk, or a name in a plan."""
+"""A located path: an open `Place` on the disk, or a name in a plan."""
 
 
 class Restore(Protocol[P]):
-    """Takes one change back after the other; where the files are is for a subclass to say."""
+    """Reverts changes; a subclass accesses the files."""
 
     def take_back(self, change: Change) -> None:
-        """Take *change* back; one that was not made, or is restored, is left as it is."""
+        """Revert *change*; one that was not made, or is already restored, is skipped."""
         take_back = self._move_back if change.target else self._put_back
         take_back(change)
 
     def _put_back(self, change: Change) -> None:
         try:
-            # A file that was new needs no folder to be taken back.
+            # Reverting a new file needs no directory.
             located = self._locate(change.path, make=change.before.exists)
         except FOLDER_GONE:
             if not change.before.exists:
@@ -75,7 +75,7 @@ class Restore(Protocol[P]):
                 located = self._locate(change.target, make=False)
             except FOLDER_GONE:
                 if state.resembles(change.after):
-                    return  # the move was not begun, or has been taken back
+                    return  # the move was not begun, or is already reverted
                 raise
             with located as there:
                 if not self._rename_back(here, there, state, change):
@@ -85,7 +85,7 @@ class Restore(Protocol[P]):
         self._restored(change)
 
     def _rename_back(self, here: P, there: P, state: FileState, change: Change) -> bool:
-        """Give a thing its old name; False where something else is in the way."""
+        """Rename a file back; return False if another file is in the way."""
         now = self._state(there)
         if state.exists:
             if state.resembles(change.after):
@@ -99,41 +99,41 @@ class Restore(Protocol[P]):
         return False
 
     def _locate(self, path: str, *, make: bool) -> AbstractContextManager[P]:
-        """Find *path*, its folders made where *make*; raises OSError."""
+        """Locate *path*, with *make* creating its directories; raises OSError."""
 
     def _state(self, place: P) -> FileState:
-        """Look at what is at *place*."""
+        """Return the state of *place*."""
 
     def _put(self, place: P, change: Change) -> None:
-        """Bring *place* into the state before *change*."""
+        """Restore the state of *place* before *change*."""
 
     def _rename(self, there: P, here: P, change: Change) -> None:
-        """Give what is *there* its old name *here*."""
+        """Rename *there* back to *here*."""
 
     def _drop_second_name(self, here: P, there: P) -> None:  # noqa: ARG002
-        """Remove *there* where a kill between two steps left one file under both names."""
+        """Remove *there* if a kill between two steps left one file with both names."""
         return
 
     def _may_replace(self, place: P, now: FileState, change: Change) -> bool:
-        """Tell whether *place* may be replaced, though it is not as *change* has left it."""
+        """Tell whether *place* may be replaced, though it changed after *change*."""
 
     def _lose_move(self, change: Change, state: FileState) -> None:
-        """Take note that a thing cannot have its old name, where *state* is by now."""
+        """Record that a file cannot get its old name, which has *state* now."""
 
     def _restored(self, change: Change) -> None:  # noqa: ARG002
-        """Take note that *change* was taken back."""
+        """Record that *change* was reverted."""
         return
 
 
 @mutable
 class LogRestore(Restore[Place]):
-    """Takes logged changes back on the disk; *failed* tells whether to try once more later.
+    """Reverts logged changes on the disk; *failed*: a later session should try again.
 
-    *lost* has a line for each path that is not as it was, *copies* the places of what is not in the
-    files any more. The rules are those of the next session after a kill, unless *is_live*: a call
-    that takes its own changes back makes folders again that are gone, and tells *known_files*.
-    A file that was changed since stays as it is, unless the call *replaces* it: processes that it
-    started have made it, and *keep_copy* gets its content.
+    *lost* has a line for each path that was not restored, *copies* the paths of copies of replaced
+    contents. The rules are those of the next session after a kill, unless *is_live*: a call that
+    reverts its own changes creates missing directories again, and updates *known_files*.
+    A file that was changed since is not touched, unless the call *replaces* it: processes that it
+    started have written it, and *keep_copy* gets its content.
     """
 
     root: Root
@@ -150,12 +150,12 @@ class LogRestore(Restore[Place]):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that were put back so far."""
+        """The paths restored so far."""
         paths = [path for path in dict.fromkeys(reversed(self._paths)) if path not in self.lost]
         return tuple(map(escape_path, paths))
 
     def undo(self, log: ChangeLog, change: LoggedChange) -> None:
-        """Take one change of *log* back, and mark it there."""
+        """Revert one change of *log*, and mark it there."""
         path = change.changed_path
         self._saved = partial(log.data, change)
         is_named = is_temporary(change.temporary)  # a log may be damaged
@@ -164,7 +164,7 @@ class LogRestore(Restore[Place]):
             if path not in self.lost:
                 self.take_back(change)
             if path not in self.lost and change.path not in self.lost:
-                with suppress(OSError):  # without the mark it is looked at again, and is as it was
+                with suppress(OSError):  # without the mark it is checked again, and skipped
                     log.mark_restored(change)
         except FOLDER_GONE:
             self.failed = self.failed or self._is_live
@@ -179,8 +179,8 @@ class LogRestore(Restore[Place]):
         return self.root.locate(path, follow=False, new_folders=new_folders)
 
     def _state(self, place: Place) -> FileState:
-        """Look at *place* without what a killed write, or a killed restore, has left beside it."""
-        with suppress(OSError):  # it is gone, or was never there: the disk may be read-only
+        """Return the state of *place*, after removing a killed write's temporary file."""
+        with suppress(OSError):  # it does not exist, or the disk is read-only
             os.unlink(self._temporary, dir_fd=place.fd)
         return state_of(place)
 
@@ -188,7 +188,7 @@ class LogRestore(Restore[Place]):
         try:
             put(place, change.before, self._saved(), self._temporary)
         except OSError as error:
-            # A directory that the call has made stays while others have something in it.
+            # A directory created by the call stays while it contains others' files.
             if error.errno not in NOT_EMPTY or not change.after.is_directory:
                 raise
             return
@@ -200,7 +200,7 @@ class LogRestore(Restore[Place]):
         self.known_files.move(change.target, change.path)
 
     def _restored(self, change: Change) -> None:
-        """Know of the file what was known before it was changed."""
+        """Restore the known version of the file before its change."""
         version = change.version if isinstance(change, LoggedChange) else ""
         self.known_files.note(change.changed_path, version)
 
@@ -226,24 +226,24 @@ class LogRestore(Restore[Place]):
 
 
 def recover(base: Path, root: Path) -> list[str]:
-    """Take back the changes of transactional calls in *root* that were killed.
+    """Revert the changes of killed transactional calls in *root*.
 
-    The temporary file of a killed write is removed. *base* is the folder of the change logs.
-    Returns lines for the person, none where nothing had to be done. Calls of processes that live
-    are left alone. Raises OSError, WorkspaceError.
+    The temporary file of a killed write is removed. *base* is the directory of the change logs.
+    Returns lines for the person, none if nothing was to be done. Logs of live processes stay.
+    Raises: OSError, WorkspaceError.
     """
     folder = folder_for(base, Path(os.path.realpath(root)))
     try:
-        # Nearly every session ends here: there is no such folder.
+        # For nearly every session there is no such directory.
         guard = os.open(folder, LISTING)
     except FileNotFoundError:
         return []
     try:
-        # A second session waits here until the first one is through.
+        # A second session waits here until the first one has finished.
         lock_file(guard)
         with closing(Root(root)) as opened:
             remove_noted_files(folder, opened)
-            # All of them first: what is taken back goes by time, not log by log.
+            # All logs first, because changes are reverted by time, not log by log.
             logs = list(take_over_logs(folder))
             restore = LogRestore(opened, partial(keep_copy, base.parent / "kept", MAX_COPIES))
             return _take_back(logs, restore) if logs else []
@@ -253,9 +253,9 @@ def recover(base: Path, root: Path) -> list[str]:
 
 
 def recover_all(base: Path, root: Path, own_folders: Iterable[Path]) -> list[str]:
-    """Take back what was killed in *root*, and discard logs whose files in *own_folders* are gone.
+    """Revert killed calls in *root*, and remove logs of directories in *own_folders* that are gone.
 
-    Returns lines for the person, also about what went wrong.
+    Returns lines for the person, including errors.
     """
     try:
         lines = recover(base, root)
@@ -267,17 +267,17 @@ def recover_all(base: Path, root: Path, own_folders: Iterable[Path]) -> list[str
 
 
 def _take_back(logs: list[ChangeLog], restore: LogRestore) -> list[str]:
-    # Calls that were killed together may have worked on the same files.
+    # Calls that were killed together may have changed the same files.
     changes = [(change, log) for log in logs for change in log.changes]
     for change, log in sorted(changes, key=lambda pair: pair[0].at, reverse=True):
         restore.undo(log, change)
         path = change.changed_path
         if path in restore.lost and change.before.is_file and restore.keep_copy is not None:
             try:
-                # The last copy that is made is of the oldest content.
+                # The last copy is the one of the oldest content.
                 restore.copies[path] = restore.keep_copy(path, log.data(change))
             except (OSError, ValueError):
-                restore.failed = True  # the log stays: it holds the only copy
+                restore.failed = True  # the log stays, as it has the only copy
     for log in logs:
         log.close() if restore.failed else log.remove()
     titles = " and ".join(dict.fromkeys(log.title for log in logs if log.changes))

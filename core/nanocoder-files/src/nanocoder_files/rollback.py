@@ -1,4 +1,4 @@
-"""The changes of one call, which are kept or taken back together."""
+"""The changes of one call, which are kept or reverted together."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,10 +21,10 @@ TRIED_AGAIN: Final = (
 
 @value
 class Restored:
-    """The *paths* that were put back, in the order in which they had been changed.
+    """The restored *paths*, in the order of their changes.
 
-    *lost* has a line for each path that is not as it was. *then* says what happens next to paths
-    that could not be put back, and where the copies are of files that were replaced.
+    *lost* has a line for each path that was not restored. *then* tells what happens next to such
+    paths, and the paths of copies of replaced files.
     """
 
     paths: tuple[str, ...] = ()
@@ -36,8 +36,8 @@ class Restored:
 class Rollback:
     """Logs each change before it is made, until `restore` or `discard` ends the call.
 
-    Afterwards the call's workspace changes nothing any more. The log is made at the first change:
-    its file is called like *name*, *title* is for a person.
+    Afterwards the call's workspace allows no more changes. The log is created at the first change:
+    its file name begins with *name*, *title* is for a person.
     """
 
     _change_logs: Path | None
@@ -51,14 +51,14 @@ class Rollback:
 
     @contextmanager
     def file(self, place: Place) -> Iterator[str]:  # noqa: ARG002 - as `WriteNote.file`
-        """Return the name that the log has for the new file of the last change in it."""
+        """Yield the logged name of the last change's temporary file."""
         yield self._temporary
 
     def log(self, change: Change, data: bytes = b"") -> None:
-        """Log *change*, which begins when this returns; *data* is the content before it.
+        """Log *change* before it is made; *data* is the earlier content.
 
-        Raises: WorkspaceError, stale_read where another call may still undo its own change, and
-        not_a_regular_file for what could not be made again.
+        Raises: WorkspaceError: stale_read if another call may still revert its own change,
+        not_a_regular_file for a kind of file that could not be restored.
         """
         if change.before.kind == FileKind.OTHER:
             raise WorkspaceError(
@@ -66,7 +66,7 @@ class Rollback:
                 " undone does not delete it",
                 error_class="not_a_regular_file",
             )
-        # A handler that ignores its cancel goes on in a thread that nothing can stop.
+        # An abandoned handler goes on in a thread that cannot be stopped.
         if self._is_over:
             raise WorkspaceError(
                 "the call that this belongs to has ended; it can no longer change files",
@@ -78,7 +78,7 @@ class Rollback:
                 self._log = create_log(self._change_logs, root, self._name, self._title)
             version = self._restore.known_files.get(change.changed_path, "")
             logged = self._log.append(change, data, version)
-            # Looked for afterwards, so that of two at once at least one sees the other.
+            # Checked afterwards, so that of two parallel calls at least one sees the other.
             if self._log.is_contested(logged):
                 self._log.retract(logged)
                 raise WorkspaceError(
@@ -91,14 +91,14 @@ class Rollback:
         self._temporary = logged.temporary
 
     def restore(self) -> Restored:
-        """Put everything back; what could not be put back is tried again in the next session."""
+        """Restore everything; the next session tries again what could not be restored."""
         with self._lock:
             self._is_over = True
             log, self._log = self._log, None
             if log is None:
                 return Restored()
             restore = self._restore
-            # The last first: an earlier state is what a later change began with.
+            # The last first, because a later change began with an earlier one's state.
             for change in reversed(log.changes):
                 restore.undo(log, change)
             notes = []
@@ -110,14 +110,14 @@ class Rollback:
             if restore.failed:
                 place = f"the earlier content is kept in {log.path}"
                 notes.append(place if self._change_logs is None else TRIED_AGAIN)
-                # Unlocked but not removed: so the next session finds it.
+                # Unlocked but not removed, so that the next session finds it.
                 log.close()
             else:
                 log.remove()
             return Restored(restore.paths, tuple(restore.lost.values()), "; ".join(notes))
 
     def discard(self) -> None:
-        """Keep the changes, which stay from here on. Raises OSError, and nothing is certain."""
+        """Keep the changes for good. Raises OSError; then a later session may revert them."""
         with self._lock:
             self._is_over = True
             log, self._log = self._log, None

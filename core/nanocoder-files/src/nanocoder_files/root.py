@@ -19,10 +19,10 @@ GONE = "{!r} was moved, removed or replaced: end nanocoder, and begin there with
 
 
 class Root(Beneath):
-    """The handle of a workspace. Only a *raw* path, one that `raw` has checked, is opened."""
+    """The open root of a workspace. It opens only *raw* paths, which `raw` has checked."""
 
     def __init__(self, root: Path, extra_protected: Iterable[str] = ()) -> None:
-        # Resolved once: should a link on the way change later, the handle stays where it is.
+        # Resolved once: a later change of a link on the way does not affect the descriptor.
         self.path = Path(os.path.realpath(root))
         try:
             super().__init__(os.open(self.path, LISTING), str(self.path))
@@ -33,7 +33,7 @@ class Root(Beneath):
         self.readable = Readable()
 
     def close(self) -> None:
-        """Close the handle; a second call changes nothing."""
+        """Close the file descriptor; closing twice is fine."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1  # its number may soon be another file's
@@ -42,7 +42,7 @@ class Root(Beneath):
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
         if self.fd < 0:
             raise WorkspaceError("the workspace is closed", error_class="io_error")
-        if not self._is_in_place():  # what is done by its name would be done elsewhere
+        if not self._is_in_place():  # an operation by its path would reach another directory
             raise WorkspaceError(GONE.format(self.root), error_class="io_error")
         check_path(path)
         raw = self.relative(path)
@@ -57,14 +57,14 @@ class Root(Beneath):
         return False
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
-        """Return *raw* with its links followed, as far as it exists; raises WorkspaceError.
+        """Return *raw* with its links resolved, as far as it exists; raises WorkspaceError.
 
         Without *follow* the last name may be a link.
         """
         try:
             with self.locate(raw, follow=follow) as place:
                 return place.path
-        except OSError:  # something on the way does not exist, or is forbidden
+        except OSError:  # a directory on the way does not exist, or is forbidden
             trace = Trace(self, raw, follow=follow)
         if not trace.run():
             raise outside(escape_path(raw), self.root)
@@ -80,13 +80,13 @@ class Root(Beneath):
         return resolved.protection
 
     def refuse_own(self, path: str) -> None:
-        """Raise protected_path for a *path*, links resolved, that is nanocoder's own."""
+        """Raise protected_path for a resolved *path* that is nanocoder's own."""
         if protected.touches(self._prefix + path, self._resolver.own):
             raise protected.own_refused(escape_path(path))
 
     @contextlib.contextmanager
     def errors(self, raw: str) -> Iterator[None]:
-        """Translate what the system says of *raw*, a path that is used, into WorkspaceError."""
+        """Translate OSErrors of operations on *raw* into WorkspaceError."""
         try:
             yield
         except OSError as error:
@@ -97,7 +97,7 @@ class Root(Beneath):
         try:
             fd, canonical = self.open(raw, READ)
         except OSError as error:
-            # That nothing is there is something a preview has seen, too.
+            # A preview records a missing file, too.
             if error.errno == errno.ENOENT:
                 self.note(raw)
             raise self.problem(error, raw) from error
@@ -116,14 +116,14 @@ class Root(Beneath):
             return self.open(raw, LISTING)[0]
 
     def status(self, raw: str) -> os.stat_result:
-        """Return the status of what *raw* leads to; raises WorkspaceError."""
+        """Return the status of *raw*, following links; raises WorkspaceError."""
         with self.errors(raw):
             return self.look(raw)
 
     def mode(self, raw: str) -> int:
-        """Return the mode of what *raw* leads to, 0 when nothing is there.
+        """Return the mode of *raw*, following links; 0 if nothing is there.
 
-        It does not look for names like a missing one, as `status` does.
+        Unlike `status` it does not search for similar names.
         """
         with self.errors(raw), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return self.look(raw).st_mode
@@ -148,20 +148,20 @@ class Root(Beneath):
         *,
         is_known: bool = True,
     ) -> None:
-        """Add *raw* to the preview that is being made; no status: nothing is there."""
+        """Add *raw* to the current preview; without a status nothing is there."""
         snapshot = RECORDING.get()
         if snapshot is None:
             return
         try:
             path = self.resolved(raw)
         except WorkspaceError:
-            path = ""  # a link that leads out of here, or round in circles
+            path = ""  # a link that leads outside, or in a loop
         seen_digest = "" if data is None else digest(data)
         sighting = Sighting(path, version_mark(status), seen_digest, is_known)
         snapshot.add(self.root, raw, sighting)
 
     def problem(self, error: OSError, raw: str) -> WorkspaceError:
-        """Translate *error*; for a missing file, look for names that are like it."""
+        """Translate *error*; for a missing file, search for similar names."""
         near: list[str] = []
         if error.errno == errno.ENOENT and self.fd >= 0:
             from nanocoder_files.suggestions import similar_paths  # only mistakes need them

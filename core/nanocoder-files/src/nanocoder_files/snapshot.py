@@ -14,7 +14,7 @@ from nanocoder_files.paths import WorkspaceError, escape_path
 from nanocoder_files.writing import Old, stale, version_of
 
 RECORDING: "Final[ContextVar[Snapshot | None]]" = ContextVar("nanocoder_snapshot", default=None)
-"""The preview that is being made on this thread."""
+"""The preview in progress on this thread."""
 VERSION: Final = "version:"
 
 
@@ -22,9 +22,9 @@ VERSION: Final = "version:"
 class Sighting:
     """The state of a path when a preview looked at it.
 
-    *path* has its links resolved, "" when they led nowhere. *version* is the mark of what was
-    there, "" for nothing; *is_known* is False where only the path was resolved. *digest* is of a
-    file that was read.
+    *path* has its links resolved, "" if they led nowhere. *version* is the file's version mark, ""
+    if nothing was there; *is_known* is False if only the path was resolved. *digest* is of a file
+    that was read.
     """
 
     path: str
@@ -33,10 +33,10 @@ class Sighting:
     is_known: bool = True
 
     def matches(self, path: str, status: os.stat_result | None, now: Callable[[], str]) -> bool:
-        """Tell whether *path*, links resolved, still is what was seen; *now* takes its digest."""
+        """Tell whether the resolved *path* is unchanged; *now* computes its digest."""
         if self.path != path:
-            # A link itself is deleted or moved: what it leads to does not matter, unless somebody
-            # has put a file in its place.
+            # The link itself is deleted or moved: its target does not matter, unless a file has
+            # replaced the link.
             return status is not None and mode_of.S_ISLNK(status.st_mode)
         if not self.is_known:
             return True
@@ -48,8 +48,8 @@ class Sighting:
 class Snapshot:
     """The state of every file and directory that one preview opened or looked at.
 
-    Plugins need not know of it: a `Workspace` that is used while a preview is recorded notes what
-    is read through it, and the workspace of the call that follows compares.
+    Plugins need not know it: during a preview every `Workspace` records its reads, and the
+    workspace of the call afterwards compares.
     """
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class Snapshot:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Note what this thread sees of any workspace."""
-        # A context variable: previews on other threads do not note here.
+        """Record this thread's reads of any workspace."""
+        # A context variable: previews on other threads are not recorded here.
         token = RECORDING.set(self)
         try:
             yield
@@ -71,14 +71,14 @@ class Snapshot:
             RECORDING.reset(token)
 
     def copy(self) -> "Snapshot":
-        """Return a copy that a preview which is late adds nothing to."""
+        """Return a copy, which an abandoned preview does not change."""
         other = Snapshot()
         with self._lock:
             other._seen = dict(self._seen)
         return other
 
     def add(self, root: str, raw: str, sighting: Sighting) -> None:
-        """Remember what was seen first; the content of a file adds to that."""
+        """Record the first sighting; a file's digest is added to it."""
         with self._lock:
             before = self._seen.get((root, raw))
             if before is None or not before.is_known or (sighting.digest and not before.digest):
@@ -92,7 +92,7 @@ class Snapshot:
         status: os.stat_result | None,
         now: Callable[[], str] = str,
     ) -> None:
-        """Raise WorkspaceError (stale_read) unless *raw*, which is *path*, is what was sighting."""
+        """Raise WorkspaceError (stale_read) unless *raw*, resolved to *path*, is unchanged."""
         for sighting in self._sightings(root, raw, path):
             if not sighting.matches(path, status, now):
                 raise WorkspaceError(
@@ -102,7 +102,7 @@ class Snapshot:
                 )
 
     def forget(self, *paths: str) -> None:
-        """Expect nothing of *paths* any more: the call itself has changed them."""
+        """Drop the sightings of *paths*, which the call itself has changed."""
         with self._lock:
             self._seen = {
                 key: sighting
@@ -111,7 +111,7 @@ class Snapshot:
             }
 
     def clear(self) -> None:
-        """Expect nothing any more: a process of the call may have changed anything."""
+        """Drop all sightings: a process of the call may have changed any file."""
         with self._lock:
             self._seen = {}
 
@@ -127,19 +127,19 @@ class Snapshot:
 
 
 class KnownFiles(dict[str, str]):
-    """The digest or the version mark of each file, by its path with links resolved.
+    """The known digest or version mark of each file, by its resolved path.
 
-    A file that differs from what is known is not changed, moved or deleted. *parts* has the numbers
-    of the lines that were read of a version, where those are not all.
+    A file that differs from it is not changed, moved or deleted. *parts* has the numbers of the
+    lines that were read of a version, if not all.
     """
 
     def __init__(self) -> None:
         self.parts: dict[str, set[int]] = {}
 
     def check(self, path: str, old: Old | None) -> None:
-        """Raise WorkspaceError (stale_read) when *old* is not what is known of *path*."""
+        """Raise WorkspaceError (stale_read) if *old* differs from the known version of *path*."""
         expected = self.get(path)
-        if not expected or old is None:  # a file that is gone has nothing left to lose
+        if not expected or old is None:  # a missing file has no content to lose
             return
         if expected != (version_mark(old.status) if expected.startswith(VERSION) else old.digest):
             raise stale(escape_path(path))
@@ -147,7 +147,7 @@ class KnownFiles(dict[str, str]):
     def note(
         self, path: str, version: str | os.stat_result, lines: range | None = None, total: int = 0
     ) -> None:
-        """Know a digest, or a status, of *path*; "" forgets it.
+        """Record a digest, or a status, of *path*; "" removes it.
 
         With *lines* only those of its *total* lines were read, besides those read before.
         """
@@ -159,7 +159,7 @@ class KnownFiles(dict[str, str]):
         self[path] = mark
 
     def move(self, source: str, target: str) -> None:
-        """Know what was moved, and what is below it, by its new name."""
+        """Rename the records of a moved file, or of a directory and the files below it."""
         for path in [path for path in self if path == source or path.startswith(source + "/")]:
             self[target + path[len(source) :]] = self.pop(path)
 
@@ -167,7 +167,7 @@ class KnownFiles(dict[str, str]):
 def version_mark(status: os.stat_result | None) -> str:
     """Return a version that changes when another file takes the path; "" if there is none.
 
-    A directory may get other content.
+    The mark of a directory does not depend on its content.
     """
     if status is None:
         return ""

@@ -1,4 +1,4 @@
-"""Paths that exist, for the error that says that another one does not."""
+"""Existing paths to suggest in the error about a missing one."""
 
 import os
 from collections import deque
@@ -15,7 +15,7 @@ from nanocoder_files.readable import Readable
 
 MAX_NAMES: Final = 2_000
 MAX_FOLDERS: Final = 100
-"""A folder with more folders in it holds what a program fetched: they are not looked into."""
+"""A directory with more subdirectories holds downloaded files; these are not searched."""
 NEAREST: Final = 3
 
 
@@ -28,7 +28,7 @@ def similar_paths(root: Beneath, readable: Readable, raw: str) -> list[str]:
 
 
 def _paths(root: Beneath, readable: Readable, target: str) -> Iterator[str]:
-    """Yield paths that policies allow: first on the way to *target*, then level by level."""
+    """Yield readable paths: first along the way to *target*, then level by level."""
     waiting, count = deque([""]), 0
     while waiting and count < MAX_NAMES:
         folder = waiting.popleft()

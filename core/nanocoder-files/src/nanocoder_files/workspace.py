@@ -1,4 +1,4 @@
-"""The workspace: every file that a tool touches is opened and changed here."""
+"""The workspace: tools open and change every file here."""
 
 import contextlib
 import copy
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from nanocoder_files.snapshot import Snapshot
 
 ChangeListener = Callable[[Mapping[str, Any]], object]
-"""Is called with each change before it is made."""
+"""Called with each change before it is made."""
 MOVED_BYTES: Final = 8_000_000
-"""Up to this size a file that is moved is read: one can tell later whether it is the same."""
+"""Moved files up to this size in bytes are hashed, to recognise them later."""
 
 
 class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
     """One directory tree. Paths are relative to its root, or absolute and below it.
 
-    Every method raises WorkspaceError, whose error_class tells what is wrong: invalid_path and
-    path_outside_workspace all of them, the others as named. What reads a file or goes through
-    folders raises read_denied for what *readable* refuses. Methods may be called from any thread.
+    Every method raises WorkspaceError with an error_class: invalid_path and path_outside_workspace
+    all of them, the others as documented. Methods that read a file or list directories raise
+    read_denied for paths that *readable* refuses. Methods may be called from any thread.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
 
         *backups* is a directory outside the workspace for the old content of changed files, the
         first and the newest, *keep_backups* for each; None keeps none. *extra_protected* are
-        absolute paths of our own: `protection` reports them beside the names it knows, and no
-        change is made in them (protected_path). *listener* is called with each change before it
-        is made, as the journal's `file.changed`. *change_logs* is a directory outside the workspace
-        for what a killed process has to leave behind: the log of `recording`, and the name of the
-        temporary file of a write; None: no later session finds either. The files in *outputs*, a
-        directory of ours, can be read by their absolute paths, and not changed. *readable* says
-        which paths may be read, `SessionInfo.readable` in a session; None: all.
+        absolute paths of our own: `protection` reports them beside the protected names, and they
+        cannot be changed (protected_path). *listener* is called with each change before it is made,
+        for the journal's `file.changed`. *change_logs* is a directory outside the workspace for
+        recovery after a kill: the log of `recording`, and the name of a write's temporary file;
+        None: no later session can recover. The files in *outputs*, a directory of ours, can be
+        read by their absolute paths, but not changed. *readable* is the read filter,
+        `SessionInfo.readable` in a session; None: everything may be read.
         """
         super().__init__(Root(root, extra_protected), outputs, readable or Readable())
         self._keep_copy = partial(keep_copy, backups, keep_backups) if backups else None
@@ -88,12 +88,12 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
     def recording(
         self, name: str, title: str, *, processes: bool = False
     ) -> "tuple[Workspace, Rollback]":
-        """Return this workspace for one call, and what takes back all that is changed through it.
+        """Return this workspace for one call, and the rollback of its changes.
 
-        Each change is logged on the disk before it is made, in a file called like *name*; *title*
-        tells a person which call it was, should it be killed. Changes that are not made through the
-        workspace are not known here. A file of the call that others change meanwhile
-        is taken back, too, where the call starts *processes*, and stays where it does not.
+        Each change is logged on the disk before it is made, in a file whose name begins with
+        *name*; *title* describes the call to a person after a kill. Changes that bypass the
+        workspace are not logged. A file of the call that somebody else changes meanwhile is
+        restored if the call starts *processes*, and not touched otherwise.
         """
         from nanocoder_files.restore import LogRestore  # few calls need them
         from nanocoder_files.rollback import Rollback
@@ -105,16 +105,16 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         return self._for_call(_rollback=rollback), rollback
 
     def expecting(self, snapshot: "Snapshot") -> "Workspace":
-        """Return this workspace for one call, which changes only what *snapshot* saw.
+        """Return this workspace for one call, which may only change files as in *snapshot*.
 
-        A write, a move or a deletion of a path that is no longer what the preview of the call
-        showed raises stale_read, as does `real_path` for another directory.
+        A write, a move or a deletion of a path that differs from the call's preview raises
+        stale_read, as does `real_path` for another directory.
         """
         return self._for_call(_snapshot=snapshot)
 
     def _for_call(self, **private: object) -> "Workspace":
         """Return a view of this workspace, which closes it, with other private attributes."""
-        # A copy shares the handle, the lock and the known files with the workspace.
+        # A copy shares the file descriptor, the lock and the known files with the workspace.
         view = copy.copy(self)
         vars(view).update(private)
         return view
@@ -129,13 +129,13 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         expect: bytes | str | None = None,
         mode: int | None = None,
     ) -> Written:
-        """Replace or create a file; at no moment is it half written. *data* may be in pieces.
+        """Replace or create a file atomically. *data* may be in pieces.
 
-        Mode, owner and extended attributes stay; a link stays and what it leads to is replaced;
+        Mode, owner and extended attributes are preserved; a link stays and its target is replaced;
         other hard links keep the old content. A file that is read-only, or another user's (unless
         we are root), is refused. *expect* is the content that the file must have now, or its
-        SHA-256, "" when it must not exist; without it the file must be as this session last read or
-        wrote it, if it did. Without *mode* a new file gets what the umask leaves. Raises:
+        SHA-256, "" if it must not exist; without it the file must be unchanged since this session
+        last read or wrote it. Without *mode* a new file gets the default of the umask. Raises:
         stale_read, file_exists, is_a_directory, not_a_regular_file, permission_denied,
         protected_path, disk_full, too_large.
         """
@@ -144,7 +144,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         _refuse_git(raw)
         with self._place(raw, make_folders=True) as place:
             self._refuse_names(place)
-            # Read below the lock: nothing of ours comes between this and the renaming.
+            # Read under the lock: no other write of ours comes between this and the renaming.
             old = read_old(place)
             self._check(raw, place, old)
             if expect is not None:
@@ -157,12 +157,12 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             note = self._rollback or self._write_note
             with note.file(place) as name, writing.replacing(place, name):
                 writing.write_new(place, name, pieces, old.metadata if old else None, mode)
-                # At the last moment before the renaming: writing and flushing took time.
+                # Directly before the renaming, because writing and flushing took time.
                 writing.check_unchanged(place, old)
-            # After a change of one part, the rest of a file that was never read is still unknown.
+            # After a change of one part, the unread rest of a file is still unknown.
             version = self._known.get(place.path)
             if not old or expect is None or version:
-                # Lines have other numbers now: those that were read of a part do not count.
+                # Line numbers have changed, so the lines read of a part do not count.
                 is_part = old and expect is not None and version in self._known.parts
                 self._known.note(place.path, new, *((range(0), 1) if is_part else ()))
             self._snapshot.forget(raw, place.path)
@@ -182,21 +182,21 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         return self.write_bytes(path, data, expect=expect)
 
     def put_link(self, path: str, target: str) -> None:
-        """Make a symbolic link that leads to *target*, in place of a file or a link.
+        """Create a symbolic link to *target*, replacing a file or a link.
 
         Raises: is_a_directory, stale_read, protected_path.
         """
         self._replace(path, FileState(FileKind.LINK, target=target))
 
     def delete(self, path: str) -> Path | None:
-        """Delete a file, or a link and not what it leads to; return where its backup is.
+        """Delete a file, or a link but not its target; return the path of its backup.
 
         Raises: file_not_found, is_a_directory, stale_read, protected_path for the root and `.git`.
         """
         return self._replace(path, FileState())
 
     def _replace(self, path: str, after: FileState) -> Path | None:
-        """Put a link, or nothing, in the place of a file or a link; return where its backup is."""
+        """Replace a file or a link by a link or nothing; return the path of its backup."""
         raw = self._root.raw(path)
         with self._place(raw, follow=False, make_folders=after.exists) as place:
             self._refuse(place)
@@ -207,7 +207,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             self._check(raw, place, old)
             backup = self._backup(place, old)
             if old:
-                # The backup took time; what is deleted has to be what was backed up.
+                # The backup took time; the deleted content must be the one in the backup.
                 writing.check_unchanged(place, old)
             before = self._before(old) if old else self._state(place)
             self._log(Change(place.path, before, after), old, backup)
@@ -221,7 +221,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         """Rename a file, a link or a directory; *target* is the new path, not a directory for it.
 
         Raises: file_not_found, protected_path, file_exists unless *replace* allows a file there,
-        and read_denied where that would let be read what *readable* refuses.
+        and read_denied if that would make a refused file readable.
         """
         from_raw, to_raw = self._root.raw(source), self._root.raw(target)
         self._refuse_to_reveal(from_raw, to_raw)
@@ -251,19 +251,19 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         return Written(escape_path(there.path), old is None, status.st_size, new, backup, before)
 
     def make_dirs(self, path: str) -> None:
-        """Create a directory and those above it, where they are missing.
+        """Create a directory and the missing ones above it.
 
         Raises: not_a_directory, permission_denied, protected_path.
         """
         raw = self._root.raw(path)
         _refuse_git(raw)
         with self._place(raw, make_folders=True, follow=False, inside="/name"):
-            pass  # the folder of this name is made
+            pass  # entering has created the directory
 
     def remove_dir(self, path: str) -> None:
         """Remove an empty directory.
 
-        Raises: file_exists when it is not empty, protected_path, not_a_directory, file_not_found.
+        Raises: file_exists if it is not empty, protected_path, not_a_directory, file_not_found.
         """
         with self._place(self._root.raw(path), follow=False) as place:
             self._refuse(place, directories=True)
@@ -274,10 +274,10 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
     def _place(
         self, raw: str, *, follow: bool = True, make_folders: bool = False, inside: str = ""
     ) -> Iterator[Place]:
-        """Give the open directory that holds *raw*, for a change that nothing comes between.
+        """Yield the open parent directory of *raw*, under the lock, for a change.
 
-        With *inside*, a path behind *raw*, that directory itself is opened, and can be made. The
-        directories that are made on the way go when the change fails.
+        With *inside*, a path below *raw*, that directory itself is opened, and may be created. The
+        directories created on the way are removed if the change fails.
         """
         folders = NewFolders(self._log_folder) if make_folders else None
         locate = self._root.locate
@@ -289,7 +289,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                 ):
                     yield place
             except BaseException:
-                # The innermost first: only an empty folder can be removed.
+                # The innermost first: only an empty directory can be removed.
                 for path in reversed(folders or []):
                     with (
                         contextlib.suppress(OSError, WorkspaceError),
@@ -299,7 +299,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                 raise
 
     def _check(self, raw: str, place: Place, old: Old | None) -> None:
-        """Refuse what is no longer as a person saw it, or as this session read it."""
+        """Refuse a file that changed since its preview, or since this session read it."""
         if self._snapshot:
 
             def digest_now() -> str:
@@ -309,7 +309,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         self._known.check(place.path, old)
 
     def _log(self, change: Change, old: Old | None = None, backup: Path | None = None) -> None:
-        """Record what is about to change: in the journal, and in the log of a call."""
+        """Record a change before it is made: in the journal, and in the log of a call."""
         if self._listener is not None:
             self._listener(announcement(change, self.root, backup))
         if self._rollback is not None:
@@ -319,7 +319,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         self._log(Change(path, FileState(), FileState(FileKind.DIRECTORY)))
 
     def _before(self, old: Old | None) -> FileState:
-        """Return the state of *old*; its digest is taken only where somebody records it."""
+        """Return the state of *old*; its digest is computed only if it is recorded."""
         is_recorded = self._listener is not None or self._rollback is not None
         return old.state if old is not None and is_recorded else FileState()
 
@@ -329,7 +329,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             return state_of(place)
         with contextlib.suppress(OSError):
             return state_of(place, MOVED_BYTES)
-        return state_of(place, -1)  # what may not be read can be moved all the same
+        return state_of(place, -1)  # an unreadable file can still be moved
 
     def _backup(self, place: Place, old: Old | None) -> Path | None:
         """Back *old* up before it is changed; returns the path of the copy."""
@@ -356,7 +356,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
 
 
 def _refuse_git(path: str) -> None:
-    # A directory of this name would make git read its settings from there.
+    # git would read its settings from a directory of this name.
     if is_git_name(path.rpartition("/")[2]):
         raise git_refused(escape_path(path))
 

@@ -1,4 +1,4 @@
-"""Replacing a file so that it is at every moment wholly the old or wholly the new one."""
+"""Replace files atomically: at every moment the old or the new content is complete."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _STRAY = re.compile(r"\.[^/]*\.nc-\d+-[0-9a-f]{8}")
 HAS_EFFECTIVE_IDS: Final = os.access in os.supports_effective_ids
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# A content in pieces, which need not be copied together.
+# Content in pieces, which is never joined in memory.
 Pieces = Sequence[bytes | memoryview]
 
 
@@ -44,7 +44,7 @@ class Written:
 
 @value
 class Old:
-    """The file that is to be replaced, as it was when it was read."""
+    """The state and content of the file to replace, as read before."""
 
     data: bytes
     status: os.stat_result
@@ -52,7 +52,7 @@ class Old:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content; taken when asked for."""
+        """The SHA-256 of the content, computed at first use."""
         return digest(self.data)
 
     @property
@@ -63,13 +63,13 @@ class Old:
 
     @property
     def state(self) -> FileState:
-        """All of it; its digest is taken."""
+        """The full state, including the digest."""
         content = {"digest": self.digest, "size": len(self.data)}
         return FileState.of_status(self.status, attributes=self.attributes, **content)
 
 
 def read_old(place: Place) -> Old | None:
-    """Read the file that will be replaced; None where there is none.
+    """Read the file that will be replaced; None if there is none.
 
     Raises: WorkspaceError, OSError.
     """
@@ -89,7 +89,7 @@ def read_old(place: Place) -> Old | None:
         attributes: list[tuple[str, bytes]] = []
         if hasattr(os, "listxattr"):
             with contextlib.suppress(OSError):
-                # Some file systems have none, and some attributes may not be read.
+                # Some file systems have no attributes, and some attributes are not readable.
                 attributes.extend((name, os.getxattr(fd, name)) for name in os.listxattr(fd))
         return Old(data, status, tuple(attributes))
 
@@ -105,7 +105,7 @@ def state_of(place: Place, digest_bytes: int = MAX_BYTES) -> FileState:
     if mode_of.S_ISREG(status.st_mode):
         digest_now = _digest(place) if status.st_size <= digest_bytes else ""
         return FileState.of_status(status, digest=digest_now, size=status.st_size)
-    if mode_of.S_ISLNK(status.st_mode):  # nothing else of a link can be set
+    if mode_of.S_ISLNK(status.st_mode):  # a link has no other fields that can be set
         return FileState(FileKind.LINK, target=os.readlink(place.name, dir_fd=place.fd))
     return FileState.of_status(status)
 
@@ -118,15 +118,15 @@ def _digest(place: Place) -> str:
 
 
 def open_regular(place: Place) -> BufferedReader:
-    """Open the regular file at *place*, itself, for reading; raises OSError."""
+    """Open the regular file at *place*, not following a link, for reading; raises OSError."""
     return os.fdopen(private_files.open_private(place.name, directory=place.fd), "rb")
 
 
 def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
-    """Bring *place* into *state*, with the content *data*.
+    """Give *place* the *state*, with the content *data*.
 
-    A file or a link is at every moment wholly the one or the other: it is called *temporary* until
-    it takes the place. A directory that stands in its way has to be empty. Raises OSError.
+    A file or a link is replaced atomically: it is created as *temporary* and renamed. A directory
+    in its way has to be empty. Raises: OSError.
     """
     if state.kind in {FileKind.FILE, FileKind.LINK}:
         with replacing(place, temporary):
@@ -146,7 +146,7 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
 
 def _make_directory(place: Place, state: FileState) -> None:
     with contextlib.suppress(FileExistsError):
-        # Private until it has its own mode: nothing may slip in before that.
+        # Private until it has its own mode: no other user may add files before that.
         os.mkdir(place.name, 0o700, dir_fd=place.fd)
     with closing_file(os.open(place.name, LISTING, dir_fd=place.fd)) as fd:
         state.apply(fd)
@@ -154,9 +154,9 @@ def _make_directory(place: Place, state: FileState) -> None:
 
 @contextlib.contextmanager
 def replacing(place: Place, temporary: str) -> Iterator[None]:
-    """Rename what is made as *temporary* to *place*, and flush that; remove it when that fails.
+    """Rename *temporary*, created in the block, to *place* and flush; remove it on failure.
 
-    Hard links to a file that was there keep the old content.
+    Hard links to a replaced file keep the old content.
     """
     try:
         yield
@@ -171,7 +171,7 @@ def replacing(place: Place, temporary: str) -> Iterator[None]:
 def check_writable(place: Place, old: Old | None) -> None:
     """Raise WorkspaceError (permission_denied) for a file that may be replaced, but not written.
 
-    What its owner made read-only stays so for root, too; only root can give a new file to others.
+    A read-only file is refused to root, too; only root can give a new file to another owner.
     """
     if old is None:
         return
@@ -209,7 +209,7 @@ def stale(path: str) -> WorkspaceError:
 
 
 def flush_names(folder: Path | str, fd: int | None = None) -> None:
-    """Flush the names in *folder*, of the open directory *fd*, to the disk where it can be read."""
+    """Flush the names in *folder*, open as *fd*, to the disk, if it is readable."""
     with contextlib.suppress(OSError):
         private_files.sync_directory(folder, fd)
 
@@ -220,7 +220,7 @@ def is_temporary(name: str) -> bool:
 
 
 def temporary_name(name: str) -> str:
-    """Return a name for a file that will replace *name*; `is_temporary` knows it."""
+    """Return a name for a file that will replace *name*; `is_temporary` recognises it."""
     beginning = os.fsdecode(os.fsencode(name)[:MAX_NAME_BYTES])
     return f".{beginning}.nc-{os.getpid()}-{os.urandom(4).hex()}"
 
@@ -228,11 +228,11 @@ def temporary_name(name: str) -> str:
 def write_new(
     place: Place, name: str, pieces: Pieces, metadata: FileState | None, mode: int | None = None
 ) -> None:
-    """Make a file called *name* beside *place*, flushed to the disk; raises OSError.
+    """Create a file *name* beside *place*, flushed to the disk; raises OSError.
 
-    It gets *metadata*, but *mode* where that is given; without both, what the umask leaves.
+    It gets *metadata*, and *mode* if that is set; without both, the default of the umask.
     """
-    # A file that gets its permissions from another starts out private.
+    # A file that gets its permissions from another one is private at first.
     private = 0o600 if metadata else 0o666
     with closing_file(os.open(name, _NEW_FILE, private, dir_fd=place.fd)) as fd:
         size = 0
@@ -251,7 +251,7 @@ def version_of(status: os.stat_result) -> tuple[int, ...]:
 
 
 def rename(here: Place, there: Place, *, overwrite: bool) -> None:
-    """Move what is at *here*; unless *overwrite*, raise FileExistsError for what is there."""
+    """Rename *here* to *there*; raises FileExistsError if *there* exists, unless *overwrite*."""
     if not overwrite:
         if mode_of.S_ISREG(here.stat().st_mode) and _move_by_link(here, there):
             return
@@ -261,7 +261,7 @@ def rename(here: Place, there: Place, *, overwrite: bool) -> None:
 
 
 def _move_by_link(here: Place, there: Place) -> bool:
-    """Move by a second name, which never replaces anything; False where links are not possible."""
+    """Move by a hard link, which never replaces a file; False if links are not possible."""
     try:
         os.link(
             here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False
