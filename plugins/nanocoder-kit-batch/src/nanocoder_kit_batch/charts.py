@@ -34,14 +34,14 @@ class Interval:
 
 
 def bars(title: str, rows: Mapping[str, float], show: Callable[[float], str] = str) -> str:
-    """Return a chart with one bar for each row, the longest as wide as there is room."""
+    """Return a chart with one bar for each row, the longest with the full width."""
     if not rows:
         return _figure(title, _text(0, 18, "none"), ROW)
     most = max(rows.values()) or 1.0
-    room = WIDTH - LABEL - VALUE
+    width_of_bars = WIDTH - LABEL - VALUE
     lines = []
-    for place, (label, value) in enumerate(rows.items()):
-        y, width = place * ROW, max(1.0, room * value / most)
+    for index, (label, value) in enumerate(rows.items()):
+        y, width = index * ROW, max(1.0, width_of_bars * value / most)
         lines.append(_text(LABEL - 8, y + 17, short(label), "end"))
         lines.append(f'<rect class="bar" x="{LABEL}" y="{y + 4}" width="{width:.1f}" height="18"/>')
         lines.append(_text(LABEL + width + 6, y + 17, show(value)))
@@ -50,25 +50,26 @@ def bars(title: str, rows: Mapping[str, float], show: Callable[[float], str] = s
 
 def intervals(title: str, rows: Sequence[Interval]) -> str:
     """Return a chart with a point and its confidence interval for each row, from 0 to 100 %."""
-    room = WIDTH - LABEL - VALUE
+    width_of_bars = WIDTH - LABEL - VALUE
     lines = [
         f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{len(rows) * ROW}"/>'
         + _text(x, len(rows) * ROW + 16, f"{part:.0%}", "middle")
         for part in (0, 0.25, 0.5, 0.75, 1)
-        for x in [LABEL + room * part]
+        for x in [LABEL + width_of_bars * part]
     ]
-    for place, row in enumerate(rows):
-        y = place * ROW + 13
-        low, mid, high = (LABEL + room * part for part in (row.low, row.share, row.high))
+    for index, row in enumerate(rows):
+        y = index * ROW + 13
+        low, mid, high = (LABEL + width_of_bars * part for part in (row.low, row.share, row.high))
         lines.append(_text(LABEL - 12, y + 4, short(row.label), "end"))
         lines.append(f'<line class="range" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
         lines.append(f'<circle class="bar" cx="{mid:.1f}" cy="{y}" r="5"/>')
-        lines.append(_text(LABEL + room + 14, y + 4, row.note or f"{row.share:.1%}"))
+        note = row.note or f"{row.share:.1%}"
+        lines.append(_text(LABEL + width_of_bars + 14, y + 4, note))
     return _figure(title, "".join(lines), len(rows) * ROW + AXIS)
 
 
 def short(label: str) -> str:
-    """Return a label that has room beside its row; names differ at their end more than before."""
+    """Return a label shortened in the middle to LABEL_CHARS; ends of names differ most."""
     line = one_line(label, len(label) + 1)
     if len(line) <= LABEL_CHARS:
         return line
@@ -77,7 +78,7 @@ def short(label: str) -> str:
 
 
 def histogram(title: str, values: Sequence[float], show: Callable[[float], str]) -> str:
-    """Return how *values* spread: their counts in equal steps up to the 99th in a hundred."""
+    """Return the distribution of *values*: counts in equal bins up to the 99th percentile."""
     if not values or not any(values):
         each = f"{show(0.0)} each" if values else "unknown"
         return _figure(title, _text(0, 18, each), ROW)
@@ -87,9 +88,9 @@ def histogram(title: str, values: Sequence[float], show: Callable[[float], str])
         counts[min(BINS - 1, int(BINS * value / top)) if top > 0 else 0] += 1
     most, step = max(counts), WIDTH / BINS
     lines = []
-    for place, count in enumerate(counts):
+    for index, count in enumerate(counts):
         height = math.ceil(HEIGHT * count / most)
-        box = f'x="{place * step + 1:.1f}" y="{HEIGHT - height}" width="{step - 2:.1f}"'
+        box = f'x="{index * step + 1:.1f}" y="{HEIGHT - height}" width="{step - 2:.1f}"'
         lines.append(f'<rect class="bar" {box} height="{height}"/>')
     marks = [(0.0, "start"), (top / 2, "middle"), (top, "end")]
     for value, anchor in marks:

@@ -1,7 +1,7 @@
-"""A person's consent to what a file of tasks may do unasked, before anything of it starts.
+"""The user's consent to the commands and modes of a task file, before anything starts.
 
-The checks of tasks count as typed by the person, so no policy asks about them one by one; a mode
-may ask about nothing. A file may come with a repository that somebody else wrote.
+The checks of tasks run as if the user had typed them, so no policy asks about each; a mode may ask
+about nothing. The file may come with somebody else's repository.
 """
 
 from collections.abc import Mapping
@@ -21,20 +21,20 @@ UNASKED: Final = "Let these tasks do what is listed above?"
 
 def refuse_unread_checks(
     host: Host,
-    place: Path,
+    path: Path,
     checks: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
     *,
     is_agreed: bool,
 ) -> None:
-    """List the *checks* of the file or folder *place*, by task, and let the person decide.
+    """List the *checks* of the file or folder *path*, by task, and ask for the user's consent.
 
-    *modes* are what the person has to know of tasks that take more than they chose. Each
-    distinct text is listed, whole. No question is asked with *is_agreed*, and in a folder that the
-    person trusts. Raises: UsageError without a yes.
+    *modes* are warnings about tasks that take more rights than the user chose. Each distinct text
+    is listed in full. There is no question with *is_agreed*, and none in a trusted folder. Raises:
+    UsageError without consent.
     """
     trusted = host.config.trusted_folder
-    is_trusted = trusted is not None and place.resolve().is_relative_to(trusted.resolve())
+    is_trusted = trusted is not None and path.resolve().is_relative_to(trusted.resolve())
     lines, unasked = _listed(checks), _listed(modes or {})
     if is_agreed or is_trusted or not (lines or unasked):
         return
@@ -43,8 +43,8 @@ def refuse_unread_checks(
     parts += ["tasks that take more than you chose"] if unasked else []
     what = " and ".join(parts)
     if not host.is_interactive:
-        raise UsageError(NOBODY.format(place=place, what=what, yes=YES, listed=listed))
-    host.say(f"{place} has {what}:{listed}")
+        raise UsageError(NOBODY.format(place=path, what=what, yes=YES, listed=listed))
+    host.say(f"{path} has {what}:{listed}")
     if not host.agrees(QUESTION if lines else UNASKED):
         raise UsageError("nothing was started")
 

@@ -1,4 +1,4 @@
-"""Functions that a task brings in place of tools: each call is noted, and nothing runs."""
+"""Functions that a task defines instead of tools: calls are recorded, and nothing runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ class _Functions:
 
 
 class _AnyObject(Signature):
-    """Arguments that are kept as they were sent: the task's check judges them."""
+    """Signature that accepts any object unchanged: the task's check judges the arguments."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         super().__init__(lambda: object)
@@ -76,7 +76,7 @@ class _AnyObject(Signature):
         return dict(self._schema)
 
     def check(self, arguments: Any) -> dict[str, Any]:
-        """Return the arguments as one value; raises BadArguments for what is no object."""
+        """Return the arguments as one value; raises BadArguments if they are no object."""
         if not isinstance(arguments, Mapping):
             raise BadArguments(["expected an object"])
         return {"arguments": dict(arguments)}

@@ -1,4 +1,4 @@
-"""A note about an incident: what happened, who owns it, and when it is expected to end."""
+"""A note about an incident: its description, its owner, and its expected end."""
 
 import json
 import tomllib
@@ -36,7 +36,7 @@ class IncidentNote:
 
 
 def read_note(path: str) -> IncidentNote:
-    """Return the note of a TOML file; raises UsageError that names what is missing or wrong."""
+    """Return the note of a TOML file; raises UsageError that names the invalid key."""
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Limits for what providers are asked: requests at once, and requests a minute."""
+"""Limits of the requests to providers: concurrent ones, and those per minute."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ def _numbers_above_0(_: object, attribute: Any, value: Mapping[str, float]) -> N
 
 @frozen
 class LimitSettings:
-    """The limits that each runner has."""
+    """The limits common to all runners."""
 
     concurrency: dict[str, Any] = field(
         factory=dict,
@@ -44,16 +44,16 @@ class LimitSettings:
 
 @define
 class Rate:
-    """A token bucket for one provider, in the way of a clock: each request moves it on.
+    """A token bucket for one provider, as the time at which the next request is due.
 
-    A burst of a tenth of a minute's requests passes at once.
+    A burst of a tenth of a minute's requests passes without delay.
     """
 
     per_minute: float
     due: float = 0.0
 
     def delay_s(self, now: float) -> float:
-        """Take a place for one request, and return in how many seconds it may be sent."""
+        """Reserve one request, and return its delay in seconds."""
         step = MINUTE_S / self.per_minute
         slack = step * max(0.0, self.per_minute / 10 - 1)
         self.due = max(self.due, now - slack)
@@ -63,13 +63,13 @@ class Rate:
 
 
 class Rates:
-    """The rates of all providers, in one place that all who send requests ask."""
+    """The rates of all providers, shared by all senders of requests."""
 
     def __init__(self, per_minute: Mapping[str, float]) -> None:
         self._rates = {name: Rate(rate) for name, rate in per_minute.items()}
 
     def delay_s(self, provider: str) -> float:
-        """Take a place for one request, and return in how many seconds it may be sent."""
+        """Reserve one request, and return its delay in seconds."""
         rate = self._rates.get(provider)
         return rate.delay_s(time.monotonic()) if rate else 0.0
 
@@ -80,16 +80,16 @@ class Limits:
     def __init__(self, settings: LimitSettings, cancel: Cancel) -> None:
         self._cancel = cancel
         self._rates = Rates(settings.per_minute)
-        self._places: Mapping[str, int] = settings.concurrency
+        self._slots: Mapping[str, int] = settings.concurrency
         self._taken: dict[str, int] = defaultdict(int)
         self._changed = threading.Condition()
 
     @contextmanager
     def admit(self, provider: str) -> Iterator[None]:
-        """Hold a place for one request, once there is one; raises Cancelled."""
-        places = self._places.get(provider)
+        """Wait for a slot for one request, and hold it; raises Cancelled."""
+        slots = self._slots.get(provider)
         with self._changed:
-            while places is not None and self._taken[provider] >= places:
+            while slots is not None and self._taken[provider] >= slots:
                 self._cancel.check()
                 self._changed.wait(POLL_S)
             self._taken[provider] += 1

@@ -1,4 +1,4 @@
-"""Files in a results folder, which may have come with a repository: no link is ever followed."""
+"""Files in a results folder, which may be part of a foreign repository: links are not followed."""
 
 import errno
 import os
@@ -16,21 +16,22 @@ NOT_PLAIN: Final = {errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EINVAL, errn
 """The errors of a link, a pipe or a file where a folder or a plain file is expected."""
 
 
-def open_own(place: Path, flags: int, *, directory: int | None = None) -> int:
-    """Open the file *place* of this user, of mode 0600 if it is new, and return its descriptor.
+def open_own(path: Path, flags: int, *, directory: int | None = None) -> int:
+    """Open this user's file *path*, created with mode 0600, and return the file descriptor.
 
-    With *directory* only the name of *place* counts, in that open folder.
+    With *directory*, an open folder's descriptor, only the name of *path* is used.
     Raises: UsageError for a link, another kind of file or the file of another user, OSError.
     """
-    name = place if directory is None else place.name
-    return _owned(place, lambda: open_private(name, flags, directory=directory))
+    name = path if directory is None else path.name
+    return _owned(path, lambda: open_private(name, flags, directory=directory))
 
 
 @contextmanager
 def own_folder(folder: Path, below: Iterable[str] = ()) -> Iterator[int]:
-    """Open *folder*, or what is *below* it, made with mode 0700 where missing; give a descriptor.
+    """Open *folder*, or the subfolder *below* it, and yield the file descriptor.
 
-    Raises: UsageError for a link or the folder of another user on the way, OSError.
+    Missing folders are created with mode 0700. Raises: UsageError for a link or the folder of
+    another user on the way, OSError.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     descriptor = _enter(folder, str(folder), None)
@@ -45,22 +46,22 @@ def own_folder(folder: Path, below: Iterable[str] = ()) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _enter(place: Path, name: str, directory: int | None) -> int:
+def _enter(path: Path, name: str, directory: int | None) -> int:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=directory)
-    return _owned(place, lambda: os.open(name, FOLDER, dir_fd=directory))
+    return _owned(path, lambda: os.open(name, FOLDER, dir_fd=directory))
 
 
-def _owned(place: Path, opener: Callable[[], int]) -> int:
-    """Return the descriptor that *opener* opens at *place*, once it is no link and this user's."""
+def _owned(path: Path, opener: Callable[[], int]) -> int:
+    """Return the descriptor from *opener*; raises UsageError for a link or another user's file."""
     try:
         descriptor = opener()
     except OSError as error:
         if error.errno in NOT_PLAIN:
-            raise _not_plain(place) from error
+            raise _not_plain(path) from error
         raise
     try:
-        _refuse_foreign(place, os.fstat(descriptor))
+        _refuse_foreign(path, os.fstat(descriptor))
     except UsageError:
         os.close(descriptor)
         raise
@@ -68,7 +69,7 @@ def _owned(place: Path, opener: Callable[[], int]) -> int:
 
 
 def refuse_traps(folder: Path, directory: int) -> None:
-    """Raise UsageError for a link or something of another user directly in an open folder."""
+    """Raise UsageError for a link or another user's file directly in an open folder."""
     for name in sorted(os.listdir(directory)):
         with suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -83,59 +84,59 @@ def is_below(path: str) -> bool:
 
 
 def write_own(folder: Path, path: str, pieces: Iterable[bytes], *, sync: bool = False) -> None:
-    """Write *path* below *folder* in one step, with mode 0600; folders are made.
+    """Replace *path* below *folder* atomically, with mode 0600; missing folders are created.
 
-    With *sync* it is on the disk when it takes its place.
+    With *sync* the content is flushed to the disk first.
 
-    Raises: UsageError for a link or something of another user in the way, and for an OSError.
+    Raises: UsageError for a link or another user's file or folder, and for an OSError.
     """
     if not is_below(path):
         raise UsageError(f"{path!r} is not a path below {folder}")
     below = path.split("/")[:-1]
-    place = folder / path
+    target = folder / path
     try:
         with own_folder(folder, below) as directory:
-            _replace(place, pieces, directory, sync=sync)
+            _replace(target, pieces, directory, sync=sync)
     except OSError as error:
-        raise UsageError(f"{place} cannot be written: {error.strerror}") from error
+        raise UsageError(f"{target} cannot be written: {error.strerror}") from error
 
 
-def write_page(place: Path, text: str) -> None:
-    """Write a page that a person named, in one step, with mode 0600.
+def write_page(path: Path, text: str) -> None:
+    """Replace the page *path* that the user named atomically, with mode 0600.
 
-    Raises: UsageError for a link or something of another user in its place, and for an OSError.
+    Raises: UsageError for a link or another user's file, and for an OSError.
     """
     try:
-        directory = os.open(place.parent.resolve(), FOLDER)
+        directory = os.open(path.parent.resolve(), FOLDER)
         try:
-            _replace(place, [text.encode()], directory, sync=False)
+            _replace(path, [text.encode()], directory, sync=False)
         finally:
             os.close(directory)
     except OSError as error:
-        raise UsageError(f"{place} cannot be written: {error.strerror}") from error
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def set_mode(folder: Path, path: str, mode: int) -> None:
-    """Give the file *path* below *folder* the permissions *mode*; raises as `write_own` does."""
-    place = folder / path
+    """Set the *mode* of the file *path* below *folder*; raises like `write_own`."""
+    target = folder / path
     try:
         with own_folder(folder, path.split("/")[:-1]) as directory:
-            descriptor = open_own(place, os.O_RDONLY, directory=directory)
+            descriptor = open_own(target, os.O_RDONLY, directory=directory)
             try:
                 os.fchmod(descriptor, mode)
             finally:
                 os.close(descriptor)
     except OSError as error:
-        raise UsageError(f"{place} cannot be changed: {error.strerror}") from error
+        raise UsageError(f"{target} cannot be changed: {error.strerror}") from error
 
 
-def _replace(place: Path, pieces: Iterable[bytes], directory: int, *, sync: bool) -> None:
-    name = place.name
+def _replace(path: Path, pieces: Iterable[bytes], directory: int, *, sync: bool) -> None:
+    name = path.name
     with suppress(FileNotFoundError):
         status = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
-            raise _not_plain(place)
-        _refuse_foreign(place, status)
+            raise _not_plain(path)
+        _refuse_foreign(path, status)
     beside = f".{name}.new"
     with suppress(FileNotFoundError):  # of a batch that was killed
         os.unlink(beside, dir_fd=directory)
@@ -153,11 +154,11 @@ def _replace(place: Path, pieces: Iterable[bytes], directory: int, *, sync: bool
         raise
 
 
-def _not_plain(place: Path) -> UsageError:
+def _not_plain(path: Path) -> UsageError:
     problem = "is a link, or not the kind of file that results are kept in"
-    return UsageError(f"{place} {problem}; remove it, or name another directory")
+    return UsageError(f"{path} {problem}; remove it, or name another directory")
 
 
-def _refuse_foreign(place: Path, status: os.stat_result) -> None:
+def _refuse_foreign(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
-        raise UsageError(f"{place} belongs to another user; name a directory of your own")
+        raise UsageError(f"{path} belongs to another user; name a directory of your own")

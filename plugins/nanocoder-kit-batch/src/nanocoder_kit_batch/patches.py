@@ -20,7 +20,7 @@ LINK: Final = "120000"
 
 @frozen
 class Side:
-    """What one side of a diff has: a file's text, or a link's target."""
+    """One side of a diff: a file's text, or a link's target."""
 
     text: str = ""
     is_link: bool = False
@@ -58,7 +58,7 @@ def _diff(before: Side, after: Side, path: str) -> str:
 
 
 def _side(root: Path, path: str) -> Side:
-    """Return what is at *path*, with no link on the way; nothing for anything but files and links.
+    """Return the file or link at *path*; an empty side for anything else, or below a link.
 
     Raises: OSError, TooLargeError, UnicodeDecodeError.
     """

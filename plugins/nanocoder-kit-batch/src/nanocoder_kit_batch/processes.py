@@ -1,4 +1,4 @@
-"""What runners share that work with many processes: settings, the gate, and the end of a task."""
+"""The common part of runners with many processes: settings, the gate, interruption."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ from nanocoder_kit_batch.limits import LimitSettings, Rates
 
 POLL_S: Final = 0.5
 LEASE_S: Final = 30.0
-"""So long a worker may say nothing before others get its places."""
+"""Seconds without a sign of life after which a worker's slots are released."""
 
 
 @frozen
@@ -42,24 +42,24 @@ class ProcessSettings(LimitSettings):
     )
 
     def number_of_workers(self, options: Mapping[str, Any], jobs: Collection[Any]) -> int:
-        """Return how many processes have work; `--workers` goes before the settings."""
+        """Return the number of processes to start; `--workers` overrides the settings."""
         return min(options["workers"] or self.workers or (os.cpu_count() or 1), len(jobs))
 
 
 class Gate:
-    """Places and rates of providers, in one process that all workers ask. It has no threads.
+    """Slots and rates of providers, in one process that all workers ask. It has no threads.
 
-    A worker that dies gives no place back. So its places are free again when it has said nothing
-    for `LEASE_S`.
+    A worker that dies releases no slot, so its slots are free again after `LEASE_S` without a
+    sign of life.
     """
 
     def __init__(
         self,
-        places: Mapping[str, int],
+        slots: Mapping[str, int],
         per_minute: Mapping[str, float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._places = dict(places)
+        self._slots = dict(slots)
         self._rates = Rates(per_minute)
         self._clock = clock
         self._holders: dict[str, list[str]] = defaultdict(list)
@@ -67,26 +67,26 @@ class Gate:
         self._over = False
 
     def take(self, provider: str, worker: str) -> float | None:
-        """Take a place and return in how many seconds the request may be sent; None: wait."""
+        """Take a slot, and return the request's delay in seconds; None if no slot is free."""
         self._heard[worker] = self._clock()
-        if (places := self._places.get(provider)) is not None:
+        if (slots := self._slots.get(provider)) is not None:
             holders = self._holders[provider] = [*filter(self._is_alive, self._holders[provider])]
-            if len(holders) >= places:
+            if len(holders) >= slots:
                 return None
             holders.append(worker)
         return self._rates.delay_s(provider)
 
     def give_back(self, provider: str, worker: str) -> None:
-        """Let another request have the place."""
+        """Release the slot of *worker*."""
         if worker in self._holders[provider]:
             self._holders[provider].remove(worker)
 
     def end(self) -> None:
-        """Let every task end soon."""
+        """Make every worker interrupt its task."""
         self._over = True
 
     def is_over(self, worker: str) -> bool:
-        """Tell *worker*, which is alive as it asks, whether the driver has ended the batch."""
+        """Tell whether the batch has ended; the question is a sign of life of *worker*."""
         self._heard[worker] = self._clock()
         return self._over
 
@@ -96,7 +96,7 @@ class Gate:
 
 @contextmanager
 def cancelled_when(is_over: Callable[[], bool], cancel: Cancel) -> Iterator[None]:
-    """Ask *is_over* twice a second, on a thread, and interrupt the task once it is true."""
+    """Poll *is_over* twice a second on a thread, and interrupt the task once it is true."""
     ended = threading.Event()
 
     def watch() -> None:

@@ -19,7 +19,7 @@ HOUR_S: Final = 3_600
 
 
 def watcher_of(host: Host, folder: str) -> Watcher:
-    """Return what shows a batch whose results lie in *folder*."""
+    """Return the progress display of a batch with results in *folder*: a bar, or JSON events."""
     return Bar(sys.stdout, host.columns, folder) if host.columns else JsonEvents(sys.stdout)
 
 
@@ -30,11 +30,11 @@ class JsonEvents:
     out: TextIO
 
     def started(self, total: int, skipped: int, notices: Iterable[str]) -> None:
-        """Write how much there is to do."""
+        """Write the number of tasks."""
         self._write("batch.started", {"tasks": total, "skipped": skipped, "notices": [*notices]})
 
     def finished(self, result: Mapping[str, Any], tally: Tally) -> None:
-        """Write one result, and how many there are now."""
+        """Write one result, and the counts so far."""
         names = ("id", "stop_reason", "checked", "cost", "seconds", "files_changed", "error")
         row = {name: result[name] for name in names}
         counts = {"done": tally.total, "failed": tally.failed}
@@ -53,7 +53,7 @@ class JsonEvents:
 
 @define
 class Bar:
-    """A bar with rate, cost and failures, and what it came to in the end."""
+    """A progress bar with rate, cost and failures, and a summary at the end."""
 
     out: TextIO
     columns: int
@@ -64,7 +64,7 @@ class Bar:
     _painted: float = 0.0
 
     def started(self, total: int, skipped: int, notices: Iterable[str]) -> None:
-        """Show how much there is to do."""
+        """Show the number of tasks."""
         self._total, self._skipped, self._began = total, skipped, time.monotonic()
         for notice in notices:
             self.out.write(f"{for_terminal(notice)}\n")
@@ -94,7 +94,7 @@ class Bar:
         self.out.flush()
 
     def clear(self) -> None:
-        """Take the bar away, and say nothing in its place."""
+        """Erase the bar."""
         self.out.write(CLEAR)
         self.out.flush()
 

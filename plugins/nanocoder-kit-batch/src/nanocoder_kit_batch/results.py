@@ -68,7 +68,7 @@ class Results:
         self._file = self._lock = -1
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each result; raises UsageError for a line that is none."""
+        """Yield each result; raises UsageError for an invalid line."""
         try:
             descriptor = open_private(self.path)
         except FileNotFoundError:
@@ -86,7 +86,7 @@ class Results:
                 raise UsageError(f"{self.path}:{number}: {problem}")
 
     def drop(self, is_dropped: "Collection[str]") -> None:
-        """Forget the results with these keys, in one step, and then their artifacts."""
+        """Delete the results with these keys atomically, and then their artifacts."""
         if not is_dropped:
             return
         remaining = (_line(result) for result in self if result["key"] not in is_dropped)
@@ -98,7 +98,7 @@ class Results:
                 remove_tree(self.folder / ARTIFACTS / key)
 
     def add(self, result: Mapping[str, Any], artifacts: Mapping[str, str]) -> None:
-        """Keep one result: first its artifacts, then its line."""
+        """Store one result: first its artifacts, then its line."""
         for name, text in artifacts.items():
             data = text.encode("utf-8", "surrogateescape")
             write_own(self.folder, f"{ARTIFACTS}/{result['key']}/{name}", [data])

@@ -93,9 +93,9 @@ class Batch:
         return [task for task in self.tasks if task.key not in finished], notices
 
     def results_of_tasks(self, results: Results) -> Iterator[dict[str, Any]]:
-        """Yield the result of each task that has one; of two, as no batch leaves them, the first.
+        """Yield the result of each task that has one, the first if a key occurs twice.
 
-        Otherwise a line that somebody copied would count in place of a task that failed.
+        No batch writes a key twice, but a copied line could pass for the result of a failed task.
         """
         waiting = {task.key for task in self.tasks}
         for result in results:
@@ -115,7 +115,7 @@ class Batch:
 
 
 def lost_job(job: Mapping[str, Any], error: BaseException) -> dict[str, Any]:
-    """Return what is kept of a job that a runner could not finish."""
+    """Return the result of a job that a runner could not finish."""
     message = f"{type(error).__name__}: {error}"
     result = {
         **{name: job[name] for name in ("id", "key", "model", "mode", "set", "seed")},

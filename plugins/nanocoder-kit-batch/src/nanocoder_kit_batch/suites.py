@@ -49,7 +49,7 @@ def python(code):
 def script(path):
     return command("python", "-B", path).stdout.strip()
 """
-"""What each check may use; it also keeps its own changes out of the next task."""
+"""Functions for checks; the checks' own changes do not reach the next task."""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The summary of a batch as a page: how many are solved, what they cost, and why others failed."""
+"""The summary page of a batch: solved tasks, costs, and reasons of failures."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ def summary_page(
 
 
 def group_of(result: Mapping[str, Any]) -> str:
-    """Return what a result is compared by: its model, and its set if it has one."""
+    """Return the group of a result in comparisons: its model, and its set if it has one."""
     model = result["model"] or "no model"
     return f"{model} ({result['set']})" if result.get("set") else str(model)
 

@@ -1,4 +1,4 @@
-"""What results come to: counts, classes of failures, and the figures of each task."""
+"""Figures of results: counts, classes of failures, and the costs of each task."""
 
 from array import array
 from collections import Counter
@@ -17,7 +17,7 @@ def failure_of(result: Mapping[str, Any]) -> str:
 
 
 def reason_of(result: Mapping[str, Any]) -> str:
-    """Return why a task failed: the message of its error, or what was denied; "" for neither."""
+    """Return the reason a task failed: its error's message, or the denials; "" for neither."""
     message = (result.get("error") or {}).get("message", "")
     return message or "; ".join(row["reason"] for row in result.get("denied", ()))
 
@@ -71,12 +71,12 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """How many results there are."""
+        """The number of results."""
         return len(self.tokens)
 
     @property
     def failed(self) -> int:
-        """How many tasks failed."""
+        """The number of failed tasks."""
         return self.total - self.solved
 
     @property

@@ -49,7 +49,7 @@ class Task:
 
     With *functions* its session has these and no tools.
 
-    Two tasks that differ in anything have different keys: results are kept by them.
+    Results are stored by key, so tasks that differ in anything have different keys.
     """
 
     id: str

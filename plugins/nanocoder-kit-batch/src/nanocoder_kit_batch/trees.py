@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 LEFT_OUT: Final = frozenset({".git", "__pycache__"})
-"""Folders whose changes are no work on the task."""
+"""Folders whose changes are not part of the task's result."""
 
 Stamp = tuple[int, int, int, int]
 UNREADABLE: Final[Stamp] = (0, 0, 0, 0)
@@ -19,9 +19,9 @@ UNREADABLE: Final[Stamp] = (0, 0, 0, 0)
 def copy_tree(source: Path, target: Path, left_out: Collection[Path] = ()) -> None:
     """Copy files, links and folders but those *left_out*.
 
-    A `.git` that is a file or a link, or names another folder, would lead to another repository,
-    and the worktrees of a repository are none of its copy's. What vanishes meanwhile, as git's
-    files do, was not there. Raises: OSError.
+    Leaves out a `.git` that is a file or a link, or names another folder: it would lead to another
+    repository. Leaves out a repository's worktrees, too, and files that vanish meanwhile, as
+    git's do. Raises: OSError.
     """
     target.mkdir()
     hidden = {os.fspath(path) for path in left_out}
@@ -70,9 +70,9 @@ def _leads_to_repository(entry: os.DirEntry[str]) -> bool:
 
 
 def stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
-    """Yield the path below *folder* of each file and link, and what changes when it changes.
+    """Yield the relative path of each file and link in *folder*, and its change stamp.
 
-    A folder that cannot be read stands for what is in it.
+    An unreadable folder is yielded itself, instead of its contents.
     """
     waiting = [""]
     while waiting:
@@ -83,7 +83,7 @@ def stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
         except OSError:
             if not below:
                 raise
-            yield below.rstrip("/"), UNREADABLE  # its path can be too long for any look
+            yield below.rstrip("/"), UNREADABLE  # its path may be too long
             continue
         for entry in entries:
             path = f"{below}{entry.name}"

@@ -38,7 +38,7 @@ NANOCODER_ANSWER=$(cat {answer}; echo .)
 export NANOCODER_ANSWER="${{NANOCODER_ANSWER%.}}"
 export NANOCODER_CALLS="$(cat {calls})"
 """
-"""The dot keeps the line breaks at the end, which the shell would take away."""
+"""The dot preserves trailing line breaks, which the shell would strip."""
 SHELL: Final = "bash"
 NO_USAGE: Final = dict.fromkeys(
     ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 0
@@ -71,13 +71,13 @@ def do_job(job: dict[str, Any], cancel: Cancel, admit: Admit) -> dict[str, Any]:
         result |= _failed(error)
     cancel.check()
     result["error"] = redact_value(result["error"], Redactor())
-    place = {"worker": f"{socket.gethostname()}:{os.getpid()}", "nanocoder": __version__}
-    result |= {"seconds": round(time.monotonic() - began, 4), **place}
+    origin = {"worker": f"{socket.gethostname()}:{os.getpid()}", "nanocoder": __version__}
+    result |= {"seconds": round(time.monotonic() - began, 4), **origin}
     return {"result": result, "artifacts": artifacts}
 
 
 def _failed(error: NanocoderError | OSError) -> dict[str, Any]:
-    """Return what a session's report would say of an error before its first event."""
+    """Return the report of a session that failed before its first event."""
     row = {"class": getattr(error, "error_class", "io_error"), "message": str(error)}
     if isinstance(error, ProviderError):
         return {"stop_reason": "provider_error", "error": {**row, "kind": error.kind}}
@@ -117,7 +117,7 @@ def _outcome(
 
 
 def _denied(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return which call was refused and why, without secrets."""
+    """Return the tool and the redacted reason of a denied call."""
     return {"tool": row["tool"], "reason": Redactor().redact(row["reason"])[:REASON_CHARS]}
 
 
@@ -143,14 +143,14 @@ def _run(
     flags = {"model": job["model"], "mode": job["mode"], **job["budget"]}
     functions = job.get("functions", ())
     opened = _session(workspace, flags, name_of_set=job["set"], functions=functions, persist=True)
-    with opened as session, _interrupted_by(cancel, session), ExitStack() as place:
+    with opened as session, _interrupted_by(cancel, session), ExitStack() as slot:
         for event in session.run(job["prompt"]):
-            # The request is sent when the next event is asked for. Sub-agents share the place.
+            # The request is sent when the next event is asked for. Sub-agents share the slot.
             if event.kind == "request.started":
-                place.pop_all().close()
-                place.enter_context(admit(str(event.data["model"]).partition("/")[0]))
+                slot.pop_all().close()
+                slot.enter_context(admit(str(event.data["model"]).partition("/")[0]))
             elif event.kind in {"request.finished", "run.finished"}:
-                place.pop_all().close()
+                slot.pop_all().close()
             elif event.kind == "call.started" and functions:
                 data = event.data
                 calls.append({"name": data["tool"], "arguments": data["arguments"]})
@@ -191,12 +191,12 @@ def _session(
     functions: Sequence[Mapping[str, Any]] = (),
     persist: bool,
 ) -> Iterator[Session]:
-    """Open a session in *workspace*, with *functions* in place of tools where there are any.
+    """Open a session in *workspace*, with *functions* instead of tools if there are any.
 
-    The settings of the copied directory hold, as far as they tighten, and so do rules for it.
+    The copied directory's settings apply as far as they tighten, and so do the user's rules for it.
     """
     host = Host(str(workspace.source), **flags)
-    # What a task makes of a copy has no trust.
+    # A copy that a task can change is not trusted.
     config = host.config = host.config.reread(trusted=False)
     plugins = host.plugins
     if name_of_set:

@@ -1,7 +1,7 @@
 """The workspace of one task: a worktree of a commit, or a copy of a directory.
 
-It lies in a temporary directory of this process, which holds a lock as long as it lives, so that
-the next batch removes what a killed one left.
+It is in a temporary directory of this process, which holds a lock while it lives, so that the next
+batch removes the directories of a killed one.
 """
 
 import os
@@ -32,12 +32,12 @@ from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
 PREFIX: Final = "nanocoder-batch-"
 LOCK: Final = "lock"
 NOTE: Final = ".repository"
-"""The end of the name of a note: which worktree git makes for a task, and in which repository."""
+"""Suffix of a file that names the worktree of a task, and its repository."""
 MAX_PATCH_BYTES: Final = 1_000_000
 MAX_WORKTREE_BYTES: Final = 10_000_000
-"""So much of changed files git makes a patch of: it would hold all of it in memory."""
+"""Size limit of changed files for a patch by git, which holds all of it in memory."""
 MAX_NAMES_CHARS: Final = 100_000
-"""A command line has a limit, too."""
+"""Limit of the paths on git's command line."""
 
 _worktrees = threading.Lock()  # git makes one worktree of a repository at a time
 _making = threading.Lock()  # `cache` would let two threads make a folder each
@@ -45,7 +45,7 @@ _making = threading.Lock()  # `cache` would let two threads make a folder each
 
 @frozen
 class TaskWorkspace:
-    """The folder of a task, what it was copied from, and its files as they were."""
+    """The folder of a task, its source, and the stamps of its files before the task."""
 
     folder: Path
     source: Path
@@ -53,20 +53,20 @@ class TaskWorkspace:
     is_worktree: bool = False
 
     def changed(self) -> list[str]:
-        """Return the paths of files that were made, changed or removed since."""
+        """Return the paths of files that were created, changed or removed since."""
         now = dict(stamps(self.folder))
         paths = {*now, *self.before}
         return sorted(path for path in paths if now.get(path) != self.before.get(path))
 
     def own_folders(self) -> list[Path]:
-        """Return where in this copy nanocoder's own folders would be; a commit can have them."""
+        """Return the paths of nanocoder's own folders in this copy; a commit can have them."""
         pairs = [(folder, self.source) for folder in own_folders()]
         below = [folder.relative_to(top) for folder, top in pairs if folder.is_relative_to(top)]
         holding = [Path() for folder, top in pairs if top.is_relative_to(folder)]
         return [self.folder / path for path in (*below, *holding)]
 
     def patch(self, paths: list[str]) -> str:
-        """Return the changes of *paths* as a diff that `git apply` takes."""
+        """Return the changes of *paths* as a diff for `git apply`."""
         if self.is_worktree:
             return self._patch_of_git(paths)
         pieces, size = [], 0
@@ -98,7 +98,7 @@ class TaskWorkspace:
         return notes + output.decode("utf-8", "replace")
 
     def _size(self, path: str) -> int:
-        """Return the size of a file, before or after, whichever is more."""
+        """Return the larger of a file's sizes before and after, in bytes."""
         before, *_ = self.before.get(path, (0,))
         with suppress(OSError):  # removed
             return max(before, os.lstat(self.folder / path).st_size)
@@ -143,13 +143,13 @@ def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
 
 
 def _forget(repository: Path, folder: Path) -> None:
-    """Remove a worktree by its name: `git worktree prune` would forget those of others, too."""
+    """Remove one worktree; `git worktree prune` would remove those of other batches, too."""
     with suppress(ToolError, OSError), _worktrees:
         git(repository, "worktree", "remove", "--force", "--force", str(folder))
 
 
 def top_of_repository(folder: Path) -> Path:
-    """Return *folder* if it is the top of a repository that keeps its data in it, or a worktree.
+    """Return *folder* if it is the top of a repository that contains its data, or of a worktree.
 
     Raises: ToolError (no_repository).
     """
@@ -163,11 +163,11 @@ def top_of_repository(folder: Path) -> Path:
 
 
 def own_folders() -> list[Path]:
-    """Return where nanocoder keeps settings, sessions and caches, as far as there is a home."""
+    """Return the folders of nanocoder's settings, sessions and caches, if there is a home."""
     folders = []
-    for place in (user_config_dir, state_dir, cache_dir):
-        with suppress(ConfigError, OSError, RuntimeError):  # RuntimeError: links in a circle
-            folders.append(place().resolve())
+    for folder_of in (user_config_dir, state_dir, cache_dir):
+        with suppress(ConfigError, OSError, RuntimeError):  # RuntimeError: a loop of links
+            folders.append(folder_of().resolve())
     return folders
 
 
@@ -211,7 +211,7 @@ def _remove_dead(folder: Path) -> None:
 
 
 def _forget_worktrees(place: Path) -> None:
-    """Have the repositories of a batch that was killed forget its worktrees."""
+    """Remove the worktrees of a killed batch from their repositories."""
     for note in place.glob(f"*{NOTE}"):
         with suppress(ToolError, OSError, ValueError):
             folder, repository = map(os.fsdecode, note.read_bytes().split(b"\0"))
@@ -225,5 +225,5 @@ def _remove(folder: Path) -> None:
 
 @cache
 def _report_leftover(folder: str) -> None:
-    """Say, once for each folder, that something of it stays; no batch stops for that."""
+    """Report, once for each folder, that it could not be removed completely."""
     sys.stderr.write(f"{for_terminal(folder)} cannot be removed as a whole; remove it by hand\n")
