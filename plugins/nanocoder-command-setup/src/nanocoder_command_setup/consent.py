@@ -23,7 +23,7 @@ GROUP: Final = "nanocoder"
 SET: Final = "nanocoder-set-"
 NEEDS_PERSON: Final = 3
 MAX_USES: Final = 3
-"""How many places in the source are named for a package that does not declare what it does."""
+"""Limit of the source lines named for a package that does not declare its capabilities."""
 LINE_COLUMNS: Final = 300
 LIBRARIES: Final = "and the libraries "
 NOT_HELD: Final = (
@@ -38,10 +38,10 @@ NOT_CONFIRMED: Final = (
 
 @frozen
 class Proposal:
-    """A package as it would be installed, and the one that is installed now, if there is any.
+    """A package to be installed, and its installed version *now*, if any.
 
-    *building* says what builds it, "" for a wheel. *is_named* tells that the person named it, and
-    *may_be_plugin* that only building it tells whether it has a plugin.
+    *building* is its build program, "" for a wheel. *is_named* means that the user named it, and
+    *may_be_plugin* that only its build would show whether it has a plugin.
     """
 
     package: Package
@@ -52,7 +52,7 @@ class Proposal:
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether a person named it, and it is no plugin, no set and no package of ours."""
+        """Tell whether the user named it, and it is no plugin, no set and no package of ours."""
         name = normal(self.package.distribution)
         is_ours = name.startswith(SET) or name in known_packages()
         return self.is_named and not (self.package.plugins or self.may_be_plugin or is_ours)
@@ -66,12 +66,12 @@ class Proposal:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it declares; what its source uses, where it declares nothing."""
+        """Declared capabilities, else those inferred from the source."""
         return capabilities_of(self.package)
 
     @property
     def is_more(self) -> bool:
-        """Tell whether a person has to agree: it is new, or wants more than before."""
+        """Tell whether consent is required: it is new, or wants more than before."""
         if self.now is None or self.building:
             return True
         hooks, tools = (_parts(self.package, kind) for kind in ("hooks", "tools"))
@@ -90,7 +90,7 @@ def normal(name: str) -> str:
 
 
 def capabilities_of(package: Package) -> Capabilities:
-    """Return what a package declares, or else what its source uses; raises UsageError."""
+    """Return declared capabilities, else those inferred from the source; raises UsageError."""
     try:
         declared = package.capabilities
     except ManifestError as error:
@@ -159,7 +159,7 @@ def _named(package: Package) -> str:
 
 
 def lines_of(proposal: Proposal) -> Iterator[str]:
-    """Yield what a person should know of a package before it is installed."""
+    """Yield the lines that a user reads before a package is installed."""
     package, now = proposal.package, proposal.now
     name = _named(package)
     if now is not None and not proposal.is_more:
@@ -189,7 +189,7 @@ def lines_of(proposal: Proposal) -> Iterator[str]:
 
 
 def _lines_of_programs(proposal: Proposal) -> Iterator[str]:
-    """Yield what of a package runs outside nanocoder, or already while it is installed."""
+    """Yield a line for each program that runs outside nanocoder, or during the installation."""
     package = proposal.package
     for file in package.start_files:
         yield f"  {file} runs code whenever Python starts, with or without nanocoder"

@@ -36,16 +36,16 @@ from nanocoder_command_setup.packages import is_set, missing_requirements
 from nanocoder_command_setup.trust import plugin_reviews
 
 Check = tuple[str, str, str]
-"""As the core has it: what was looked at, its status, and what a person should know."""
+"""As in the core: the subject of a check, its status, and the detail."""
 
 COLUMNS: Final = ("check", "status", "detail")
 PLUGIN: Final = "plugin "
-"""How the name of a check of one plugin begins."""
+"""Prefix of the name of a check of one plugin."""
 KEY_NOT_TRIED: Final = (
     "{}, its key from {}, which is not tried here: `nanocoder models {}` tries it"
 )
 _IN_FILE: Final = re.compile(r"[^\n]*?\.toml:\d+( \(managed\))?: ")
-"""How a problem begins that is in a file of the configuration."""
+"""Prefix of a problem in a configuration file."""
 _OF_PLUGIN: Final = re.compile(r"^plugin '[^']*': ")
 
 
@@ -124,7 +124,7 @@ def _once(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _name_checks(host: Host) -> Iterator[Check]:
-    """Yield a note for each name in the configuration that is of nothing that is installed."""
+    """Yield a note for each name in the configuration that nothing installed has."""
     config, plugins = host.config, host.plugins
     slips = misspelt(config, plugins)  # these are among the core's own checks
     present = frozenset({*plugins.entries, *config.disabled_plugins})
@@ -143,7 +143,7 @@ def _name_checks(host: Host) -> Iterator[Check]:
 
 
 def _settings_checks(host: Host) -> Iterator[Check]:
-    """Yield what plugins say of their settings: a class may have `checks(trusted_folder)`."""
+    """Yield the checks of plugins' settings classes: a class may have `checks(trusted_folder)`."""
     plugins = host.plugins
     for name in sorted(plugins.entries.keys() - plugins.set_aside.keys()):
         try:
@@ -155,7 +155,7 @@ def _settings_checks(host: Host) -> Iterator[Check]:
 
 
 def _review_checks(host: Host) -> Iterator[Check]:
-    """Say what files of the folder bring plugins once the person trusts them."""
+    """Yield a note for each file that takes effect once the user trusts the folder."""
     try:
         reviews = plugin_reviews(host)
     except PersonError as error:
@@ -167,7 +167,7 @@ def _review_checks(host: Host) -> Iterator[Check]:
 
 
 def _package_checks(_: Host) -> Iterator[Check]:
-    """Name what an installed plugin or set requires and is not installed: it was removed since."""
+    """Yield the missing requirements of installed plugins and sets."""
     for name, missing in missing_requirements():
         status = "note" if is_set(name) else "wrong"
         detail = (
@@ -178,7 +178,7 @@ def _package_checks(_: Host) -> Iterator[Check]:
 
 
 def _search_path_checks(host: Host) -> Iterator[Check]:
-    """Name the entries of PYTHONPATH by which a folder's files run before nanocoder does."""
+    """Yield the entries of PYTHONPATH whose files could run before nanocoder does."""
     variable = os.environ.get("PYTHONPATH")
     if not variable:
         return
@@ -197,7 +197,7 @@ def _search_path_checks(host: Host) -> Iterator[Check]:
 
 
 def _choice_checks(host: Host) -> Iterator[Check]:
-    """Say what the configuration names and no plugin has: sessions, or calls, would end over it."""
+    """Yield the configured dialect or store that no plugin has: sessions or calls would fail."""
     core = host.config.core
     for key, what, name in (
         ("dialect", "dialects", core.dialect),
@@ -215,7 +215,7 @@ def _choice_checks(host: Host) -> Iterator[Check]:
 
 
 def _sandbox_checks(host: Host) -> Iterator[Check]:
-    """Say what commands run in, and why not in each sandbox that would come before it."""
+    """Yield the sandbox of commands, and the reason against each preferred one."""
     core, config = host.config.core, host.config
     usable, reasons = choose_sandbox(host.plugins, core.sandbox)
     if usable:
@@ -258,26 +258,26 @@ def _model_checks(host: Host) -> Iterator[Check]:
 
 
 def _home_checks() -> Iterator[Check]:
-    for name, place, otherwise in (
+    for name, folder_of, consequence in (
         ("sessions", state_dir, "sessions, backups and trust are not kept"),
         ("cache", cache_dir, "every start examines all plugins again"),
         ("settings", user_config_dir, "`nanocoder plugins lock` has nowhere to write"),
     ):
         try:
-            path = place()
+            path = folder_of()
             _try_to_write(path)
         except PersonError as error:
-            yield name, "note", f"{error}; {otherwise}"
+            yield name, "note", f"{error}; {consequence}"
         except OSError as error:
             problem = error.strerror or str(error)
-            yield name, "note", f"{path} cannot be written: {problem}; {otherwise}"
+            yield name, "note", f"{path} cannot be written: {problem}; {consequence}"
         else:
             if name == "sessions":
                 yield name, "ok", str(path)
 
 
 def _try_to_write(folder: Path) -> None:
-    """Make something in *folder*, or in what there is of it, and remove it; raises OSError."""
+    """Create and remove a directory in *folder* or its first existing parent; raises OSError."""
     existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     # Modes mean nothing on a file system that is read-only or has none.
     os.rmdir(tempfile.mkdtemp(prefix=".nanocoder-", dir=existing))

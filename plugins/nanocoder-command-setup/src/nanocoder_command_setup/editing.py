@@ -22,13 +22,13 @@ def with_value(document: ConfigFile, key: tuple[str, ...], value: Any) -> Config
 
 
 def without_value(document: ConfigFile, key: tuple[str, ...]) -> ConfigFile:
-    """Return *document* without *key*; raises ConfigError if it is not there, or hard to remove."""
+    """Return *document* without *key*; raises ConfigError if it is missing or hard to remove."""
     expected = _updated(document.data, key, None)
     if expected == document.data:
         raise ConfigError(f"{document.path} does not set {'.'.join(key)}")
     lines = document.text.splitlines(keepends=True)
-    if place := _place_of(document, key):
-        lines[place.first - 1 : place.last] = []
+    if assignment := _statement_of(document, key):
+        lines[assignment.first - 1 : assignment.last] = []
     text = "".join(lines)
     texts = [_without_empty_table(text, key[:-1]), text]
     return _first_right(document, key, texts, expected, "remove it")
@@ -40,7 +40,7 @@ def _without_empty_table(text: str, table: tuple[str, ...]) -> str:
     header = _header_line(ConfigFile(Path(), text.encode()), table) if table else None
     if header is None:
         return text
-    below = next((place for place in range(header, len(lines)) if lines[place].strip()), len(lines))
+    below = next((index for index in range(header, len(lines)) if lines[index].strip()), len(lines))
     if below < len(lines) and not lines[below].startswith("["):
         return text
     above = header - 1
@@ -51,7 +51,7 @@ def _without_empty_table(text: str, table: tuple[str, ...]) -> str:
 
 
 def as_toml(value: Any) -> str:
-    """Return *value* as TOML; raises ConfigError for what has no line of its own."""
+    """Return *value* as TOML on one line; raises ConfigError if it cannot be."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -67,7 +67,7 @@ def as_toml(value: Any) -> str:
 
 
 @frozen
-class _Place:
+class _Assignment:
     """The statement that sets a key: its lines, its text up to the value, its comments."""
 
     first: int
@@ -78,15 +78,15 @@ class _Place:
 
 
 def _candidates(document: ConfigFile, key: tuple[str, ...], value: str) -> Iterator[str]:
-    """Yield the text with *key* set: in its place, in its table, a new one, or by a dotted key."""
+    """Yield the text with *key* set: in its statement, its table, a new one, or as a dotted key."""
     lines = document.text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
-    place = _place_of(document, key)
-    if place is not None:
-        new = f"{place.name} = {value}{place.comment}\n"
-        if not place.has_notes:  # comments between the items of a list would be lost
-            yield "".join([*lines[: place.first - 1], new, *lines[place.last :]])
+    assignment = _statement_of(document, key)
+    if assignment is not None:
+        new = f"{assignment.name} = {value}{assignment.comment}\n"
+        if not assignment.has_notes:  # comments between the items of a list would be lost
+            yield "".join([*lines[: assignment.first - 1], new, *lines[assignment.last :]])
         return
     new = f"{_key_as_toml(key[-1:])} = {value}\n"
     header = _header_line(document, key[:-1])
@@ -101,7 +101,7 @@ def _candidates(document: ConfigFile, key: tuple[str, ...], value: str) -> Itera
 
 
 def _header_line(document: ConfigFile, table: tuple[str, ...]) -> int | None:
-    """Return after which line a new key of *table* belongs; None when there is no such table."""
+    """Return the line after which a new key of *table* belongs, or None without the table."""
     last_own = 0
     for statement in document.statements:
         if statement.is_header and not table:
@@ -112,8 +112,8 @@ def _header_line(document: ConfigFile, table: tuple[str, ...]) -> int | None:
     return None if table else last_own
 
 
-def _place_of(document: ConfigFile, key: tuple[str, ...]) -> _Place | None:
-    """Return where *key* is set by a statement of its own."""
+def _statement_of(document: ConfigFile, key: tuple[str, ...]) -> _Assignment | None:
+    """Return the statement that sets *key*, or None."""
     table: tuple[str, ...] = ()
     for statement in document.statements:
         if statement.is_header:
@@ -123,7 +123,7 @@ def _place_of(document: ConfigFile, key: tuple[str, ...]) -> _Place | None:
             comments = [token for token in re.findall(TOML_TOKENS, text) if token.startswith("#")]
             name = text[: text.index("=", len(_own_key(text)))].rstrip()
             comment = f"  {comments.pop()}" if comments and text.endswith(comments[-1]) else ""
-            return _Place(statement.first, statement.last, name, comment, bool(comments))
+            return _Assignment(statement.first, statement.last, name, comment, bool(comments))
     return None
 
 
@@ -141,7 +141,7 @@ def _key_as_toml(key: tuple[str, ...]) -> str:
 
 
 def _updated(data: Any, key: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """Return a copy of *data* with *key* set, or without it where *value* is None."""
+    """Return a copy of *data* with *key* set, or without it if *value* is None."""
     rest = dict(data)
     if len(key) > 1:
         inner = rest.get(key[0], {})

@@ -1,4 +1,4 @@
-"""Whether the plugins of a package can be imported: a child process tries, once it is installed."""
+"""Import test of a package's plugins, in a child process after the installation."""
 
 import os
 import signal

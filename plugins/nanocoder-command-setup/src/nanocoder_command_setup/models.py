@@ -62,7 +62,7 @@ def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> 
 
 
 def _models_of(host: Host, name: str, form: str) -> int:
-    """List the models of one provider; raises UsageError when there is none of that name."""
+    """List the models of one provider; raises UsageError for an unknown one."""
     find_offer(host.plugins, "providers", "provider", name)
     provider = open_provider(host.plugins, Chosen(name, ""))
     try:

@@ -50,7 +50,7 @@ LEFT_BEHIND: Final = (
     " so you may delete it: rm -r {folder}"
 )
 SURE: Final = 0.75
-"""How alike two names must be: anybody may own a package, and some names differ by little."""
+"""Least similarity of a name that is refused as a slip of a known package's name."""
 
 CAUSE_CHARS: Final = 160
 _NO_NETWORK: Final = re.compile(
@@ -59,14 +59,14 @@ _NO_NETWORK: Final = re.compile(
     "|error sending request|operation timed out",
     re.IGNORECASE,
 )
-"""What pip and uv write where the index cannot be reached."""
+"""Pattern of the output of pip and uv if the index cannot be reached."""
 
 
 def install(arguments: Namespace, host: Host) -> int:
-    """Install packages, once the person has agreed to what they do; returns the exit code.
+    """Install packages, once the user has agreed to their capabilities; returns the exit code.
 
-    Nothing of them runs before: they are unpacked in a folder of their own and read there. A name
-    that looks like a slip is refused.
+    Their code does not run before: they are unpacked and read in a temporary folder. A name that
+    looks like a slip is refused.
     """
     packages = [_package(name) for name in arguments.names]
     for package in packages:
@@ -95,21 +95,21 @@ def install(arguments: Namespace, host: Host) -> int:
 
 
 def _broken_before(plugins: list[str], folder: Path, sources: list[str]) -> dict[str, str]:
-    """Return those of *plugins* that cannot be imported from *folder* or *sources*, and why.
+    """Return the import error of each of *plugins* that fails in *folder* or *sources*, by name.
 
-    They are tried before they take the place of what is installed. What folders of sources require
-    comes with the installation only, so a module may be missing there.
+    They are tried before they replace the installed ones. The requirements of folders of sources
+    are installed later, so a missing module is no error there.
     """
     with _temporary_folder() as built:
         if sources and _pip("build", "--no-deps", "--target", str(built), *sources).code:
-            return {}  # the installation says why
+            return {}  # the installation reports the error
         broken = dict(broken_ones(plugins, built, folder))
     missing = ModuleNotFoundError.__name__
     return {name: why for name, why in broken.items() if not (sources and why.startswith(missing))}
 
 
 def _report(plugins: list[str], host: Host) -> int:
-    """Say which plugins are there now, and which cannot be imported; returns the exit code."""
+    """Report the installed plugins, and those that cannot be imported; returns the exit code."""
     broken = dict(broken_ones(plugins))
     if usable := [name for name in plugins if name not in broken]:
         host.say(FIRST_USE.format(", ".join(usable), "them" if usable[1:] else "it"))
@@ -137,15 +137,15 @@ def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:
 
 
 def _is_source(name: str) -> bool:
-    """Return whether *name* is a folder; a mere name is a package, whatever lies here."""
-    place = name.partition("[")[0]
-    return (place in {".", ".."} or "/" in place) and Path(place).is_dir()
+    """Tell whether *name* is the path of a folder; a name without a slash is a package."""
+    path = name.partition("[")[0]
+    return (path in {".", ".."} or "/" in path) and Path(path).is_dir()
 
 
 class Ended(NamedTuple):
-    """Which program worked, its exit code, and the *folder* that it filled.
+    """The installer that ran, its exit code, and its output *folder*.
 
-    *is_offline* tells that the index could not be reached, and *cause* why.
+    *is_offline* means that the index could not be reached, for the reason *cause*.
     """
 
     tool: str = ""
@@ -313,10 +313,10 @@ def _refuse_slip(package: str) -> None:
 
 
 def _pip(action: str, *packages: str) -> Ended:
-    """Run pip, or uv where there is none, on this environment.
+    """Run pip, or uv if pip is missing, on this environment.
 
-    To "unpack" is to install wheels in a folder, to "take" to install them here; both build
-    nothing. To "build" is to install folders of sources in a folder.
+    "unpack" installs wheels in a folder, "take" installs them here; neither builds anything.
+    "build" installs folders of sources in a folder.
     """
     tool = "pip" if importlib.util.find_spec("pip") else "uv"
     verb = "install" if action in {"unpack", "take", "build"} else action
@@ -348,6 +348,6 @@ def _pip(action: str, *packages: str) -> Ended:
 
 
 def _offline_cause(text: str) -> str:
-    """Return why the index could not be reached, "" where pip or uv failed for another reason."""
+    """Return the network error in the installer's output, or "" for other failures."""
     lines = [line.strip() for line in text.splitlines() if _NO_NETWORK.search(line)]
     return one_line(lines[-1].removeprefix("cause: "), CAUSE_CHARS) if lines else ""

@@ -1,4 +1,4 @@
-"""The sets that are installed, and what each of them has: `--set` keeps to one."""
+"""The installed sets and their members; `--set` restricts nanocoder to one set."""
 
 import re
 

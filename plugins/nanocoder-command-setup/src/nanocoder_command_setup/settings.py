@@ -52,7 +52,7 @@ def as_json(value: Any) -> str:
 
 @contextmanager
 def _alone(host: Host) -> Iterator[None]:
-    """Keep other commands from changing the file between our reading and our writing it."""
+    """Lock the configuration file between reading and writing it."""
     with ExitStack() as stack:
         try:
             stack.enter_context(holding(state_dir() / CONFIG_LOCK))
@@ -63,7 +63,7 @@ def _alone(host: Host) -> Iterator[None]:
 
 
 def _file(host: Host) -> ConfigFile:
-    """Return the person's configuration file, an empty one if there is none."""
+    """Return the user's configuration file, or an empty one."""
     return read_user_file(host.config_path) or ConfigFile(host.config_path, b"")
 
 
@@ -78,7 +78,7 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
         raise ConfigError(f"nothing was changed, because this would be wrong: {text}") from error
     _check_choice(host, key[0], changed.data.get(key[0]))
     _refuse_new_slips(host, changed)
-    path = changed.path.resolve()  # people keep their dotfiles elsewhere
+    path = changed.path.resolve()  # it may be a link into a directory of dotfiles
     try:
         replace_file(path, changed.text.encode())
     except OSError as error:
@@ -99,7 +99,7 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
 
 
 def _check_choice(host: Host, key: str, name: Any) -> None:
-    """Raise ConfigError for the name of something that no plugin offers."""
+    """Raise ConfigError for a name that no plugin offers."""
     is_choice = (key, name) == ("sandbox", "auto")
     if key in OFFERED_BY and name not in NOTHING and not is_choice:
         try:
@@ -109,9 +109,9 @@ def _check_choice(host: Host, key: str, name: Any) -> None:
 
 
 def _refuse_new_slips(host: Host, changed: ConfigFile) -> None:
-    """Raise ConfigError for a name that is surely a slip: it would keep every run from starting.
+    """Raise ConfigError for a probable slip, which would prevent every run.
 
-    A slip that is in the file already does not stop the removal of another.
+    A slip that is already in the file does not prevent the removal of another.
     """
     old = _slips(host, _file(host))
     if new := [line for line in _slips(host, changed) if line not in old]:
@@ -144,7 +144,7 @@ def _current(host: Host, key: tuple[str, ...]) -> Any:
 
 
 def _value(current: Any, text: str) -> Any:
-    """Return what *text* means for a key whose value is like *current*."""
+    """Parse *text* as the value of a key with the type of *current*."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -53,7 +53,7 @@ def path(arguments: Namespace, host: Host) -> int:
 
 
 def _files(host: Host) -> Sequence[tuple[str, str, str]]:
-    """Return which files count here, and where those that are missing would be."""
+    """Return (owner, path, state) of each configuration file that applies or could be created."""
     try:
         user = str(host.config_path)
         mine = "read" if os.path.lexists(user) else "none yet; `nanocoder config set` creates it"

@@ -22,20 +22,20 @@ from nanocoder_kit_capabilities import (
 from nanocoder_command_setup.consent import Proposal, normal, proposal_of_source
 
 OWN_RECORDS: Final = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"})
-"""What an installation writes about itself; it differs from one to the next."""
+"""Metadata files that differ between two installations of the same package."""
 ARCHIVES: Final = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tbz", ".txz")
 
 
 def refuse_unseen(name: str) -> None:
-    """Raise UsageError for what cannot be shown before code of it runs: an archive, an address.
+    """Raise UsageError for a source that must run before it can be shown: an archive, a URL.
 
-    A wheel that requires such a thing is refused, too.
+    A wheel that requires one is refused, too.
     """
-    place = Path(re.split(r"[\[]", name, maxsplit=1)[0])
-    if place.is_dir():
+    path = Path(re.split(r"[\[]", name, maxsplit=1)[0])
+    if path.is_dir():
         return
-    if place.suffix == ".whl" and place.is_file():
-        _refuse_addresses(place)
+    if path.suffix == ".whl" and path.is_file():
+        _refuse_addresses(path)
     elif name.startswith("-") or "/" in name or "@" in name or name.endswith((".whl", *ARCHIVES)):
         raise UsageError(
             f"{name!r} is neither a wheel nor a folder here, so it cannot be shown before it runs"
@@ -122,7 +122,7 @@ def _named(path: str) -> dict[str, Distribution]:
 
 
 def _marks(site: str) -> dict[str, tuple[object, ...]]:
-    """Return what tells one installation of each package from the next."""
+    """Return a fingerprint of the installation of each package, by name."""
     return {
         key: (each.version, each.read_text("RECORD"), *_file_marks(each))
         for key, each in _named(site).items()

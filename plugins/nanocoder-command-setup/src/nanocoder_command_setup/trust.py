@@ -1,4 +1,4 @@
-"""Trusting a project: what its file would change, and the person's yes."""
+"""Trust in a project: the changes by its file, and the user's consent."""
 
 import os
 from argparse import Namespace
@@ -12,7 +12,7 @@ from nanocoder_command_setup.trusted_folders import trust as trust_folder
 from nanocoder_command_setup.trusted_folders import untrust as untrust_folder
 
 Review = tuple[list[str], Callable[[], None]]
-"""What a person reads before a plugin may use it, and what lets the plugin use it then."""
+"""The text that a user reads before a plugin may use a file, and the function that allows it."""
 NEEDS_PERSON: Final = 3
 """The exit code without a terminal to ask on."""
 NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to trust it anyway."
@@ -23,7 +23,7 @@ def trust(arguments: Namespace, host: Host) -> int:
     file = project_file(host.cwd)
     reviews = plugin_reviews(host)
     if not (os.path.lexists(file) or reviews or host.config.trusted):
-        # To trust what is not there would say nothing about the file that comes later.
+        # Trust in a missing file would not cover the content of a later one.
         raise UsageError(f"nothing to trust: {file} does not exist")
     host.refuse_foreign_places()
     if host.config.trusted and not reviews:
@@ -47,16 +47,16 @@ def trust(arguments: Namespace, host: Host) -> int:
 
 
 def untrust(_: Namespace, host: Host) -> int:
-    """Let the project's file only tighten again."""
+    """Revoke the trust: the project's file can only tighten settings again."""
     untrust_folder(host.cwd)
     host.print_line(f"{host.cwd} is not trusted: its settings can only tighten.")
     return 0
 
 
 def plugin_reviews(host: Host) -> list[Review]:
-    """Return what plugins read in a trusted folder that the person has not accepted as it is.
+    """Return the reviews of plugins' files in the folder that the user has not accepted.
 
-    A plugin says so with a method `project_review` of its class of settings.
+    A plugin provides one with a method `project_review` of its settings class.
     """
     reviews = [
         getattr(cls, "project_review", lambda _: None)(host.cwd)
@@ -66,7 +66,7 @@ def plugin_reviews(host: Host) -> list[Review]:
 
 
 def _review_lines(host: Host, reviews: Sequence[Review]) -> Iterator[str]:
-    """Yield what counts as soon as the folder is trusted."""
+    """Yield the settings and files that take effect with the trust."""
     if os.path.lexists(project_file(host.cwd)) and not host.config.trusted:
         yield from _loosened(host)
     for lines, _ in reviews:
@@ -74,7 +74,7 @@ def _review_lines(host: Host, reviews: Sequence[Review]) -> Iterator[str]:
 
 
 def _loosened(host: Host) -> list[str]:
-    """Say what the project's file changes as soon as it is trusted."""
+    """Return lines with the settings that the project's file changes once it is trusted."""
     classes = host.settings_classes()
     # A variable of this shell may hide a setting today; the file will be trusted tomorrow, too.
     lasting = {key: text for key, text in os.environ.items() if not key.startswith("NANOCODER_")}
