@@ -18,7 +18,7 @@ from nanocoder_kit_process.brand import VARIABLE, new_brand
 from nanocoder_kit_process.family import Family, guard
 
 KEPT_BYTES: Final = 256_000
-"""How much of the output is kept, counted from its end."""
+"""Size of the stored tail of the output."""
 STOP_S: Final = 7.0  # time for the keeper: three seconds politely, two by force
 LEFT_S: Final = 3.0  # time to end the processes that a killed keeper has left
 PIECE_BYTES: Final = 65_536
@@ -27,7 +27,7 @@ KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 
 class News(NamedTuple):
-    """Output since the last look; another *lost* bytes came too fast to be kept."""
+    """Output since the last read; *lost* more bytes were dropped because they came too fast."""
 
     text: str
     lost: int
@@ -64,7 +64,7 @@ class BackgroundProcess:
             bufsize=0,
             start_new_session=True,
         )
-        # The keeper passes the brand on, and has ended when the family is needed.
+        # The keeper only passes the brand on: it may exit before the server's process tree.
         self._family = Family(brand, self._process.pid, is_led=False)
         self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-background")
         self._reader.start()

@@ -1,11 +1,11 @@
-"""A brand tells the processes of a command or a job from all others, wherever they have gone.
+"""A brand is a tag that identifies all processes of a command or job, even reparented ones.
 
-Each child inherits a brand twice: as a resource limit that means nothing to ordinary programs, and
-in the environment. The limit is that of real-time CPU time, in microseconds, far beyond any use.
-Unlike an environment it stays readable in a zombie, and it is not lost by accident. Only root can
-lift its upper bound, so a process that has changed its brand still shows that it had one.
+Each child inherits the brand twice: as a resource limit that ordinary programs ignore, and in the
+environment. The limit is that of real-time CPU time, in microseconds, far beyond any use. Unlike
+an environment it stays readable in a zombie, and is not lost by accident. Only root can raise its
+hard limit, so a process that has changed its brand still shows that it had one.
 
-A brand names the process that gave it, so that a later process can find and end orphans.
+A brand names the process that set it, so that a later process can find and kill orphans.
 """
 
 import itertools
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 class Brand(NamedTuple):
-    """Brand number *serial* of the process *owner*, which was *born* at that time."""
+    """Brand number *serial* of the process *owner*, which started at *born*."""
 
     owner: int
     born: int
@@ -44,13 +44,13 @@ class Brand(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The brand as a limit."""
+        """The brand encoded as a resource limit."""
         owner_and_born = self.owner << _BORN_BITS | self.born
         return _FLAG | owner_and_born << _SERIAL_BITS | self.serial
 
     @property
     def text(self) -> str:
-        """The brand as the environment holds it."""
+        """The brand encoded for the environment."""
         return f"{self.number:x}"
 
     @classmethod
@@ -82,14 +82,14 @@ def _is_hidden(pid: int) -> bool:
 
 
 def new_brand() -> Brand:
-    """Return a brand that no process has yet."""
+    """Return an unused brand."""
     ourselves = process(os.getpid())
     born = 0 if ourselves is None else _short(ourselves.born)
     return Brand(os.getpid(), born, next(_serials()) % (1 << _SERIAL_BITS))
 
 
 def put_on(brand: Brand, pid: int) -> None:
-    """Brand a process, and so all that it starts from now on, if the system allows it."""
+    """Set the brand of a process and its future children, if the system allows it."""
     with suppress(AttributeError, OSError, ValueError):  # no such limit, or a lower bound is set
         bound = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
         most = CEILING if bound == UNLIMITED else bound

@@ -1,12 +1,12 @@
-"""All processes that a command or a job started, also those that left its group or lost parents.
+"""The process tree of a command or job, including processes that left its group or parent.
 
-Linux: this process becomes the reaper of its orphaned descendants, so that each of them can be
-found below it. A child of ours belongs to a family if it is in the leader's session, was seen below
-the leader, or carries the family's brand or a tampered one; so does everything below it. Other
-systems only know the leader's group.
+Linux: this process becomes the subreaper of its orphaned descendants, so that each of them stays
+below it. A child of ours belongs to a family if it is in the leader's session, was seen below the
+leader, or has the family's brand or a tampered one; so do all its descendants. On other systems
+the family is the leader's process group.
 
-A process escapes if it removes its brand as root, or if it ends this process, too. Only a PID
-namespace, as in a sandbox, holds such a process.
+A process escapes if it removes its brand as root, or if it kills this process. Only a PID
+namespace, as in a sandbox, contains such a process.
 """
 
 import os
@@ -38,10 +38,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @cache
 def guard() -> None:
-    """Adopt orphaned descendants, and keep children from reading our memory and environment.
+    """Adopt orphaned descendants, and prevent children from reading our memory and environment.
 
-    Both are permanent and hold for the whole process. Children of root can still read everything.
-    This also ends processes that a killed nanocoder has left behind.
+    Both are permanent for this process. Children of root can still read everything.
+    Also kills the processes that a killed nanocoder has left behind.
     """
     # Not known to the interpreter itself; costs 3 ms once.
     import ctypes
@@ -54,9 +54,9 @@ def guard() -> None:
 
 
 class Family:
-    """The processes of one *brand*.
+    """The processes with one *brand*.
 
-    *leader* leads a session of its own, unless *is_led* is false because it ends before the others.
+    *leader* leads its own session; *is_led* is false for a leader that exits before the others.
     """
 
     def __init__(self, brand: Brand, leader: int, *, is_led: bool = True) -> None:
@@ -137,7 +137,7 @@ class Family:
         now, most = limits_of(child.pid)
         if now == self._brand.number:
             return True
-        # It had a brand and removed it, which never happens by accident; ours never had one.
+        # The process removed its brand, which never happens by accident; ours never had one.
         is_tampered = most != UNLIMITED and Brand.of_number(now) is None
         return is_tampered and child.born >= self._born and limits_of(os.getpid()).most == UNLIMITED
 
@@ -154,7 +154,7 @@ class Family:
 
 
 def end_orphans() -> None:
-    """End all processes with the brand of a process that has ended, regardless of their parent."""
+    """Kill all processes whose brand names an ended process, regardless of their parent."""
     until = time.monotonic() + FORCE_S
     while (orphans := _orphans()) and time.monotonic() < until:
         for each in orphans:
@@ -164,7 +164,7 @@ def end_orphans() -> None:
 
 def _orphans() -> list[Process]:
     ancestors = frozenset(lineage(os.getpid()))
-    # Our own ancestors are in use, and so is every process with their brand.
+    # Our ancestors and all processes with their brand are in use.
     spared = {brands.brand_of(pid) for pid in ancestors}
     orphans = []
     for pid in pids_of_user(os.getuid()):

@@ -1,8 +1,8 @@
-"""The process between nanocoder and a server: when nanocoder ends, the server ends, too.
+"""A supervisor between nanocoder and a server: when nanocoder ends, it terminates the server.
 
-It is run as a program, with the server's argument vector, and imports only the standard library.
-Its standard input is a pipe whose other end nanocoder holds and never writes to. When that pipe is
-closed, even because nanocoder was killed, the keeper stops. It exits with the server's exit code.
+It is run as a program, with the server's argv, and imports only the standard library. Its standard
+input is a pipe to which nanocoder never writes. When the pipe is closed, even because nanocoder
+was killed, the supervisor stops. It exits with the server's exit code.
 """
 
 import os

@@ -35,12 +35,12 @@ class Process(NamedTuple):
 
 
 def process(pid: int) -> Process | None:
-    """Return the process with that number, or None when there is none."""
+    """Return the process with that PID, or None."""
     try:
         line = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
     except OSError:
         return None
-    # The name may itself hold spaces and brackets.
+    # The name itself may contain spaces and parentheses.
     name, _, rest = line.partition("(")[2].rpartition(")")
     fields = rest.split()
     parent, group, session = map(int, fields[1:4])
