@@ -110,9 +110,9 @@ def _gaps_of(
 
 
 def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> str:
-    """Return what decides about *call* in place of *rule*, in every mode; "" if the rule does."""
+    """Return the rule or plugin that overrides *rule* for *call* in every mode, or ""."""
     winner, own_mode = "", str(judge.session.info.mode)
-    # The last one is told, so that `policy explain` agrees.
+    # The session's own mode comes last and is reported, as by `policy explain`.
     for mode in sorted(MODES, key=own_mode.__eq__):
         ruled = judge.judge(call, mode=mode)
         own = next((vote for vote in ruled.votes if vote.plugin == rule.plugin), ruled.verdict)

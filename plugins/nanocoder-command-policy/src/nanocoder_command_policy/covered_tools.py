@@ -1,4 +1,4 @@
-"""What decides about each tool: the rules that name it, and the verdict in each mode."""
+"""The policy for each tool: the rules that name it, and the verdict in each mode."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -76,7 +76,7 @@ def _samples(judge: Judge) -> dict[str, list[ToolCall]]:
 
 
 def _decisions(judge: Judge, calls: Iterable[ToolCall], mode: str) -> tuple[str, ...]:
-    """Return what becomes of *calls* in *mode*, each decision once."""
+    """Return the distinct decisions on *calls* in *mode*."""
     ruled = [judge.judge(call, mode=mode) for call in calls]
     decisions = {it.decision for it in ruled if not it.problem}
     return tuple(decision for decision in ("allow", "ask", "deny") if decision in decisions)

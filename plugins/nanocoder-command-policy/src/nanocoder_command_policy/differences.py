@@ -1,4 +1,4 @@
-"""Where two judgements of the same calls differ, and how that is shown."""
+"""Differences between two judgements of the same calls, and their display."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from nanocoder import ToolCall
 from nanocoder_kit_table import print_table
 
 COLUMNS = 60
-"""How much of a call a line of the table shows."""
+"""Width of a call in a line of the table."""
 LOOSER: Final = "looser"
 STRICTER: Final = "stricter"
 OTHER: Final = "other"
@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """Whether the call is judged looser or stricter, or the same with other conditions."""
+        """LOOSER, STRICTER, or OTHER for the same decision under other conditions."""
         before, after = _ORDER.index(self.before), _ORDER.index(self.after)
         return OTHER if before == after else LOOSER if after < before else STRICTER
 

@@ -139,7 +139,7 @@ def _row(judge: Judge, number: int, case: Expected) -> dict[str, Any]:
 
 
 def _problems(case: Expected, ruled: Ruled) -> list[dict[str, Any]]:
-    """Return what is expected and what came instead, for each difference."""
+    """Return the expected and the actual value of each difference."""
     verdict = ruled.verdict
     pairs: list[tuple[str, Any, Any]] = [("verdict", case.verdict, ruled.decision)]
     for name, part in (("rule", verdict.rule), ("reason", verdict.reason)):

@@ -1,4 +1,4 @@
-"""`nanocoder policy explain`: the verdict on a call, and what each policy has to say of it."""
+"""`nanocoder policy explain`: the verdict on a call, and the vote of each policy."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def run(arguments: Namespace, host: Host) -> int:
 def _print_votes(host: Host, verdict: Verdict, rows: list[dict[str, Any]]) -> None:
     head = ["plugin", "version", "decision", "rule", "source", "layer", "reason"]
     if all(row["reason"] in verdict.reason for row in rows):
-        head.pop()  # they stand above
+        head.pop()  # the verdict's reason contains them all
     cells = [[row[name] or ("core" if name == "plugin" else "-") for name in head] for row in rows]
     host.print_table(head, cells)
 

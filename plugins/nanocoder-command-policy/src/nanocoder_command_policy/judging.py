@@ -10,10 +10,10 @@ from nanocoder import Config, Decision, Host, Mode, NanocoderError, Session, Too
 
 @frozen
 class Ruled:
-    """What becomes of a call.
+    """The judgement of a call.
 
-    *verdict* is that of all policies, *call* as they rewrote it; *problem* says why there is none:
-    no such tool, or wrong arguments. *votes* are the verdicts of each policy.
+    *verdict* is that of all policies, *call* as they rewrote it; *problem* is the reason there is
+    none: an unknown tool, or invalid arguments. *votes* are the verdicts of each policy.
     """
 
     call: ToolCall
@@ -51,7 +51,7 @@ class Judge:
     def judge(
         self, call: ToolCall, *, mode: str = "", agent: str = "", interactive: bool | None = None
     ) -> Ruled:
-        """Return what becomes of *call*, in another mode or for a sub-agent if these are given."""
+        """Return the judgement of *call*, optionally in another mode or for a sub-agent."""
         info = self.session.info
         as_if = evolve(
             info,
@@ -63,7 +63,7 @@ class Judge:
         try:
             tool = self.plugins.tool(call.name).real()
             tool.signature.check(call.arguments)
-            # As a call that was judged before: policies that count calls do not count it.
+            # Marked as judged before, so that policies that count calls do not count it.
             judgement = self.session.approvals.judge(evolve(call, edited=True), tool, as_if)
         except NanocoderError as error:
             return Ruled(call, Verdict(Decision.DENY), problem=str(error))

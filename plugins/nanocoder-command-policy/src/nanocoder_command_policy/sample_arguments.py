@@ -38,12 +38,12 @@ def _of_type(schema: Mapping[str, Any], root: Any, depth: int) -> Any:
 
 
 def _inner(schema: Mapping[str, Any], root: Any) -> Any:
-    """Return what *schema* refers to, or its first alternative; None for neither."""
+    """Return the schema that *schema* refers to, or its first alternative, or None."""
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        place = root
+        node = root
         for part in reference[2:].split("/"):
-            place = place.get(part, {}) if isinstance(place, Mapping) else {}
-        return place
+            node = node.get(part, {}) if isinstance(node, Mapping) else {}
+        return node
     listed = (schema.get(name) for name in _ALTERNATIVES)
     return next((each[0] for each in listed if isinstance(each, list) and each), None)

@@ -10,7 +10,7 @@ from nanocoder_kit_sessions import Record, session_store
 
 REFUSED = "denied by the user"
 BY_A_PERSON = (REFUSED, "denied: no answer", "denied: the answer")
-"""How the message of a refusal begins that follows a question."""
+"""Prefixes of the message of a refusal after a question."""
 
 
 @frozen
@@ -80,7 +80,7 @@ def _call_of(data: Mapping[str, Any], call_id: str) -> ToolCall:
 
 
 def _decision_of_refusal(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what was decided about a call that did not run, and what a person answered."""
+    """Return the decision on a call that did not run, and the user's answer ("refused" or "")."""
     message = str(data.get("message", ""))
     is_asked = data.get("error_class") == "approval_needed" or message.startswith(BY_A_PERSON)
     return "ask" if is_asked else "deny", "refused" if message.startswith(REFUSED) else ""

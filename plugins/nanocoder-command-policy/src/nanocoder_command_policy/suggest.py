@@ -15,7 +15,7 @@ from nanocoder_command_policy.stored_calls import StoredCall, calls_of_all_sessi
 LIMIT: Final = 10
 EXAMPLES: Final = 3
 LEAST: Final = 2
-"""How many questions a rule must save to be worth it."""
+"""Least number of questions that a suggested rule would have saved."""
 
 
 @frozen
@@ -34,12 +34,12 @@ class Suggestion:
 
     @property
     def times(self) -> int:
-        """How many questions the rules would have saved; a refusal was needed."""
+        """The number of questions that the rules would have saved: those not refused."""
         return self.approved + self.unanswered
 
     @property
     def history(self) -> str:
-        """What became of the questions, in words."""
+        """The answers to the questions, in words."""
         if not self.approved and not self.refused:
             return f"asked {counted(self.unanswered, 'time')}"
         answers = {"approved": self.approved, "refused": self.refused}
