@@ -1,6 +1,6 @@
-"""What plugins that shorten or measure a conversation share.
+"""The common part of plugins that shorten or measure a conversation.
 
-Names load their module when they are first used: every run asks how much room there is, and few
+Names import their module at first use: every run needs the room left in the window, and few
 need more.
 """
 

@@ -1,7 +1,7 @@
-"""The note in place of earlier messages: what must outlive them, and where they can be read.
+"""The note that replaces earlier messages: lasting facts, and the path of the full transcript.
 
-It is a message of its own. A later note takes over what an earlier one says, so nothing is lost by
-several compactions in a row.
+It is a message of its own. A later note includes the facts of an earlier one, so repeated
+compactions lose nothing.
 """
 
 import re
@@ -43,7 +43,7 @@ FAILED_CHARS: Final = 240
 MOST_FAILED: Final = 3
 MOST_FILES: Final = 60
 PART: Final = 0.15
-"""The part of the room that facts may take, without the summary."""
+"""The share of the limit for facts, without the summary."""
 CHARS_PER_TOKEN: Final = 3
 
 Tools = Mapping[str, Tool[..., Any]]
@@ -51,7 +51,7 @@ Tools = Mapping[str, Tool[..., Any]]
 
 @frozen
 class Earlier:
-    """An earlier note of a transcript; *index* is that of its message, -1 where there is none."""
+    """An earlier note of a transcript; *index* is that of its message, -1 if there is none."""
 
     index: int = -1
     count: int = 0
@@ -59,13 +59,13 @@ class Earlier:
 
     @property
     def written_lines(self) -> int:
-        """How many lines of the transcript's file it stands for."""
+        """The number of lines of the transcript's file that the note replaces."""
         match = _WRITTEN.search(self.sections.get(TRANSCRIPT, ""))
         return int(match[1].replace(",", "")) if match else 0
 
 
 def earlier_note(messages: Sequence[Message]) -> Earlier:
-    """Return the latest note of *messages*."""
+    """Return the latest note of *messages*, or an empty one."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.typed == "" and (head := _HEAD.match(message.text)):
@@ -76,10 +76,10 @@ def earlier_note(messages: Sequence[Message]) -> Earlier:
 
 @frozen
 class NoteWriter:
-    """Writes the note that stands for a part of *messages*, whose model has *limit_tokens* for it.
+    """Writes the note that replaces a part of *messages*, within a limit of *limit_tokens*.
 
-    *tools* are all tools by name. The messages that a note stands for are added, without secrets,
-    to a file in the session's folder of outputs, which the agent may read.
+    *tools* are all tools by name. The replaced messages are appended, without secrets, to a file in
+    the session's folder of outputs, which the agent may read.
     """
 
     messages: Sequence[Message]
@@ -90,8 +90,8 @@ class NoteWriter:
     def write(self, first: int, *, replaced: int, summary: str = "") -> Message:
         """Return the note for *replaced* of the messages before the one at *first*.
 
-        It names the files that were changed, the latest word of each tool about what lasts, the
-        latest errors, and the file with all that was said.
+        It names the changed files, the latest lasting fact of each tool, the latest errors, and
+        the file with the full transcript.
         """
         earlier = earlier_note(self.messages)
         new = self.messages[earlier.index + 1 : first]
@@ -116,7 +116,7 @@ def _facts(
     for call, result in calls_of(messages):
         name = f"{LATEST}{call.name}"
         for path in _changed_paths(call, result, tools):
-            changed.pop(path, None)  # the latest stand last
+            changed.pop(path, None)  # the latest come last
             changed[path] = one_line(f"{call.name}({brief(call.arguments)})", LINE_CHARS)
         if isinstance(text := result.metadata.get("lasting"), str):
             lasting[name] = text
@@ -140,7 +140,7 @@ def calls_of(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, ToolResult
 
 
 def _changed_paths(call: ToolCall, result: ToolResult, tools: Tools) -> list[str]:
-    """Return what a call changed; one of a dialect's tools says it in `files_changed` alone."""
+    """Return the paths that a call changed; tools of a dialect report only `files_changed`."""
     tool = tools.get(call.name)
     if result.is_error or (tool is not None and Effect.WRITE not in tool.effects):
         return []

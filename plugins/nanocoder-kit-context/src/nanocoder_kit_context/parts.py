@@ -9,7 +9,7 @@ LEAST_KEPT = 2
 """Messages: the latest call, and its result."""
 REQUEST_CHARS = 2_000
 LATEST_CHARS = 8_000
-"""A request on which the agent still works is kept longer than one that was answered."""
+"""Limit of the latest request, which is longer because the agent still works on it."""
 
 
 def first_kept(messages: Sequence[Message], most_tokens: float) -> int:
@@ -35,19 +35,19 @@ def latest_request(messages: Sequence[Message]) -> int:
 
 
 def typed_requests(messages: Sequence[Message], most_tokens: float) -> list[Message]:
-    """Return what a person typed in *messages*, in order, each as a message of its own.
+    """Return the typed texts of *messages*, in order, each as a message of its own.
 
-    Together they take about *most_tokens*: the latest goes first, then the very first, then from
-    the newest on. The middle of a long one is cut.
+    Together they have about *most_tokens*: the latest is selected first, then the very first, then
+    the others, newest first. The middle of a long one is cut.
     """
-    places = [place for place, message in enumerate(messages) if _is_typed(message)]
+    indexes = [index for index, message in enumerate(messages) if _is_typed(message)]
     selected = dict[int, Message]()
-    for place in dict.fromkeys([*places[-1:], *places[:1], *reversed(places)]):
-        request = _typed_alone(messages[place], is_latest=place == places[-1])
+    for index in dict.fromkeys([*indexes[-1:], *indexes[:1], *reversed(indexes)]):
+        request = _typed_alone(messages[index], is_latest=index == indexes[-1])
         most_tokens -= message_tokens(request)
         if most_tokens >= 0 or not selected:
-            selected[place] = request
-    return [selected[place] for place in sorted(selected)]
+            selected[index] = request
+    return [selected[index] for index in sorted(selected)]
 
 
 def _typed_alone(message: Message, *, is_latest: bool) -> Message:

@@ -1,4 +1,4 @@
-"""What fills the model's window, as lines for people."""
+"""The use of the model's context window, as lines for people."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby

@@ -7,7 +7,7 @@ from typing import Final
 from nanocoder import Message, ToolDefinition, Usage, Window, count_tokens, message_tokens
 
 ROOM: Final = "room"
-"""The resource of a compaction plugin that holds a session's Room."""
+"""Name of a compaction plugin's resource that holds a session's Room."""
 FULL: Final = 0.8
 """The part of the model's window that may be used before the conversation is shortened."""
 ASSUMED_WINDOW: Final = 32_768
@@ -19,9 +19,9 @@ Prompt = tuple[str, Sequence[ToolDefinition]]
 
 
 class Room:
-    """How full the window is in one session. Each message is counted once.
+    """The use of the context window in one session. Each message is counted once.
 
-    A plugin keeps it as its resource ROOM, and asks it in `nanocoder_compact`.
+    A plugin holds it as its resource ROOM, and queries it in `nanocoder_compact`.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Room:
         self._prompt_tokens = 0
 
     def limit_tokens(self, window: Window, reason: str, model: str) -> int:
-        """Return how many tokens the messages may take if they have to be shortened now, else 0.
+        """Return the limit of the messages, in tokens, if a compaction is due, else 0.
 
         The arguments are those of the hook; *model* is the session's.
         """
@@ -44,10 +44,10 @@ class Room:
         self._count_messages(messages, window.usage)
         size = self._learned.get(model) or window.tokens or ASSUMED_WINDOW
         used = self._tokens + self._prompt_tokens
-        if reason == "refused":  # it is not about the size
+        if reason == "refused":  # not because of the size
             return 0
         if reason == "overflow":
-            # The refusal shows that the window is smaller than was thought, or than was counted.
+            # The window is smaller than assumed, or the tokens are more than counted.
             size = self._learned[model] = min(size, int(used * FULL))
         elif not reason and not self._is_due(used, size, messages):
             return 0
@@ -69,7 +69,7 @@ class Room:
         """Count the new messages, and raise the estimate to what the model counted."""
         count = self._counted
         if count > len(messages) or (count and messages[count - 1] is not self._latest):
-            # Others stand there now. What the model counted was what they replaced.
+            # The messages were replaced, so the model's usage was that of the old ones.
             count, self._tokens, self._not_before, self._usage = 0, 0, 0.0, usage
         self._tokens += sum(map(message_tokens, messages[count:]))
         self._counted, self._latest = len(messages), messages[-1] if messages else None
@@ -86,6 +86,6 @@ def definition_tokens(definition: ToolDefinition) -> int:
 
 
 def _all_of(usage: Usage) -> int:
-    """Return how many tokens a request and its reply had."""
+    """Return the tokens of a request and its reply."""
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return read + usage.output_tokens

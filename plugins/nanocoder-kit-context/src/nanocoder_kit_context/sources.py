@@ -1,4 +1,4 @@
-"""How many tokens of the model's window each source takes."""
+"""The tokens of the model's context window that each source takes."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ A text has one mark, that of its first such line: others are written by the auth
 """
 
 NEXT: Final = Message("user", "")
-"""What the person types next: the request that is measured begins with it."""
+"""The user's next message, with which the measured request ends."""
 
 
 @frozen
@@ -43,10 +43,10 @@ class Source:
 
 
 def sources_of(session: Session, messages: Sequence[Message] | None = None) -> list[Source]:
-    """Return what each source takes in the next request of *session*, in its order.
+    """Return the tokens of each source in the next request of *session*, in its order.
 
-    *messages* count in place of the session's own. What plugins leave out of requests does not
-    count. Raises: what a plugin raises instead of letting the request go.
+    *messages* replace the session's own. Text that plugins leave out of requests is not counted.
+    Raises: the error of a plugin that stops the request.
     """
     messages = session.messages if messages is None else messages
     request = session.next_request((*messages, NEXT))
@@ -93,7 +93,7 @@ def _tools(session: Session, request: Request) -> Iterator[Source]:
 
 
 def _texts_of_tools(session: Session, request: Request) -> Sequence[str]:
-    """Return what the provider sends in place of the definitions; nothing where it sends them."""
+    """Return the texts that the provider sends instead of definitions, or nothing."""
     if not request.tools:
         return ()
     with suppress(PersonError):  # no model is chosen yet

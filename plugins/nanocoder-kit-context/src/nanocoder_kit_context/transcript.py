@@ -17,9 +17,9 @@ CHUNK_BYTES: Final = 1 << 16
 def transcript_text(
     messages: Sequence[Message], *, result: OutputLimit | None = None, text_chars: int = 0
 ) -> str:
-    """Return who said and did what, in order.
+    """Return the messages, calls and results as text, in order.
 
-    Each result is cut to *result*, each text to *text_chars* characters; by default all is whole.
+    Each result is cut to *result*, each text to *text_chars* characters; by default nothing is cut.
     """
     return "\n\n".join(part for each in messages for part in _parts(each, result, text_chars))
 
@@ -70,9 +70,9 @@ def write_transcript(
 
 
 def _skip_lines(file: BinaryIO, most: int) -> int:
-    """Go past the first lines of *file*, *most* of them at the most; return how many there are.
+    """Skip up to *most* first lines of *file*, and return the number of skipped lines.
 
-    A long session has a long transcript, so it is neither kept in memory nor split into lines.
+    A transcript can be long, so it is neither read into memory nor split into lines.
     """
     lines = position = 0
     while lines < most and (chunk := file.read(CHUNK_BYTES)):
