@@ -1,8 +1,8 @@
 """The chain: one JSON object a line, each with the hash of the line before it and of itself.
 
 A line is `{"seq":1,"at":"…","prev":"…", …,"hash":"…"}`. *hash* is the SHA-256 of the bytes before
-`,"hash"`; *prev* is the hash of the line before, zeros in the first. So a byte that is changed, a
-line that is removed, added or moved breaks the chain at that place.
+`,"hash"`; *prev* is the hash of the line before, zeros in the first. So a changed byte, or a
+removed, added or moved line breaks the chain at that line.
 """
 
 import json
@@ -37,7 +37,7 @@ class Link:
 
 @frozen
 class Problem:
-    """A problem of a log in a sentence; *line* counts from 1, 0 where there is none."""
+    """A problem of a log in a sentence; *line* counts from 1, 0 for none."""
 
     line: int
     text: str
@@ -139,7 +139,7 @@ class Chain:
         self._head_seen = self.head is None or self.head == link
 
     def problems_of(self, lines: Iterable[bytes]) -> Iterator[Problem]:
-        """Yield what is wrong with the lines of the next file, in order."""
+        """Yield the problems of the lines of the next file, in order."""
         for line_number, line in enumerate(lines, 1):
             link = link_of(line)
             if link is None:
@@ -147,7 +147,7 @@ class Chain:
                 self._damaged += 1
                 continue
             record = json.loads(line)
-            if self._damaged:  # those lines were reported; this record comes right after them
+            if self._damaged:  # those lines were reported; this record follows them
                 self._link = Link(self._link.seq + self._damaged, record.get("prev", ""))
                 self._damaged = 0
             if record.get("prev") != self._link.hash or link.seq != self._link.seq + 1:
@@ -159,7 +159,7 @@ class Chain:
             self._head_seen = self._head_seen or link == self.head
 
     def problems_at_end(self) -> Iterator[Problem]:
-        """Yield what is missing after the last file."""
+        """Yield the problems of missing records after the last file."""
         if self.head is not None and not self._head_seen:
             expected = f"it should hold {_named(self.head)}"
             yield Problem(0, f"the log ends with record {self._link.seq}; {expected}")
@@ -168,7 +168,7 @@ class Chain:
 
 
 def problems_of(lines: Iterable[bytes], head: Link | None, anchor: str = "") -> Iterator[Problem]:
-    """Yield what is wrong with a log of one file, in order; see `Chain`."""
+    """Yield the problems of a log of one file, in order; see `Chain`."""
     chain = Chain(head, anchor)
     yield from chain.problems_of(lines)
     yield from chain.problems_at_end()
@@ -188,7 +188,7 @@ def _break(before: Link, link: Link) -> str:
 
 
 def _gaps(line_number: int, record: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what an earlier start found at the end of the log; torn bytes are no problem."""
+    """Yield the gap that an earlier start recorded; torn bytes are no problem."""
     if record.get("event") != GAP:
         return
     if record.get("missing"):

@@ -213,7 +213,7 @@ class AuditLog:
 
 
 def _end_of_file(path: Path) -> Link:
-    """Return the end of a file that is full; raises LogError where it is none."""
+    """Return the link of the last record of a full file; raises LogError if it is damaged."""
     with open_log_file(path) as file:
         end, link = _end_of(file.fileno(), os.fstat(file.fileno()).st_size)
     if not end:
@@ -222,7 +222,7 @@ def _end_of_file(path: Path) -> Link:
 
 
 def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
-    """Return where the last whole line ends, None if it is no record, and its link."""
+    """Return the end offset of the last complete line, None if it is no record, and its link."""
     tail_start = max(0, size - 2 * MAX_LINE_BYTES)
     tail = os.pread(descriptor, size - tail_start, tail_start)
     end = tail.rfind(b"\n") + 1
@@ -242,7 +242,7 @@ def _has_name(status: os.stat_result, path: Path) -> bool:
 
 
 def default_folder(state: Path) -> Path:
-    """Return where the log is without a setting."""
+    """Return the default folder of the log."""
     return state / "audit"
 
 

@@ -1,4 +1,4 @@
-"""Which events the log keeps, and what of each: no arguments and no results, but their digests."""
+"""The logged events and their fields: digests of arguments and results, not their text."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -13,7 +13,7 @@ REASON_CHARS: Final = 300
 
 
 def record_of(event: Event) -> dict[str, Any] | None:
-    """Return what the log keeps of *event*, None if it keeps nothing."""
+    """Return the record of *event*, or None if it is not logged."""
     make = RECORDS.get(event.kind)
     return None if make is None else make(event.data)
 
@@ -75,12 +75,12 @@ RECORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "call.denied": _denied,
     "call.returned": _ran,
 }
-"""How each event is kept that is kept at all."""
+"""The function that makes the record of each logged event."""
 
 
 @cache
 def _version_of(plugin: str) -> str:
-    """Return the version of an installed plugin, "" if it is none of the usual name."""
+    """Return the version of an installed plugin, or "" if its distribution has another name."""
     from importlib import metadata  # many runs make no call
 
     try:

@@ -19,7 +19,7 @@ from nanocoder_policy_audit.settings import Settings
 PLUGIN: Final = "policy-audit"
 NAMESPACE: Final = "nanocoder-audit"
 SIGN_S: Final = 120.0
-"""How long ssh-keygen may take; it may have to ask for a passphrase or a touch of a key."""
+"""Timeout of ssh-keygen, which may ask for a passphrase or a touch of a key, in seconds."""
 AGENT: Final = ("SSH_AUTH_SOCK", "SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY")
 """Variables by which ssh-keygen reaches keys that an agent holds, and asks for a passphrase."""
 LINE_COLUMNS: Final = 200
@@ -44,7 +44,7 @@ def show(arguments: Namespace, host: Host) -> int:
 
 
 def verify(arguments: Namespace, host: Host) -> int:
-    """Say what is wrong with a log; the exit code is 1 if anything is."""
+    """Print the problems of a log; the exit code is 1 if there are any."""
     log = _log(arguments, host)
     with _opened(log) as (end, files):
         chain = Chain(end, arguments.head or "")

@@ -24,7 +24,7 @@ HOME_LABELS: Final = frozenset({"homepage", "source", "repository", "source code
 
 
 def print_sbom(arguments: Namespace, host: Host) -> int:  # noqa: ARG001 - as commands are called
-    """Print the distributions of all plugins in use and what they stand on, as one document."""
+    """Print the distributions of all plugins in use and their dependencies as one document."""
     host.print_json(bill_of_materials(plugins_of(host)))
     return 0
 
@@ -69,7 +69,7 @@ def bill_of_materials(plugins: Mapping[str, list[str]]) -> dict[str, Any]:
 
 
 def normal(name: str) -> str:
-    """Return the one spelling of a distribution's name."""
+    """Return the normalized name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -125,7 +125,7 @@ def _refs_of(
 def _component(
     name: str, distribution: metadata.Distribution, plugins: Iterable[str]
 ) -> dict[str, Any]:
-    """Return one component; the digest of its RECORD stands for all of its files."""
+    """Return one component; the digest of its RECORD covers all of its files."""
     fields: dict[str, Any] = {
         "type": "library",
         "bom-ref": _ref(name, distribution),
@@ -151,7 +151,7 @@ def _licenses(distribution: metadata.Distribution) -> list[dict[str, Any]]:
 
 
 def _references(distribution: metadata.Distribution) -> Iterator[dict[str, str]]:
-    """Yield where the distribution comes from: its home page, and where it was installed from."""
+    """Yield the origins of a distribution: its home page, and the URL of its installation."""
     for entry in _fields_of(distribution).get_all("Project-URL") or ():
         label, _, url = (part.strip() for part in entry.partition(","))
         if label.lower() in HOME_LABELS and url.startswith("https://"):
@@ -175,7 +175,7 @@ def _hashes(distribution: metadata.Distribution) -> dict[str, str]:
     hashes: dict[str, str] = {}
     try:
         files = distribution.files or []
-    except (ValueError, csv.Error):  # of a RECORD that is none
+    except (ValueError, csv.Error):  # an invalid RECORD
         return hashes
     for file in files:
         if file.hash is not None and file.hash.mode == "sha256":
