@@ -1,4 +1,4 @@
-"""Whether what came out of a sandbox, an index or a repository, is harmless for any git command."""
+"""Safety checks of an index or a repository from a sandbox, for any git command."""
 
 import os
 import stat
@@ -30,10 +30,10 @@ _NOT_PARTS: Final = frozenset(("", ".", ".."))
 
 
 def reason_not_harmless(folder: str | os.PathLike[str]) -> str | None:
-    """Return why a git command in *folder*, whatever it does, may start a program; None: it cannot.
+    """Return the reason any git command in *folder* may start a program, or None if none can.
 
-    For a repository that a stranger made at `.git` in *folder*. It has to be plain, and without
-    hooks, links, work under way, and paths in its index that lead out of the checkout.
+    For an untrusted repository at `.git` in *folder*. It has to be plain, and without hooks,
+    links, operations in progress, and index entries with paths outside of the checkout.
     """
     git = os.path.join(folder, GIT)
     if os.path.islink(git) or not os.path.isdir(git):
@@ -45,11 +45,10 @@ def reason_not_harmless(folder: str | os.PathLike[str]) -> str | None:
 
 
 def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], bool]) -> str:
-    """Return why git may do harm by the index *content*, or "".
+    """Return the reason the index *content* is unsafe for git, or "".
 
-    *own* is the index that a person had before; what it names may stay as it is. *is_there* tells
-    whether an entry with a protected name is a file that the person has, with the same content.
-    b"" is an empty index.
+    *own* is the user's earlier index, whose entries may stay. *is_there* tells whether an entry
+    with a protected name is a file of the user with the same content. b"" is an empty index.
     """
     try:
         entries = entries_of(content)

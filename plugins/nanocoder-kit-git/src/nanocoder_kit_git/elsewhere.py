@@ -1,4 +1,4 @@
-"""Whether git takes what it shows from elsewhere: a `.git`, and links in it, can lead anywhere."""
+"""Detection of git data outside of a folder: a `.git`, and links in it, can lead anywhere."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,17 @@ _STORES: Final = ("objects", "objects/info", "objects/pack")
 
 
 def data_elsewhere(repository: Repository, roots: Sequence[str]) -> str:
-    """Return a place outside of *roots*, real paths, where git keeps data of *repository*, or "".
+    """Return a path outside of *roots*, real paths, with git data of *repository*, or "".
 
-    The data of a worktree may lie in its repository, wherever that is: only git, working in that
-    repository, can have noted there that this is a worktree of it.
+    The data of a worktree may be in its repository, anywhere: only git, working in that repository,
+    can have recorded there that this is its worktree.
     """
-    places = dict.fromkeys(map(os.path.realpath, (repository.own, repository.common)))
+    folders = dict.fromkeys(map(os.path.realpath, (repository.own, repository.common)))
     allowed = [*roots, repository.common] if is_worktree(repository) else roots
-    for place in places:
-        if not _is_below(place, allowed):
-            return place
-    for count, link in enumerate(_links(places)):
+    for folder in folders:
+        if not _is_below(folder, allowed):
+            return folder
+    for count, link in enumerate(_links(folders)):
         if link and not _is_below(os.path.realpath(link), allowed):
             return link
         if count > MAX_NAMES:
@@ -48,11 +48,11 @@ def _is_below(place: str, roots: Sequence[str]) -> bool:
     return any(f"{place}/".startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
-def _links(places: Sequence[str] | dict[str, None]) -> Iterator[str]:
-    """Yield the links in *places*, and "" for each other name that was looked at."""
-    waiting = [(place, False) for place in places]
-    waiting += [(os.path.join(place, name), False) for place in places for name in _STORES]
-    waiting += [(os.path.join(place, name), True) for place in places for name in _WHOLE]
+def _links(folders: Sequence[str] | dict[str, None]) -> Iterator[str]:
+    """Yield the links in *folders*, and "" for each other entry that was examined."""
+    waiting = [(each, False) for each in folders]
+    waiting += [(os.path.join(each, name), False) for each in folders for name in _STORES]
+    waiting += [(os.path.join(each, name), True) for each in folders for name in _WHOLE]
     while waiting:
         folder, goes_down = waiting.pop()
         try:

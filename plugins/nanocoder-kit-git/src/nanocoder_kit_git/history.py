@@ -1,4 +1,4 @@
-"""Which names are in the trees of commits, as git itself lists them."""
+"""The names in the trees of commits, as git itself lists them."""
 
 import os
 from collections.abc import Sequence

@@ -39,9 +39,9 @@ def path_of_repository(index: str) -> str:
 
 
 def entries_of(content: bytes) -> list[Entry]:
-    """Return what the index *content* names.
+    """Return the entries of the index *content*; b"" is an empty index.
 
-    Raises: ValueError for what is no index; b"" is an empty one.
+    Raises: ValueError for an invalid index.
     """
     try:
         return list(_entries(content)) if content else []
@@ -79,7 +79,7 @@ def _read(index: str) -> Iterator[Entry]:
 
 
 def _entries(content: bytes) -> Iterator[Entry]:
-    """Yield what is named; raises ValueError, IndexError, struct.error for what is no index."""
+    """Yield the entries; raises ValueError, IndexError or struct.error for an invalid index."""
     signature, version, count = _HEADER.unpack_from(content)
     # A table of offsets lets git read other entries than those that follow each other.
     if signature != b"DIRC" or version not in (2, 3, 4) or _OFFSETS in content:

@@ -1,4 +1,4 @@
-"""Whether git commands that only read can start a program that a repository chose."""
+"""Check whether a read-only git command can start a program that a repository configures."""
 
 import os
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ _ELSEWHERE: Final = ("objects/info/alternates", "objects/info/http-alternates")
 
 
 def reason_not_plain(folder: str | os.PathLike[str]) -> str | None:
-    """Return why a git command in *folder* that only reads may start a program; None: it cannot.
+    """Return the reason a read-only git command in *folder* may start a program, or None.
 
-    None also where there is no repository. A repository is plain if all its settings are known to
-    start nothing, it has no hook that reading runs, no repository in it that git looks into, and no
-    objects elsewhere. Settings of the person, outside of the repository, are not looked at; but a
-    variable such as `GIT_DIR`, by which git uses another repository, is a reason.
+    Returns None, too, if there is no repository. A repository is plain if all its settings are
+    known to start nothing, it has no hook that reading runs, no nested repository that git reads,
+    and no objects elsewhere. The user's settings outside of the repository are not checked; but a
+    variable such as `GIT_DIR`, which selects another repository, is a reason.
     """
     if variable := next((name for name in REDIRECTING if os.environ.get(name)), ""):
         return f"the variable {variable} leads git to other places than those that it finds"

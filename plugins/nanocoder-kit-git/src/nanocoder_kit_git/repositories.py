@@ -1,4 +1,4 @@
-"""Which repository git uses in a folder, found as git finds it, without starting git."""
+"""The repository that git would use in a folder, found without starting git."""
 
 import os
 import re
@@ -15,16 +15,16 @@ REDIRECTING: Final = (
     *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
 )
-"""Variables by which git uses other places than those that it finds."""
+"""Variables that redirect git to other paths than those that it finds."""
 _HEAD: Final = re.compile(rb"ref: refs/|[0-9a-f]{40}")
 
 
 class Repository(NamedTuple):
-    """Where git keeps what belongs to a folder's repository.
+    """The paths of a folder's repository.
 
-    *top* is the folder where it was found. *own* has what belongs to this checkout, such as its
-    index; *common* has what several checkouts share, such as the settings. *problem* tells why git
-    may use another repository than this, else "".
+    *top* is the folder where it was found. *own* has the data of this checkout, such as its index;
+    *common* has the data that several checkouts share, such as the settings. *problem* is the
+    reason git may use another repository than this, or "".
     """
 
     top: str
@@ -34,19 +34,19 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: str | os.PathLike[str]) -> Repository | None:
-    """Return the repository nearest to *folder*, or None where there is none.
+    """Return the repository nearest to *folder*, or None.
 
     A folder that only looks like a repository is returned, too, with its problem.
     """
-    place = os.path.realpath(folder)
+    path = os.path.realpath(folder)
     while True:
-        repository = _repository_at(place)
+        repository = _repository_at(path)
         if repository is not None:
             return repository
-        above = os.path.dirname(place)
-        if above == place:
+        parent = os.path.dirname(path)
+        if parent == path:
             return None
-        place = above
+        path = parent
 
 
 def is_like_bare(names: Container[str]) -> bool:

@@ -1,7 +1,7 @@
-"""Run git in a repository that strangers may have made: start no program that its settings name.
+"""Run git in an untrusted repository without starting a program that its settings name.
 
 Hooks, the file system monitor, filters, external diffs, text conversions, pagers, editors and
-protocols are switched off, and git looks into no other repository.
+protocols are disabled, and git reads no other repository.
 """
 
 import contextlib

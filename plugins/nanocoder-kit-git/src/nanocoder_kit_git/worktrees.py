@@ -1,4 +1,4 @@
-"""Where the repository of a workspace is, and whether a worktree can be made of it."""
+"""The repository of a workspace, and the checks before a worktree is made of it."""
 
 import os
 from pathlib import Path
@@ -13,9 +13,9 @@ from nanocoder_kit_git.run import git
 def find_top(folder: Path, *, otherwise: str, linked: bool = False) -> Path:
     """Return the top of the repository that *folder* is in, if a worktree can be made of it.
 
-    *otherwise* says what else a person can do. With *linked*, *folder* may be a worktree itself,
-    if the repository's own data names it as one. Raises: ToolError (no_repository), also when the
-    repository keeps its data outside of *folder*, or its settings name another work tree.
+    *otherwise* is the alternative for the error message. With *linked*, *folder* may be a worktree
+    itself, if the repository's own data names it. Raises: ToolError (no_repository), also if the
+    repository's data is outside of *folder*, or its settings name another work tree.
     """
     top = next(
         (
@@ -50,7 +50,7 @@ def find_top(folder: Path, *, otherwise: str, linked: bool = False) -> Path:
 
 
 def _is_linked(top: Path) -> bool:
-    """Tell whether *top* is a worktree of a repository that names it, and keeps all its data."""
+    """Tell whether *top* is a worktree of a repository that names it and contains its data."""
     repository = find_repository(top)
     if repository is None or repository.problem or not is_worktree(repository):
         return False
