@@ -1,4 +1,4 @@
-"""What a plugin declares that it does, and what its code does, read without running any of it."""
+"""Capabilities of plugins: declared, and inferred from the source without running it."""
 
 from nanocoder_kit_capabilities.capabilities import KINDS, NONE, Capabilities
 from nanocoder_kit_capabilities.distributions import (

@@ -23,15 +23,14 @@ SENTENCES: Final = {
 class Capabilities:
     """A set of capabilities, each written as in `nanocoder-plugin.toml`.
 
-    `net:*` stands for every host, `net:*.example.org` for those below one, `env:*` for every
-    variable.
+    `net:*` matches every host, `net:*.example.org` all subdomains, `env:*` every variable.
     """
 
     names: frozenset[str] = field(default=frozenset())
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
-        """Return the capabilities *names*; raises ValueError that says which is none."""
+        """Return the capabilities *names*; raises ValueError that names an invalid one."""
         texts = list(names)
         for text in texts:
             if problem := _problem(text):
@@ -59,7 +58,7 @@ class Capabilities:
         return tuple(sorted(name for name in self.names if name not in agreed))
 
     def sentences(self) -> list[str]:
-        """Return what the plugin may do, a line for each capability."""
+        """Return a sentence for each capability."""
         return [sentence_of(name) for name in sorted(self.names)]
 
     def _after(self, prefix: str) -> tuple[str, ...]:

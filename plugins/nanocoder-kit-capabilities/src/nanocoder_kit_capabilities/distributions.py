@@ -38,7 +38,7 @@ class Package:
 
     @property
     def capabilities(self) -> Capabilities | None:
-        """What its plugins declare together, None if none declares anything.
+        """The union of its plugins' declared capabilities, or None without a manifest.
 
         Raises: ManifestError.
         """

@@ -23,7 +23,7 @@ class ManifestError(NanocoderError):
 
 @frozen
 class Manifest:
-    """What a plugin declares of itself."""
+    """The declarations of a plugin."""
 
     capabilities: Capabilities
 

@@ -12,9 +12,9 @@ from nanocoder_kit_capabilities.scan import python_files
 
 HOOK: Final = "nanocoder_"
 NAME_TOKENS: Final = 12
-"""What the frame of a definition costs: its name, and the words of the schema around it."""
+"""Tokens of a definition without its texts: the name, and the schema around it."""
 PARAMETER_TOKENS: Final = 14
-"""What the frame of one parameter costs in a schema."""
+"""Tokens of one parameter in a schema without its texts."""
 
 
 @frozen
@@ -29,7 +29,7 @@ class OutlinedTool:
 
 @frozen
 class Outline:
-    """What the source of one package declares."""
+    """The hooks and tools in the source of one package."""
 
     hooks: tuple[str, ...] = ()
     tools: tuple[OutlinedTool, ...] = ()
@@ -95,7 +95,7 @@ def _items(node: ast.expr | None) -> list[ast.expr]:
 
 
 def _text(node: ast.expr | None) -> str:
-    """Return what a constant, or a member such as Effect.READ, says."""
+    """Return the text of a constant, or the lower-case name of a member such as Effect.READ."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     return node.attr.lower() if isinstance(node, ast.Attribute) else ""

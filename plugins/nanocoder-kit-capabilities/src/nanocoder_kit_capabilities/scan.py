@@ -1,7 +1,6 @@
-"""What the code of a package uses, read from its source; nothing of it runs.
+"""Scan of a package's source for capabilities, without running it.
 
-A scan finds what is written plainly. Code that hides what it does gets past it: a sandbox does not
-depend on it.
+It finds uses that are written plainly. Obfuscated code evades it, so no sandbox depends on it.
 """
 
 import ast
@@ -39,7 +38,7 @@ WRITING: Final = frozenset("wax+")
 
 @frozen
 class Use:
-    """A place in the source that needs a capability."""
+    """A location in the source that needs a capability."""
 
     capability: str
     file: str
@@ -51,9 +50,9 @@ class Use:
 
 
 def scan(package: Path) -> list[Use]:
-    """Return what the Python files of a package use, in the order of the files.
+    """Return the uses of capabilities in the Python files of a package, in their order.
 
-    A file that is too large or no Python counts as one that may do anything: `exec`.
+    A file that is too large or no Python is reported as `exec`, which permits anything.
     """
     uses: list[Use] = []
     for path in python_files(package):
@@ -149,7 +148,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str]]:
 
 
 def _opening(node: ast.Call) -> str:
-    """Return what `open(…)` needs, by its mode; one that is computed may be any."""
+    """Return the capability that `open(…)` needs; a computed mode may write."""
     modes = [keyword.value for keyword in node.keywords if keyword.arg == "mode"]
     mode = node.args[1] if len(node.args) > 1 else next(iter(modes), None)
     if mode is None:

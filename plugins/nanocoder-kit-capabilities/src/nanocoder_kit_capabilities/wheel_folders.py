@@ -1,4 +1,4 @@
-"""Where the wheels of this installation came from."""
+"""The folders that the wheels of this installation came from."""
 
 import sys
 import tomllib
