@@ -32,11 +32,11 @@ class CommandChange:
 
 @frozen
 class CommandEntry:
-    """What was seen to change in *root*, when the session's journal had the record number *after*.
+    """Observed changes in *root*, when *after* was the last record number of the journal.
 
-    *at*, in seconds since the epoch, is for people. *calls* are those that ran meanwhile, a
-    sub-agent's call as "SESSION/CALL"; *ended* are those of them that had ended then. *number*
-    counts the entries of a log. With a *problem*, changes were not looked for any more.
+    *at*, in seconds since the epoch, is for people. *calls* ran meanwhile, a sub-agent's call as
+    "SESSION/CALL"; *ended* are those that had ended by then. *number* counts the entries of a log.
+    A *problem* means that changes are no longer tracked.
     """
 
     at: float
@@ -118,7 +118,7 @@ def read_entries(folder: Path | None) -> list[CommandEntry]:
 def last_number(folder: Path) -> int:
     """Return the number of the last record in the journal of the session with *folder*.
 
-    UNKNOWN where it is kept in another way.
+    Returns UNKNOWN if the journal is no file.
     """
     try:
         with os.fdopen(open_private(folder.with_suffix(".jsonl")), "rb") as file:

@@ -52,7 +52,7 @@ Content = tuple[str, bytes | None]
 
 
 class SnapshotError(PersonError):
-    """Git is missing or failed: contents cannot be kept."""
+    """Git is missing or failed: contents cannot be stored."""
 
 
 def blob_of(data: bytes) -> str:
@@ -85,12 +85,12 @@ class GitStore:
         return cls(sessions.parent if sessions.name == SESSIONS else folder, workspace)
 
     def open(self, session: str, earlier: str = "") -> bool:
-        """Begin to keep contents for *session*; tell whether it has those of *earlier* or its own.
+        """Open the store for *session*; tell whether it has contents, its own or of *earlier*.
 
-        The repository is made if there is none.
+        Creates the repository if there is none.
         """
         with self._locked():
-            self._find_git()  # an undo needs it, so a person reads now that it is missing
+            self._find_git()  # an undo needs git, so report now that it is missing
             if not (self._repository / "HEAD").exists():
                 self._git("init", "--bare", "--quiet", "--template=", str(self._repository))
             if not self._has(session):
@@ -112,9 +112,9 @@ class GitStore:
         return self._at
 
     def keep(self, session: str, contents: Sequence[Content]) -> None:
-        """Keep *contents* for *session*, besides the earlier ones.
+        """Add *contents* for *session* to the earlier ones.
 
-        A few are kept without their paths: `read` asks by the name of a content alone.
+        A few are stored without their paths: `read` needs only the name of a content.
         """
         _reference(session)
         with self._locked():
@@ -177,7 +177,7 @@ class GitStore:
         reference = _reference(session)
         head = f"commit {reference}\ncommitter nanocoder <> {self._later()} +0000\ndata 0\n"
         parent = f"from {reference}^0\n" if session in self._begun else ""
-        # A folder may have taken the place of a file, so what is gone goes first.
+        # A folder may have replaced a file, so deletions come first.
         ordered = sorted(contents, key=lambda content: content[1] is not None)
         entries = (piece for path, data in ordered for piece in _entry(path, data))
         pieces = [f"{head}{parent}".encode(), *entries, b"done\n"]

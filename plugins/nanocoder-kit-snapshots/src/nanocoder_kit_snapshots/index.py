@@ -15,20 +15,20 @@ from nanocoder_kit_snapshots.git_store import blob_of
 from nanocoder_kit_snapshots.listing import Listing, Stamp
 
 READ_LIMIT_S: Final = 5.0
-"""After so long a look leaves files that it sees for the first time to the next one."""
+"""Seconds after which a look leaves new files to the next one."""
 MISSING: Final = FileState()
 FOLDER: Final = FileState(FileKind.DIRECTORY)
 
 
 class TooMuchError(Exception):
-    """The files have more content than is kept."""
+    """The files exceed the limit of stored content."""
 
 
 @frozen
 class IndexedFile:
-    """A file as it was: *digest* is its SHA-256 and *blob* its name in git, "" if not kept.
+    """A file as it was: *digest* is its SHA-256, *blob* its name in git, or "" if not stored.
 
-    *target* says where a link leads. A *stamp* of None is one that may come again.
+    *target* is the target of a link. *stamp* is None if a later change could have the same stamp.
     """
 
     stamp: Stamp | None
@@ -51,7 +51,7 @@ class IndexedFile:
 
     @classmethod
     def of_row(cls, row: Iterable[Any]) -> "IndexedFile":
-        """Return what `row` was made of; raises TypeError or ValueError."""
+        """Return the file that `row` describes; raises TypeError or ValueError."""
         stamp, size, mode, digest, blob, target = row
         words = str(digest), str(blob), str(target)
         return cls(Stamp(*map(int, stamp)) if stamp else None, int(size), int(mode), *words)
@@ -68,10 +68,10 @@ class Limits:
 
 @define
 class Index:
-    """The files, by their paths, the *folders*, and what was there and was *left_out*.
+    """The files, by their paths, the *folders*, and the *left_out* paths of a workspace.
 
-    Folders of files that git ignores are not looked into where they were *crowded*. *session*
-    keeps the contents. Nothing is known of the time before an index that *is_new*.
+    *crowded* folders of ignored files are not listed. *session* owns the contents. An index that
+    *is_new* has no earlier state to compare with.
     """
 
     session: str = ""
@@ -82,7 +82,7 @@ class Index:
     is_new: bool = True
 
     def had_left_out(self, path: str) -> bool:
-        """Tell whether *path*, or a folder that it is in, was there without being looked at."""
+        """Tell whether *path*, or a folder above it, existed but was left out."""
         return not self.left_out.isdisjoint([path, *_folders_of(path)])
 
 
@@ -112,11 +112,11 @@ class Look:
         }
         if changed or before.keys() - listing.files.keys() or listing.folders != index.folders:
             self._compare_new_folders(listing.folders - index.folders)
-            # First the files that are gone: a file or link may have taken the place of a folder.
+            # Deleted files first: a file or link may have replaced a folder.
             self._compare_gone(sorted(before.keys() - listing.files.keys()), listing)
             for path in sorted(index.folders - listing.folders, reverse=True):
                 if self._state(path, listing) == MISSING:
-                    self._note(path, FOLDER, MISSING)
+                    self._record_change(path, FOLDER, MISSING)
             # Known files come first: the rest may have to wait.
             new, ignored = changed.keys() - before.keys(), listing.ignored
             for path in sorted(changed, key=lambda path: (path in ignored, path in new, path)):
@@ -126,17 +126,17 @@ class Look:
 
     def _compare_new_folders(self, paths: Iterable[str]) -> None:
         for path in sorted(paths):
-            if path in self.index.files:  # it took the place of a file
+            if path in self.index.files:  # the folder replaced a file
                 file = self._drop(path)
-                self._note(path, file.state, FOLDER, file.blob)
+                self._record_change(path, file.state, FOLDER, file.blob)
             elif not self.index.had_left_out(path):
-                self._note(path, MISSING, FOLDER)
+                self._record_change(path, MISSING, FOLDER)
 
     def _compare_gone(self, paths: Iterable[str], listing: Listing) -> None:
         for path in paths:
             before, now = self._drop(path), self._state(path, listing)
             if now is not None:
-                self._note(path, before.state, now, before.blob)
+                self._record_change(path, before.state, now, before.blob)
 
     def _compare_file(self, path: str, stamp: Stamp, listing: Listing) -> None:
         before, is_ignored = self.index.files.get(path), path in listing.ignored
@@ -152,15 +152,15 @@ class Look:
         if is_ignored:
             return  # programs write these all the time: they come back when they are gone
         if is_new:
-            self._note(path, FOLDER if path in self.index.folders else MISSING, file.state)
+            self._record_change(path, FOLDER if path in self.index.folders else MISSING, file.state)
         elif before is not None and not is_same:
-            self._note(path, before.state, file.state, before.blob)
+            self._record_change(path, before.state, file.state, before.blob)
 
     def _drop(self, path: str) -> IndexedFile:
         self.contents[path] = self.rows[path] = None
         return self.index.files.pop(path)
 
-    def _note(self, path: str, before: FileState, after: FileState, blob: str = "") -> None:
+    def _record_change(self, path: str, before: FileState, after: FileState, blob: str = "") -> None:
         if not self.index.is_new and not before.resembles(after):
             self.changes.append(CommandChange(Change(path, before, after), blob))
 
@@ -200,9 +200,9 @@ class Look:
         return evolve(file, size=len(data), digest=digest, blob=blob)
 
     def _state(self, path: str, listing: Listing) -> FileState | None:
-        """Return what is there in place of a file or folder that is not listed any more.
+        """Return the state of a file or folder that is no longer listed.
 
-        None for one that is still there and is left out now.
+        Returns None if it still exists but is left out now.
         """
         if not listing.files.keys().isdisjoint(_folders_of(path)):
             return MISSING  # its folder is a link now, or a file

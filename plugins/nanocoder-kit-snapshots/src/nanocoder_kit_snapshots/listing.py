@@ -15,7 +15,7 @@ from nanocoder_kit_glob.walks import Files, Sieve, walk_files
 
 MOST_IGNORED = 1_000
 MOST_IN_FOLDER = 200
-"""So many files that git ignores are kept, in all and in one folder; `node_modules` has more."""
+"""Limit of stored files that git ignores, in all and per folder; `node_modules` has more."""
 CACHE_TAG = "CACHEDIR.TAG"
 """The file that marks a folder as a cache: https://bford.info/cachedir/."""
 TICK_NS = 20_000_000
@@ -23,7 +23,7 @@ TICK_NS = 20_000_000
 
 
 class Stamp(NamedTuple):
-    """What changes with a file's content: size in bytes, times in nanoseconds, number and mode."""
+    """Metadata that changes with a file's content: size in bytes, times in ns, inode and mode."""
 
     size: int
     modified: int
@@ -39,7 +39,7 @@ class Stamp(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        """Whether it is of a symbolic link."""
+        """True for a symbolic link."""
         return S_ISLNK(self.mode)
 
 
@@ -87,7 +87,7 @@ class Listing:
 
 
 class _Ignores:
-    """What a listing leaves out, which it notes, as the folders that the walk comes through."""
+    """A filter for the walk; records the folders visited, and the names left out."""
 
     def __init__(self, workspace: Workspace, listing: Listing) -> None:
         self.left_out: list[tuple[str, list[str]]] = []
@@ -97,7 +97,7 @@ class _Ignores:
     def __call__(
         self, folder: str, names: Sequence[str], folders: Sequence[str]
     ) -> Collection[str]:
-        """Return what git ignores of the names in *folder*, and Python's caches."""
+        """Return the names in *folder* that git ignores, and Python's caches."""
         if folder != ".":
             self._listing.folders.add(folder)
         caches = {name for name in (*names, *folders) if _is_cache(name)}
@@ -119,7 +119,7 @@ class _Only:
     def __call__(
         self, folder: str, names: Sequence[str], folders: Sequence[str]
     ) -> Collection[str]:
-        """Return what is left out of the names in *folder*."""
+        """Return the names in *folder* to leave out."""
         everything = {*names, *folders}
         if folder == self._folder:
             return everything - self._names

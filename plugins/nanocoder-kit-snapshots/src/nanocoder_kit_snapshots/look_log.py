@@ -28,7 +28,7 @@ MAX_FILES: Final = 1_000_000
 
 @frozen
 class StoredLooks:
-    """What a file says: the *index*, and the calls that were *running* in the last look.
+    """The content of a file: the *index*, and the calls that were *running* in the last look.
 
     *session* is the folder of the session's own files.
     """
@@ -80,7 +80,7 @@ class LookLog:
 
 
 def latest_looks(folder: Path, session: Path) -> StoredLooks | None:
-    """Return what *session* has left in *folder*, else the newest that any session has."""
+    """Return the looks of *session* stored in *folder*, else the newest of any session."""
     stored = [*filter(None, map(_read, sorted(_files(folder), key=_number)))]
     own = [each for each in stored if each.session == session]
     return next(reversed(own or stored), None)
@@ -95,10 +95,10 @@ def remove_looks(folder: Path) -> None:
 
 
 def finish_interrupted(folder: Path, workspace: Workspace) -> None:
-    """Log what commands have changed that ran when their process was killed.
+    """Log the changes of commands that were running when their process was killed.
 
-    *folder* is where the sessions of *workspace* keep their looks. What others changed since counts
-    as theirs: nobody saw who did. Raises: OSError.
+    *folder* has the looks of the sessions of *workspace*. Later changes by others are attributed
+    to the commands, since nothing tells them apart. Raises: OSError.
     """
     if not _files(folder):
         return
@@ -115,7 +115,7 @@ def finish_interrupted(folder: Path, workspace: Workspace) -> None:
 
 
 def _entry_of(stored: StoredLooks, workspace: Workspace) -> CommandEntry:
-    # The content that there is now is not kept: it may be one that rules hide.
+    # The present content is not stored: rules may hide it.
     look = Look(stored.index, workspace, Limits())
     look.compare(list_workspace(workspace, workspace.root, MAX_FILES))
     return CommandEntry(
@@ -138,7 +138,7 @@ def _number(path: Path) -> int:
 
 
 def _read(path: Path) -> StoredLooks | None:
-    """Return what is in a file, up to the first line that is not whole."""
+    """Return the content of a file, up to the first damaged line, or None."""
     try:
         with os.fdopen(open_private(path), "rb") as file:
             head, *lines = file.read().splitlines(keepends=True)

@@ -1,7 +1,7 @@
-"""Objects and references of a git repository, written without git: to start it takes longer.
+"""Objects and references of a git repository, written without git, which starts slowly.
 
-One process writes at a time. Whatever is written takes its place at once, so a process that is
-killed leaves at most a file `tmp_obj_…`, which git removes one day.
+One process writes at a time. Every write is atomic, so a killed process leaves at most a file
+`tmp_obj_…`, which git's garbage collection removes.
 """
 
 import os
@@ -42,10 +42,10 @@ def write_commit(repository: Path, parent: str, contents: Iterable[bytes], at: i
 
 
 def head_of(repository: Path, reference: str) -> str:
-    """Return the name of the commit that *reference* points to, nothing where there is none."""
+    """Return the name of the commit that *reference* points to, or ""."""
     with suppress(OSError):
         return (repository / reference).read_text(encoding="ascii").strip()
-    with suppress(OSError):  # where git puts references when it packs the objects
+    with suppress(OSError):  # git moves references here when it packs the objects
         packed = (repository / "packed-refs").read_text(encoding="utf-8").splitlines()
         rows = (line.partition(" ") for line in packed)
         return next((commit for commit, _, name in rows if name == reference), "")
