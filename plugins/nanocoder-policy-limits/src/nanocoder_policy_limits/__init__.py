@@ -98,7 +98,7 @@ def nanocoder_settings() -> type:
 def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict | None:
-    """Deny a call whose tool keeps failing, or that comes too soon after too many of its risk."""
+    """Deny a call whose tool fails repeatedly, or that exceeds the rate limit of its risk."""
     return _deny_failing(call, tool, session, settings) or _deny_too_soon(
         call, tool, session, settings
     )

@@ -1,4 +1,4 @@
-"""How many calls may work at once, by what their durations say about the load."""
+"""An adaptive limit of concurrent calls, by the load that their durations show."""
 
 import math
 
@@ -8,23 +8,23 @@ from nanocoder import Event
 BACKOFF = 0.7
 """The part of the limit that remains after a sign that too much runs at once."""
 LEARNED_CALLS = 4
-"""How many calls of a tool are seen before one can be called slow."""
+"""Number of calls of a tool before one can be judged slow."""
 NOISE_S = 0.1
 """A call that takes less than this above what is usual is not slow."""
 MEAN_PART, SPREAD_PART, BESIDE_PART = 1 / 8, 1 / 4, 1 / 8
-"""How much one call changes what is usual, and how much less one that was slowed by others may."""
+"""Weights of one call in the moving mean and spread, and the factor for a concurrent call."""
 
 
 @define
 class Usual:
-    """How long the calls of one tool take, in seconds: their mean and how far they are from it."""
+    """Durations of the calls of one tool, in seconds: the moving mean, and the mean deviation."""
 
     mean: float = 0.0
     spread: float = 0.0
     calls: int = 0
 
     def bound(self) -> float:
-        """Return what no call exceeds by chance."""
+        """Return the duration, in seconds, above which a call is slow."""
         if self.calls < LEARNED_CALLS:
             return math.inf
         return self.mean + max(4 * self.spread, self.mean, NOISE_S)
@@ -41,12 +41,11 @@ class Usual:
 
 
 class Limiter:
-    """How many calls may work at once: from 1 to *most*, by what they say about the load.
+    """The limit of concurrent calls, from 1 to *most*, adapted to the load.
 
-    It rises by one for each round of calls that took no longer than their tool usually does, and
-    falls by a third when one took far longer beside others, or ran into its time limit there: at
-    most once for the calls of one round, as TCP does. A call that runs alone is never a reason to
-    fall; it teaches what is usual.
+    It rises by one for each round of calls with usual durations, and falls by a third when a
+    concurrent call took far longer or timed out: at most once for the calls of one round, as in
+    TCP. A call that runs alone never lowers it, and teaches the usual duration.
     """
 
     def __init__(self, most: int) -> None:
@@ -57,7 +56,7 @@ class Limiter:
 
     @property
     def limit(self) -> int:
-        """How many calls may work at once now."""
+        """The present limit of concurrent calls."""
         return max(1, int(self._limit + 1e-9))
 
     def learn(

@@ -1,7 +1,7 @@
 """Circuit breakers: a tool that keeps failing is paused for a while, then tried once.
 
 Closed: calls pass. Open: after a number of failures in a row none passes, until the cool-down ends.
-Half open: one call may try; if it works the breaker closes, if it fails the cool-down begins anew.
+Half open: one trial call passes; its success closes the breaker, its failure restarts the cool-down.
 """
 
 import threading
@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from attrs import define
 
 MAX_KEPT = 1_024
-"""How many tools are remembered; the one that failed longest ago is forgotten first."""
+"""Limit of the tools in memory; the one that failed longest ago is evicted first."""
 
 
 @define
@@ -37,7 +37,7 @@ class Breakers:
         self._chosen: OrderedDict[Hashable, None] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many tools are remembered: those whose last call failed."""
+        """Return the number of tools whose last call failed."""
         return len(self._kept)
 
     def seconds_to_wait(
@@ -97,7 +97,7 @@ class Breakers:
                 self._chosen.popitem(last=False)
 
     def forget_own_limit(self, call: Hashable) -> bool:
-        """Tell whether *call* named its own time limit, and forget it."""
+        """Tell whether *call* set its own timeout, and remove the record of it."""
         with self._lock:
             return self._chosen.pop(call, self) is None
 

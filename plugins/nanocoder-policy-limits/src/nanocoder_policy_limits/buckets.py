@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 MAX_KEPT = 1_024
-"""How many buckets are kept; the least recently used one is forgotten first."""
+"""Limit of the buckets; the least recently used one is evicted first."""
 
 
 class Buckets:
@@ -21,7 +21,7 @@ class Buckets:
         self._kept: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many buckets are kept."""
+        """Return the number of buckets."""
         return len(self._kept)
 
     def wait_s(self, key: Hashable, burst: int, per_s: float) -> float:
