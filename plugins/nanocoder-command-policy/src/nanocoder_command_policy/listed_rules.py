@@ -49,7 +49,7 @@ class RuleList:
         self.rules = tuple(self._list())
 
     def verdict_alone(self, rule: ListedRule, call: ToolCall) -> Verdict | None:
-        """Return the verdict on *call* if *rule* were the only one, or None if it does not match."""
+        """Return the verdict on *call* by *rule* alone, or None if it does not match."""
         info = self._judge.session.info
         for mode in getattr(rule.item, "modes", ()) or (info.mode,):
             as_if = attrs.evolve(info, mode=Mode(mode))

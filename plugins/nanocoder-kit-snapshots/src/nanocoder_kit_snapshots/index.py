@@ -116,7 +116,7 @@ class Look:
             self._compare_gone(sorted(before.keys() - listing.files.keys()), listing)
             for path in sorted(index.folders - listing.folders, reverse=True):
                 if self._state(path, listing) == MISSING:
-                    self._record_change(path, FOLDER, MISSING)
+                    self._add_change(path, FOLDER, MISSING)
             # Known files come first: the rest may have to wait.
             new, ignored = changed.keys() - before.keys(), listing.ignored
             for path in sorted(changed, key=lambda path: (path in ignored, path in new, path)):
@@ -128,15 +128,15 @@ class Look:
         for path in sorted(paths):
             if path in self.index.files:  # the folder replaced a file
                 file = self._drop(path)
-                self._record_change(path, file.state, FOLDER, file.blob)
+                self._add_change(path, file.state, FOLDER, file.blob)
             elif not self.index.had_left_out(path):
-                self._record_change(path, MISSING, FOLDER)
+                self._add_change(path, MISSING, FOLDER)
 
     def _compare_gone(self, paths: Iterable[str], listing: Listing) -> None:
         for path in paths:
             before, now = self._drop(path), self._state(path, listing)
             if now is not None:
-                self._record_change(path, before.state, now, before.blob)
+                self._add_change(path, before.state, now, before.blob)
 
     def _compare_file(self, path: str, stamp: Stamp, listing: Listing) -> None:
         before, is_ignored = self.index.files.get(path), path in listing.ignored
@@ -152,15 +152,15 @@ class Look:
         if is_ignored:
             return  # programs write these all the time: they come back when they are gone
         if is_new:
-            self._record_change(path, FOLDER if path in self.index.folders else MISSING, file.state)
+            self._add_change(path, FOLDER if path in self.index.folders else MISSING, file.state)
         elif before is not None and not is_same:
-            self._record_change(path, before.state, file.state, before.blob)
+            self._add_change(path, before.state, file.state, before.blob)
 
     def _drop(self, path: str) -> IndexedFile:
         self.contents[path] = self.rows[path] = None
         return self.index.files.pop(path)
 
-    def _record_change(self, path: str, before: FileState, after: FileState, blob: str = "") -> None:
+    def _add_change(self, path: str, before: FileState, after: FileState, blob: str = "") -> None:
         if not self.index.is_new and not before.resembles(after):
             self.changes.append(CommandChange(Change(path, before, after), blob))
 

@@ -6,11 +6,11 @@ from attrs import define
 from nanocoder import Event
 
 BACKOFF = 0.7
-"""The part of the limit that remains after a sign that too much runs at once."""
+"""Factor of the limit after a sign of overload."""
 LEARNED_CALLS = 4
 """Number of calls of a tool before one can be judged slow."""
 NOISE_S = 0.1
-"""A call that takes less than this above what is usual is not slow."""
+"""A call that exceeds the usual duration by less than this is not slow."""
 MEAN_PART, SPREAD_PART, BESIDE_PART = 1 / 8, 1 / 4, 1 / 8
 """Weights of one call in the moving mean and spread, and the factor for a concurrent call."""
 
@@ -30,7 +30,7 @@ class Usual:
         return self.mean + max(4 * self.spread, self.mean, NOISE_S)
 
     def learn(self, seconds: float, weight: float) -> None:
-        """Take one more call into account; the first one is all that is known."""
+        """Update the mean and the spread with one more call; the first one sets the mean."""
         if self.calls == 0:
             self.mean = seconds
         off = seconds - self.mean
@@ -77,10 +77,10 @@ class Limiter:
             self._limit = min(float(self.most), self._limit + 1 / self._limit)
 
     def take(self, event: Event, *, own_limit: bool) -> None:
-        """Learn from how a call ended, as `call.returned` says.
+        """Learn from the end of a call, reported by `call.returned`.
 
-        A call that failed, was interrupted, ran into a limit of its own choice (*own_limit*), or
-        only waited for its steps says nothing about the load.
+        A call that failed, was interrupted, reached a timeout that it chose itself (*own_limit*),
+        or only waited for its steps says nothing about the load.
         """
         data = event.data
         timed_out = data["error_class"] == "timeout"

@@ -1,7 +1,7 @@
 """Circuit breakers: a tool that keeps failing is paused for a while, then tried once.
 
 Closed: calls pass. Open: after a number of failures in a row none passes, until the cool-down ends.
-Half open: one trial call passes; its success closes the breaker, its failure restarts the cool-down.
+Half open: one trial call passes; success closes the breaker, failure restarts the cool-down.
 """
 
 import threading
