@@ -21,9 +21,9 @@ NESTED_SHARE = 4
 class Settings:
     """The table `[plugins.context-files]`.
 
-    *names* are the files to look for; in each folder the first that is there counts. *max_chars* is
-    how much of one file is shown, *notes* whether the user's notes are. *owners* are other users
-    whose files count, by name or number.
+    *names* are the files to look for; in each folder the first that exists is used. *max_chars* is
+    the limit of one file, *notes* includes the user's notes. *owners* are other users whose files
+    are trusted, by name or number.
     """
 
     # A project could name another file, such as the configuration beside the user's own.
@@ -85,7 +85,7 @@ def nanocoder_after_execute(
 ) -> ToolResult | None:
     """Add the files of the folders below the workspace that the call was the first to touch.
 
-    A small model gets nothing: it would take the note for the request.
+    A small model gets nothing: it would mistake the note for the request.
     """
     if result.is_error or call.parent_id or session.profile == "small":
         return None

@@ -21,7 +21,7 @@ DETACHED = "The repository is at the commit {}, on no branch{} (when this prompt
 
 
 def branch_line(cwd: Path) -> str:
-    """Return the sentence about the repository; "" where there is none, or it is odd."""
+    """Return the sentence about the repository, or "" without one that can be read."""
     for root in (cwd, *cwd.parents)[:MAX_FOLDERS]:
         marker = root / ".git"
         if os.path.lexists(marker):

@@ -132,12 +132,12 @@ class Reader:
         return decode(content.path, content.data).text
 
     def _reason_against(self, folder: Path, name: str, real: str, *, is_own: bool) -> str:
-        """Return why *real*, to which *name* in *folder* leads, does not count."""
+        """Return the reason *real*, the target of *name* in *folder*, is not used, or ""."""
         if is_own:
             return self._rule_against(folder, folder, real, is_own=True)
         cwd = self.session.cwd
         path = folder / unescape_path(real)
-        # Tools do not read around the workspace, and a link of a stranger must not do it for them.
+        # Tools do not read outside of the workspace, so an untrusted link must not, either.
         is_link_outside = real != name and not path.is_relative_to(cwd)
         if is_link_outside and Path(real).name not in self.names.instructions:
             return f"it leads to {real}, and above the workspace links to other files do not count"
@@ -146,7 +146,7 @@ class Reader:
         return next(filter(None, reasons), "")
 
     def _rule_against(self, root: Path, folder: Path, real: str, *, is_own: bool = False) -> str:
-        """Return what the policies say of a file, where *root* is the workspace."""
+        """Return the policies' reason against a file, with *root* as the workspace, or ""."""
         below = os.path.relpath(folder / unescape_path(real), root)
         readable, path = self.session.readable.at(root, is_own=is_own), escape_path(below)
         return readable.refuses(path) or readable.asks(path)
@@ -155,7 +155,7 @@ class Reader:
 def instructions(
     session: SessionInfo, names: Names, most_chars: int, owners: Sequence[str] = ()
 ) -> Instructions:
-    """Return what the files say, and which were refused."""
+    """Return the instructions in the files, and notices about refused files."""
     reader = Reader(session, names, Owners(session.cwd, owners), [])
     folders = project_folders(session.cwd)
     files = [file for folder in session.own_folders for file in reader.own(folder)]

@@ -1,6 +1,6 @@
 """Instruction files in folders below the workspace: the model gets them with the first file there.
 
-They stand in the result of the call, so that the prompt stays as it is.
+They are part of the call's result, so that the prompt stays the same.
 """
 
 import os

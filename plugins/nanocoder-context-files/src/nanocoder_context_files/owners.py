@@ -24,7 +24,7 @@ class Owners:
             self._trusted.add(os.stat(workspace).st_uid)
 
     def reason_against(self, status: os.stat_result) -> str:
-        """Return why a file with *status* does not count, "" if it does."""
+        """Return the reason a file with *status* is not trusted, or ""."""
         owner = status.st_uid
         if owner not in self._trusted:
             return (
@@ -35,7 +35,7 @@ class Owners:
         return ""
 
     def reason_against_repository(self, marker: str) -> str:
-        """Return why files around the workspace do not count: who made the `.git` at *marker*."""
+        """Return the reason against files above the workspace, by the owner of *marker*, or ""."""
         try:
             owner = os.lstat(marker).st_uid
         except OSError as error:

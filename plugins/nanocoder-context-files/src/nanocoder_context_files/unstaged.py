@@ -1,4 +1,4 @@
-"""How many tracked files of a repository are changed, read from git's index without running git.
+"""The number of changed tracked files of a repository, from git's index, without running git.
 
 Format: https://git-scm.com/docs/index-format.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 MAX_INDEX_BYTES = 1_000_000
 """The index of about 10,000 files, which takes some 30 ms; for a larger one nothing is said."""
 MAX_READ_BYTES = 2_000_000
-"""How much of files is read that may have their content still: those with a new time alone."""
+"""Limit of the content read to compare files of which only the time differs."""
 _HEADER = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">II II II I II I 20s H")
 _LINK, _SUBMODULE = 0o120000, 0o160000
@@ -35,9 +35,9 @@ class _Entry(NamedTuple):
 
 
 def count_unstaged(folder: Path, root: Path) -> int | None:
-    """Return how many tracked files of *root* differ from the index in *folder*.
+    """Return the number of tracked files of *root* that differ from the index in *folder*.
 
-    None where that cannot be told, or not quickly. Untracked files are not looked at.
+    Returns None if it is unknown, or expensive. Untracked files are ignored.
     """
     try:
         data = (folder / "index").read_bytes() if _size(folder / "index") else b""
@@ -88,7 +88,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _count(entries: list[_Entry], root: Path) -> int | None:
-    """Return how many files differ from their entries; None where too much would be read."""
+    """Return the number of files that differ from their entries, or None if that is expensive."""
     changed, budget = {entry.name for entry in entries if not entry.is_merged}, MAX_READ_BYTES
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
