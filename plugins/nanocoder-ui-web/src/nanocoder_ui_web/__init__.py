@@ -16,9 +16,9 @@ MODES: Final = ("plan", "ask", "edits", "auto")
 
 @frozen
 class Settings:
-    """What `[plugins.ui-web]` may set.
+    """The table `[plugins.ui-web]`.
 
-    *port* to listen on; 0 is any that is free.
+    *port* is the port to listen on; 0 selects a free one.
     """
 
     port: int = field(default=0, metadata={"user_only": True})

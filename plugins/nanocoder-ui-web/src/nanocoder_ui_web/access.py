@@ -1,8 +1,8 @@
-"""Only a browser that was opened with a link of the terminal may talk to the server.
+"""Access control: only a browser that was opened with the terminal's link may use the server.
 
-A link works once. Its token comes after the #, which a browser never sends to any server; the page
-exchanges it for a key, which it keeps for its own tab. A browser sends no key by itself, as it does
-a cookie, so neither another page nor another server on the same machine can use it.
+A link works once. Its token follows the #, which a browser never sends to any server; the page
+exchanges it for a key, which it stores for its own tab. A browser does not send the key by itself,
+unlike a cookie, so neither another page nor another server on the same machine can use it.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ HEADERS: Final = {
 }
 BEARER: Final = "Bearer "
 BROWSER: Final = "nanocoder.browser"
-"""Where a request has the number of its browser."""
+"""Key of the browser's number in the scope of a request."""
 MAX_BODY_BYTES: Final = 4_194_304
 ANSWER_S: Final = 10.0
-"""How long a request without a key may take."""
+"""Timeout of a request without a key, in seconds."""
 LINK_S: Final = 600.0
-"""How long a link can be used that was not used yet."""
+"""Lifetime of an unused link, in seconds."""
 
 
 class Access:
@@ -84,7 +84,7 @@ def _among(text: str, secret_texts: Iterable[str]) -> str | None:
 
 
 class Guard:
-    """Lets only requests of our own page through, and adds the headers that keep it inert."""
+    """Admits only requests of our own page, and adds the headers that restrict it."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -108,10 +108,10 @@ class Guard:
                 await app(scope, receive, send_guarded)
 
     def _problem(self, scope: Scope) -> tuple[str, int]:
-        """Return why a request is refused, and the status of the refusal; "" if it is not."""
+        """Return the reason to refuse a request, "" for none, and the status of the refusal."""
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
-        # A page elsewhere whose name was made to mean this machine sends its own name.
+        # DNS rebinding: a foreign page whose host resolves to this machine sends its own name.
         if host.rpartition(":")[0] not in LOOPBACK_NAMES:
             return "this server is reached as 127.0.0.1 or localhost only", 421
         if headers.get("origin", f"http://{host}") != f"http://{host}":

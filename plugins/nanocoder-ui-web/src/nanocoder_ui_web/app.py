@@ -55,13 +55,13 @@ def _file(path: Path, media_type: str) -> Callable[[Request], Response]:
 
 
 def _action(act: Act) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers a POST of one JSON object by *act*; its errors are sentences."""
+    """Return the endpoint that passes a POST of one JSON object to *act*; errors are sentences."""
 
     async def respond(request: Request) -> Response:
         try:
             sent = _object(parse_json((await request.body()).decode("utf-8")), "body")
             values = {**sent, BROWSER: request.scope.get(BROWSER, 0)}
-            # What it does may wait for the session; the other browsers go on meanwhile.
+            # It may wait for the session, so it must not block the other browsers.
             return JSONResponse(await run_in_threadpool(act, values) or {})
         except (UsageError, BadArguments, UnicodeDecodeError) as error:
             return JSONResponse({"error": str(error)}, 400)
@@ -74,15 +74,15 @@ def _action(act: Act) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _entries(feed: Feed) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers with the entries after the one that the browser has seen last."""
+    """Return the endpoint that streams the entries after the browser's last one."""
 
     async def respond(request: Request) -> Response:
         last = request.headers.get("last-event-id", "0")
         number = int(last) if last.isascii() and last.isdigit() and len(last) <= MAX_DIGITS else 0
 
         async def events() -> AsyncIterator[ServerSentEvent]:
-            async for place, text in feed.read(number):
-                yield ServerSentEvent(text, id=str(place))
+            async for entry_number, text in feed.read(number):
+                yield ServerSentEvent(text, id=str(entry_number))
 
         return EventSourceResponse(events(), ping=PING_S)
 

@@ -29,7 +29,7 @@ BACKLOG: Final = 32
 """So many are accepted before one is looked at: the loop does not recover from the last descriptor.
 """
 REQUEST_S: Final = 10
-"""How long a request may take to come: programs that wait for nothing hold no connection."""
+"""Timeout for a request to arrive, so that idle programs hold no connection, in seconds."""
 LEAVE_S: Final = 5
 READ_BYTES: Final = 4_096
 SHOWN: Final = """{link}
@@ -100,10 +100,10 @@ def listen(port: int) -> socket.socket:
 
 
 class Requests(H11Protocol):
-    """A connection that is closed when a request that began on it does not come in time.
+    """A connection that is closed if its request does not arrive in time.
 
-    *waiting* are all such connections, the oldest first: it ends where there are too many, so that
-    a stranger who only connects keeps nobody out.
+    *waiting* are all connections without a request, oldest first: beyond the limit the oldest is
+    closed, so that a program that only connects cannot block others.
     """
 
     _late: asyncio.TimerHandle | None = None
@@ -152,7 +152,7 @@ class Served:
             http=partial(Requests, {}),  # type: ignore[arg-type]  # called as the class would be
             backlog=BACKLOG,
             log_config=None,
-            log_level=logging.CRITICAL,  # a stranger's request must not write to the terminal
+            log_level=logging.CRITICAL,  # an untrusted request must not write to the terminal
             access_log=False,
             lifespan="off",
             ws="none",

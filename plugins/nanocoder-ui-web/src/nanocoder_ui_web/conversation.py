@@ -52,7 +52,7 @@ class Talk:
         self._output = output
         self._tell = tell
         self.kept = ""
-        """The ID of the session that was left, if something was said in it and it is kept."""
+        """The ID of the session that was left, if it has a prompt and is saved."""
         self._entries = Entries(feed)
         self._display = WebDisplay(self._entries, questions)
         self._inbox: queue.SimpleQueue[Typed | None] = queue.SimpleQueue()
@@ -117,13 +117,13 @@ class Talk:
             self._conversation.session.steer(typed.text)
 
     def suggest(self, before: str) -> Mapping[str, Any]:
-        """Return what completes the text *before* the cursor."""
+        """Return the completions of the text *before* the cursor."""
         with self._completing:
             if self._completions is None:
                 self._completions = Completions(self._now)
             suggestions: list[Mapping[str, Any]] = []
             for each in self._completions.suggest(before):
-                # A text that cannot be shown as it is must not be inserted unseen.
+                # A text with hidden characters must not be inserted unseen.
                 if each.text.isprintable() and len(suggestions) < MAX_SUGGESTIONS:
                     label, meaning = for_terminal(each.label), for_terminal(each.meaning)
                     words = {"text": each.text, "label": label or each.text, "meaning": meaning}
@@ -168,7 +168,7 @@ class Talk:
         return conversation
 
     def _begin(self, session: Session, before: Conversation | None) -> Conversation:
-        """Show the conversation in *session* in place of the one *before*."""
+        """Show the conversation in *session*, and replace the one *before*."""
         conversation = converse(self._host, session, self._display)
         self._conversation = conversation
         if before is None:

@@ -1,4 +1,4 @@
-"""What a session does, as entries for browsers: fragments of HTML, and safe text."""
+"""The events of a session as entries for browsers: fragments of HTML, and safe text."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -100,12 +100,12 @@ class Entries:
             self._handlers[event.kind](event)
 
     def end_run(self) -> None:
-        """Forget what the end of something that ran makes unnecessary."""
+        """Remove the entries that the end of a run makes unnecessary."""
         self.end_passing()
         self.feed.end_pieces()
 
     def take_steered(self) -> str:
-        """Return the lines that were sent to the model while it worked, and forget them."""
+        """Remove and return the lines that were sent to the model while it worked."""
         sent = "\n\n".join(self._steered)
         self._steered.clear()
         return sent
@@ -137,7 +137,7 @@ class Entries:
         self.feed.add("block", {"title": for_terminal(title), "html": html})
 
     def show_passing(self, text: str) -> None:
-        """Show what happens just now, in place of what was shown so before."""
+        """Show the current activity, and replace the last one."""
         self.feed.forget(self._passing)
         self._passing = self.feed.add("passing", {"text": for_terminal(text)})
         self._has_passing = bool(text)
@@ -152,7 +152,7 @@ class Entries:
         self._begun = self.feed.add("begin", {"text": text})
 
     def begin_again(self, messages: Sequence[Message]) -> None:
-        """Show *messages* in place of everything that was shown before."""
+        """Remove all entries, and show *messages*."""
         self.feed.clear()
         self._turn, self._since = Turn(0), 0.0
         self.feed.add("cleared", {})
@@ -297,7 +297,7 @@ def may_be_exact(request: ApprovalRequest) -> bool:
 
 
 def _facts(request: ApprovalRequest, session: SessionInfo) -> Sequence[str]:
-    """Return what else a person should know of a call, each in a few words."""
+    """Return further facts about a call for its approval, each in a few words."""
     facts = [f"{request.risk} risk", f"in {request.cwd}"]
     facts += [f"effects: {', '.join(sorted(map(str, request.effects)))}"] if request.effects else []
     facts += [f"from {request.plugin}"] if request.plugin else []

@@ -1,4 +1,4 @@
-"""A list of entries that grows, and that each browser reads from any place on."""
+"""A growing list of entries, which each browser reads from any number on."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ REST_S: Final = 0.03
 class Feed:
     """Entries in order, each with a number and a kind; written from any thread.
 
-    Entries that a later one makes unnecessary are forgotten, so that a browser that connects late
-    does not read each piece of an answer that is complete.
+    Entries that a later one makes unnecessary are removed, so that a browser that connects late
+    does not read each piece of a complete answer.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Feed:
         self._is_closed = False
 
     def close(self) -> None:
-        """Let every reader end."""
+        """End every reader."""
         with self._lock:
             self._is_closed = True
             readers = tuple(self._readers)
@@ -51,20 +51,20 @@ class Feed:
         return number
 
     def end_pieces(self) -> None:
-        """Forget the pieces so far: an entry that follows has all of them."""
+        """Remove the pieces so far: a following entry contains all of them."""
         with self._lock:
             for number in self._pieces:
                 self._entries.pop(number, None)
             self._pieces.clear()
 
     def clear(self) -> None:
-        """Forget all entries so far; what was shown is shown no more."""
+        """Remove all entries so far."""
         with self._lock:
             self._entries.clear()
             self._pieces.clear()
 
     def forget(self, number: int) -> None:
-        """Forget one entry, such as a question that was answered."""
+        """Remove one entry, such as an answered question."""
         with self._lock:
             self._entries.pop(number, None)
 
