@@ -58,10 +58,10 @@ def fork(
 ) -> str:
     """Start a session with the messages of another, which may be in use; return its ID.
 
-    With a *number* it begins with the messages before that prompt, and with *replies* also with the
+    With a *number* it gets only the messages before that prompt, and with *replies* also the
     prompt and its first replies.
-    Raises: UsageError (session_not_found, session_unreadable), PersonError where nothing can be
-    kept.
+    Raises: UsageError (session_not_found, session_unreadable), PersonError if sessions cannot be
+    saved.
     """
     origin = store.find(origin, cwd=cwd)
     records = store.records(origin)

@@ -39,10 +39,10 @@ Go on with the task."""
 
 @frozen
 class Waiting:
-    """A call that waits for a decision: *preview* is what it would do now.
+    """A call that waits for a decision: *preview* shows its present effect.
 
-    *token* stands for that call in that session and *folder*, with the files that it names as they
-    are now. *problem* says why it cannot be approved.
+    *token* identifies the call in its session and *folder*, with the present content of the files
+    that it names. *problem* is the reason it cannot be approved, or "".
     """
 
     call: ToolCall
@@ -53,7 +53,7 @@ class Waiting:
 
     @property
     def token(self) -> str:
-        """The call's ID, and the beginning of a digest of what is decided about.
+        """The call's ID, and the first characters of a digest of the call and its files.
 
         Raises: TooManyFiles.
         """
@@ -144,7 +144,7 @@ def _list(host: Host, session_id: str, *, as_json: bool) -> int:
 
 
 def _look(session: Session, person: "_Person", call: ToolCall, host: Host) -> Waiting:
-    """Return what a call would do now; in a dry run nothing is done."""
+    """Return the present effect of a call, by a dry run."""
     person.shown = None
     rows = session.approvals.start_dry_run()
     _work(session.call(call.name, call.arguments), host)
@@ -157,7 +157,7 @@ def _look(session: Session, person: "_Person", call: ToolCall, host: Host) -> Wa
 
 
 class _Person:
-    """Says yes to the request that the token stands for, and nothing to any other."""
+    """Approves the request that the token identifies, and answers no other."""
 
     def __init__(self, session_id: str, folder: Path) -> None:
         self._session_id = session_id
@@ -167,7 +167,7 @@ class _Person:
         self.shown: ApprovalRequest | None = None
 
     def waiting(self, call: ToolCall, preview: str = "", problem: str = "") -> Waiting:
-        """Return what is decided about: *call* as it is shown now."""
+        """Return *call* as it is shown now, for a decision."""
         look = Waiting(call, self._session_id, self._folder, preview, problem)
         try:
             _ = look.token
@@ -211,7 +211,7 @@ def _named(calls: Iterable[ToolCall], tokens: Sequence[str]) -> list[tuple[ToolC
 
 
 def _not_run(host: Host, call: ToolCall, person: _Person, output: str) -> int:
-    """Say why a call did not run, and what it would do now."""
+    """Report the reason a call did not run, and its present effect."""
     host.say(f"{call.name} was not run: {output}")
     if person.shown is None:
         return DENIED

@@ -1,4 +1,4 @@
-"""`nanocoder sessions incident`: a note about what went wrong, filled from a session's journal."""
+"""`nanocoder sessions incident`: an incident note, filled from a session's journal."""
 
 import re
 from argparse import Namespace
@@ -21,7 +21,7 @@ CALLS: Final = frozenset({"call.started", "call.edited", "call.denied"})
 
 
 def incident(arguments: Namespace, host: Host) -> int:
-    """Print the note as Markdown; what no journal knows is left to be filled in."""
+    """Print the note as Markdown, with blanks for facts that no journal has."""
     end = _end(arguments.expected_end)
     store = session_store(host)
     session_id = store.find(arguments.id, cwd=host.cwd)
@@ -86,7 +86,7 @@ def _steps(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _step(record: Record, arguments: dict[str, Any]) -> str:
-    """Say what a record tells: a prompt, a call with its verdict, an undo, or the end."""
+    """Return a line for a prompt, a call with its verdict, an undo, or the end, or ""."""
     data = record.data
     if record.kind == "run.started":
         return f"Prompt: {_code(data.get('prompt', ''))}"
@@ -101,7 +101,7 @@ def _step(record: Record, arguments: dict[str, Any]) -> str:
 
 
 def _call(result: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """Say how a call ended, and which rule of which file refused it."""
+    """Return a line with the outcome of a call, and the rule and file that denied it."""
     status, why = str(result.get("status", "")), result.get("error_class", "")
     data = result.get("data")
     verdict = data if status == "denied" and isinstance(data, dict) else {}

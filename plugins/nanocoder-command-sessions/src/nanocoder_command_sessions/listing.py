@@ -167,6 +167,6 @@ def title_of(summary: SessionSummary, columns: int = MAX_TITLE, *, is_below: boo
 
 
 def _title_columns(width: int, directory: int) -> int:
-    """Return how many columns of the terminal are left for a title; a pipe has enough."""
-    room = width - BEFORE_TITLE - directory
-    return max(MIN_TITLE, min(MAX_TITLE, room)) if width else MAX_TITLE
+    """Return the columns of the terminal left for a title, the maximum for a pipe."""
+    columns = width - BEFORE_TITLE - directory
+    return max(MIN_TITLE, min(MAX_TITLE, columns)) if width else MAX_TITLE

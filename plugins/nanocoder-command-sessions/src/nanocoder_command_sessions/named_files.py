@@ -18,7 +18,7 @@ MAX_BYTES: Final = 20_000_000
 """A larger file counts by its size and the time of its last change."""
 MAX_FILES: Final = 1_000
 MAX_PATHS: Final = 100_000
-"""How many paths are looked for at most."""
+"""Limit of the paths that are examined."""
 _CHUNK: Final = 1_048_576
 _GAPS: Final = re.compile(r"[\s;&|<>(){}=,:'\"`$]+")
 # Whatever a shell can make of these is among what a star matches.
@@ -86,13 +86,13 @@ def _words(text: str) -> Iterator[str]:
     yield from filter(None, _GAPS.split(text))
 
 
-def _matches(words: Iterable[str], places: Sequence[Path]) -> list[str]:
-    """Return what the wildcards of *words* match in *places*; raises TooManyFiles."""
+def _matches(words: Iterable[str], folders: Sequence[Path]) -> list[str]:
+    """Return the matches of the wildcards of *words* in *folders*; raises TooManyFiles."""
     stars = dict.fromkeys(_WILDCARDS.sub("*", os.path.expanduser(word)) for word in words)
     patterns = [each for each in stars if "*" in each and "\0" not in each]
     all_matches = chain.from_iterable(
-        glob.iglob(pattern, root_dir=place, include_hidden=True)
-        for place in places
+        glob.iglob(pattern, root_dir=folder, include_hidden=True)
+        for folder in folders
         for pattern in patterns
     )
     matches = list(islice(all_matches, MAX_FILES + 1))
@@ -102,7 +102,7 @@ def _matches(words: Iterable[str], places: Sequence[Path]) -> list[str]:
 
 
 def _names(word: str) -> Iterator[str]:
-    """Yield the files that *word* may stand for: itself, a module of Python, what it reads."""
+    """Yield the files that *word* may name: itself, a Python module, files the program reads."""
     if "\0" in word:
         return
     yield os.path.expanduser(word)

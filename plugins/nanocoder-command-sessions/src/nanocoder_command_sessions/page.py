@@ -1,7 +1,7 @@
 """A session as one page of HTML, for people who read it in a browser.
 
-Everything in a session may come from strangers: it is escaped, what a browser could hide is made
-visible, and the policy of the page lets nothing run or load.
+Everything in a session is untrusted: it is escaped, invisible characters are shown, and the page's
+content security policy blocks scripts and loads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -52,7 +52,7 @@ def show(arguments: Namespace, host: Host) -> int:
 
 
 def _mark_running(transcript: Transcript) -> None:
-    """Say of the last calls that they go on: the session is in use."""
+    """Mark the last calls as still running, since the session is in use."""
     last = transcript.messages[-1]
     results = [
         evolve(result, output=RUNNING, error_class="not finished")
@@ -86,7 +86,7 @@ def export(arguments: Namespace, host: Host) -> int:
 
 
 def _without_secrets(records: Iterable[Record]) -> list[Record]:
-    """Return *records* without secrets; those of older sessions were kept as they came."""
+    """Return *records* without secrets, which older sessions did not redact."""
     redactor = Redactor()
     return [without_secrets(record, redactor) for record in records]
 

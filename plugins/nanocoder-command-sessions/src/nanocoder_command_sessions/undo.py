@@ -46,7 +46,7 @@ def undo(arguments: Namespace, host: Host) -> int:
 
 
 def _undone(undone: Undone, request: UndoRequest) -> str:
-    """Say what was restored, what was not, and how to reverse it."""
+    """Return a line with the restored and the skipped files, and the command to reverse it."""
     skipped = undone.skipped
     if not undone.files:
         return "Nothing was changed."
@@ -101,12 +101,12 @@ def _print_data(host: Host, request: RewindRequest, rewound: Rewound) -> int:
 
 
 def _line(arguments: Namespace, host: Host) -> Callable[[str], object]:
-    """Return where the lines of the plan go: beside the JSON, or before the outcome."""
+    """Return the function that prints the plan: to standard error beside JSON, else to output."""
     return host.say if arguments.output == "json" else host.print_line
 
 
 def _outcome(request: RewindRequest, rewound: Rewound) -> str:
-    """Say what went back, and which files did not."""
+    """Return a line with the rewound parts, and the files that were skipped."""
     parts = ["conversation"] if request.conversation else []
     if rewound.files or rewound.skipped or not parts:
         skipped = rewound.skipped
