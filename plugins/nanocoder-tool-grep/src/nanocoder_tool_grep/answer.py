@@ -57,14 +57,14 @@ def _count(query: Query, results: Results, *, can_go_on: bool) -> str:
 
 
 def _part(results: Results, *, can_go_on: bool) -> str:
-    """Say which of the results these are, and how to get the others."""
+    """Return a clause with the range of these results, and how to continue."""
     offset, end = results.page.offset, results.page.offset + results.page_count
     if not results.page_count:
         return f", none after the first {offset:,}"
     if not offset and not results.has_more:
         return ""
     part = f"; {offset + 1} to {end}" if offset else f"; the first {end}"
-    # Results after COUNTED are never kept, so a larger offset would find nothing.
+    # Results after COUNTED are never stored, so a larger offset would find nothing.
     has_more = results.has_more and end < COUNTED and not results.stopped
     return f"{part}, continue with offset {end}" if has_more and can_go_on else part
 

@@ -29,9 +29,9 @@ class Copies:
     def add_odd(
         self, ctx: ToolContext, selection: Selection, profile: Mapping[str, bool], *, is_sure: bool
     ) -> None:
-        """Copy the files that are odd by their *profile*, and take note of binary ones.
+        """Copy the files with another encoding by their *profile*, and record binary ones.
 
-        A profile that is not sure names files that are plain, too.
+        Unless *is_sure*, the profile may also name plain files.
         """
         for path in sorted(selection.paths()):
             if profile.get(path, True) and path not in self.paths:

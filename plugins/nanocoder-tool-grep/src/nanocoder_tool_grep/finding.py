@@ -1,4 +1,4 @@
-"""One search from start to end: the passes, the order, and the page to keep."""
+"""One search from start to end: the passes, the order, and the page of results."""
 
 import contextlib
 import time
@@ -29,7 +29,7 @@ class _Enough(Exception):
 
 @frozen
 class Page:
-    """The results to keep: *limit* of them, after the first *offset*."""
+    """The results to return: *limit* of them, after the first *offset*."""
 
     offset: int
     limit: int
@@ -76,11 +76,11 @@ class Results:
 
     @property
     def has_more(self) -> bool:
-        """Whether there are results after those of the page."""
+        """True if there are results after those of the page."""
         return not self.is_complete or self.page.offset + self.page_count < self.count
 
     def take(self, lines: Iterable[Line]) -> None:
-        """Keep the first matches with the lines around them, and count the others."""
+        """Store the page's matches with the lines around them, and count the others."""
         with contextlib.suppress(_Enough):
             try:
                 for line in lines:
@@ -180,7 +180,7 @@ class Search:
         everything = Results(EVERYTHING, query.context)
         everything.take(self._in_files(in_order=False))
         if not everything.count and not everything.stopped and not self._has_profile:
-            self._profile()  # to say what is binary, and for letters of two bytes
+            self._profile()  # to report binary files, and for letters of two bytes
         everything.take(self._in_copies())
         if everything.is_complete:
             results.take(line for line in sorted(everything.lines, key=_order))
@@ -193,7 +193,7 @@ class Search:
         results.count, results.is_complete = COUNTED, False
 
     def _profile(self) -> None:
-        """Copy the files that ripgrep does not read as we do, and note what is binary."""
+        """Copy the files that ripgrep would decode differently, and record binary ones."""
         self._has_profile = True
         letters = required_letters(self.query)
         profile = self.ripgrep.profile(self._place(), self.selection.has, letters)
@@ -202,9 +202,9 @@ class Search:
         self._copies.add_odd(self.ctx, self.selection, profile, is_sure=not letters)
 
     def _in_files(self, *, in_order: bool) -> Generator[Line]:
-        """Yield what is found in the files themselves, but for those that have copies.
+        """Yield the matches in the files themselves, except those that have copies.
 
-        Odd files among those that match are copied: there they are searched once more.
+        Matching files with another encoding are copied, and the copies are searched later.
         """
         path, is_included = "", False
         has = self.selection.has

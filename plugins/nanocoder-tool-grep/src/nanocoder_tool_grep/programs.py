@@ -1,4 +1,4 @@
-"""Where ripgrep is: the one that was installed with nanocoder, or the machine's."""
+"""The path of ripgrep: the one installed with nanocoder, or the machine's."""
 
 import os
 import sys

@@ -33,12 +33,12 @@ class Query:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the pattern is literal text."""
+        """True if the pattern is literal text."""
         return self.fixed or not set(self.pattern) & set(r"\.^$*+?{}[]|()")
 
     @property
     def is_found_in_bytes(self) -> bool:
-        """Whether the pattern matches the same bytes in nearly every encoding."""
+        """True if the pattern matches the same bytes in nearly every encoding."""
         return self.is_plain and self.pattern.isascii() and not self.multiline
 
 

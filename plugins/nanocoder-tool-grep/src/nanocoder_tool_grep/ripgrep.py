@@ -58,7 +58,7 @@ class BadPatternError(Exception):
 
 @frozen
 class Place:
-    """What one process searches: *where* is below *root*; *rules* is an ignore file, or none."""
+    """The target of one process: *where* is below *root*; *rules* is an ignore file, or None."""
 
     root: Path
     where: str = "./"
@@ -82,13 +82,13 @@ class Ripgrep:
     def search(
         self, query: Query, at: Place, has: Callable[[str], bool], *, in_order: bool = False
     ) -> Generator[Line]:
-        """Yield what *query* finds in files that *has* knows; by path when *in_order*.
+        """Yield the matches of *query* in files that *has* accepts; by path if *in_order*.
 
         Raises: BadPatternError, Stopped at the deadline, Cancelled.
         """
         options = [*_SEARCH, *_MODES[query.output], *_options(query)]
         if at.is_file:
-            options.append("--text")  # its beginning was looked at; in a tree ripgrep does that
+            options.append("--text")  # we checked it for NUL bytes; in a tree ripgrep does that
         if in_order:
             options.append("--sort=path")
         pattern = across_lines(query) if query.multiline else query.pattern
@@ -96,11 +96,10 @@ class Ripgrep:
             yield from _lines(stdout, query.output, has)
 
     def profile(self, at: Place, has: Callable[[str], bool], letters: str) -> dict[str, bool]:
-        """Return the text files that *has* knows: whether they have lines that are no plain UTF-8.
+        """Return the text files that *has* accepts; True for those with lines that are not UTF-8.
 
-        A file with a NUL near its beginning is not among them. With *letters*, which are none where
-        any line may be odd, only lines with these are, which takes a third of the time. Raises:
-        Stopped, Cancelled.
+        Files with a NUL near their beginning are left out. *letters*, if not "", restricts the
+        check to lines with these, which takes a third of the time. Raises: Stopped, Cancelled.
         """
         odd = ("--fixed-strings", "-e", letters) if letters else _ODD_LINES
         with self._output([*_PROFILE, *odd], at) as stdout:
@@ -149,7 +148,7 @@ def _end(process: subprocess.Popen[bytes], late: Event) -> None:
 
 def _options(query: Query) -> Iterator[str]:
     if query.output == "content":
-        # A thread holds back what a file has until all of it is searched.
+        # A thread buffers the matches of a file until all of it is searched.
         yield f"--max-count={COUNTED + 1}"
     if query.context and query.output == "content":
         yield f"--context={query.context}"

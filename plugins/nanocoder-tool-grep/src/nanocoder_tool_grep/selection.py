@@ -1,4 +1,4 @@
-"""Which files are searched: those that the workspace's own walk goes through."""
+"""The files to search: those that the workspace's own walk visits."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Patterns as people write them for other programs, and what ripgrep says of those it refuses."""
+"""Patterns in the syntax of other programs, and ripgrep's reasons against invalid ones."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _LETTERS: Final = frozenset(" _-=,;:'\"/<>@#%&!~`")
 _OPTIONAL: Final = frozenset("?*{")
 _SPECIAL: Final = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _SIGNS: Final = frozenset("|+?(){}")
-"""Signs that the basic expressions of grep write with a backslash, and mean letters without."""
+"""Operators that grep's basic expressions escape with a backslash; literal without one."""
 
 
 def as_extended(pattern: str) -> str:
@@ -43,7 +43,7 @@ def required_letters(query: Query) -> str:
         if not depth and sign.isascii() and (sign.isalnum() or sign in _LETTERS):
             runs[-1] += sign
         else:
-            # Letters that may be missing are not required.
+            # Optional letters are not required.
             runs[-1] = runs[-1][:-1] if sign[0] in _OPTIONAL else runs[-1]
             runs.append("")
         before = sign
@@ -58,7 +58,7 @@ def across_lines(query: Query) -> str:
 
 
 def reason_in(complaint: str) -> str:
-    """Return the reason in what ripgrep says of a pattern."""
+    """Return the reason in ripgrep's error message about a pattern."""
     lines = complaint.strip().splitlines()
     reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return (reasons or lines or ["unknown"])[0].removeprefix("rg: ")

@@ -20,7 +20,7 @@ from nanocoder_tool_grep.query import Line
 MAX_LINE: Final = 500
 """The most characters of a line that are shown."""
 BEFORE: Final = 150
-"""So many of them stand before a match far inside of a long line."""
+"""Characters shown before a match far inside of a long line."""
 SAMPLE_BYTES: Final = 65_536
 _LONE_RETURN: Final = re.compile(rb"\r[^\n]")
 _PIECE_BYTES: Final = 4 * MAX_LINE
@@ -109,6 +109,6 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _source(file: BinaryIO) -> Source:
-    """Return how a file is read: ripgrep drops the mark of UTF-8."""
+    """Return *file* positioned after a UTF-8 BOM, which ripgrep drops, and the BOM's size."""
     size = len(codecs.BOM_UTF8)
     return Source(file, size if file.read(size) == codecs.BOM_UTF8 else 0)
