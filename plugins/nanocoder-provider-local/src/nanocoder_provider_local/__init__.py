@@ -48,7 +48,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 @hookimpl
 def nanocoder_select_provider(settings: Settings | None, failed: Sequence[str]) -> str | None:
-    """Answer in place of a model that failed, if the person wants that and the weights are here."""
+    """Select the embedded model after a failure, if the user allows it and it is installed."""
     own = f"local/{DEFAULT_MODEL}"
     if settings is None or not settings.stands_in or not failed or own in failed:
         return None

@@ -58,7 +58,7 @@ def assemble(
 
 
 def model_path(weights: Weights = DEFAULT_WEIGHTS, cache: Path | None = None) -> Path:
-    """Return where the joined file of *weights* belongs."""
+    """Return the path of the joined file of *weights*."""
     return (cache or models_folder()) / weights.file
 
 

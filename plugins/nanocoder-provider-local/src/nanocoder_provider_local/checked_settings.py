@@ -12,7 +12,7 @@ class CheckedSettings(Settings):  # noqa: D101 - it has that of the other
     __doc__ = Settings.__doc__  # what each key is, which `config schema` shows
 
     def checks(self, _trusted_folder: str) -> Iterator[tuple[str, str, str]]:
-        """Start the engine, without a model, and yield what `nanocoder doctor` says of it."""
+        """Start the engine, without a model, and yield its check for `nanocoder doctor`."""
         # Only doctor needs a process here.
         from nanocoder_provider_local.checking import check
 

@@ -1,4 +1,4 @@
-"""What `nanocoder doctor` says of the embedded model: it starts the engine to know."""
+"""The check of the embedded model for `nanocoder doctor`, which starts the engine."""
 
 from contextlib import closing
 from pathlib import Path

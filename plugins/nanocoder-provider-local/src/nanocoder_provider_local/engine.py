@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STOP_S: Final = 5.0
 LATE_S: Final = 20.0
-"""How long a request waits for a stopped one; a batch of tokens may take seconds."""
+"""Timeout of a request for a stopped one to end, in seconds; a batch of tokens takes a few."""
 
 Chunk = Mapping[str, Any]
 

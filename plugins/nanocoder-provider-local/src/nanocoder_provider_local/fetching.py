@@ -37,7 +37,7 @@ LIBRARY_BY_HAND: Final = (
 
 def client() -> list[str]:
     """Return the start of a command that unpacks a wheel, of pip or of uv; [] without both."""
-    # Neither builds a package, brings what it requires, or keeps a copy in its cache.
+    # Neither builds a package, installs its requirements, or fills a cache.
     if find_spec("pip"):
         pip = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-compile"]
         wheels = ["--only-binary", ":all:", "--disable-pip-version-check"]
@@ -91,7 +91,7 @@ def _run(command: list[str], folder: Path, check: Callable[[], None]) -> None:
 
 
 def _output(process: "subprocess.Popen[bytes]", check: Callable[[], None]) -> bytes:
-    """Return what *process* wrote, once it has ended."""
+    """Return the output of *process*, its errors if there are any, once it has ended."""
     while True:
         check()
         try:

@@ -1,7 +1,7 @@
 """The names of a folder's files, for the system turn of a small model.
 
-Without them it makes names up, such as `src/main.py`, or asks for the directory. They stand in the
-system turn, because before the request they made the model answer instead of acting.
+Without them it invents names, such as `src/main.py`, or asks for the directory. They are part of
+the system turn, because before the request they made the model answer instead of acting.
 """
 
 from itertools import islice
@@ -13,7 +13,7 @@ from nanocoder_kit_glob.git_ignore import walk
 
 MAX_NAMES: Final = 40
 MAX_ENTRIES: Final = 2_000
-"""How much of a large tree is looked at; counting the rest would take too long."""
+"""Limit of the entries visited in a large tree; counting the rest would take too long."""
 
 
 def list_names(session: SessionInfo) -> str | None:

@@ -66,7 +66,7 @@ def site_folders() -> list[Path]:
 
 
 def find_pieces(weights: Weights, folders: Sequence[Path] | None = None) -> Pieces:
-    """Look for the pieces of *weights* by their place, without asking or importing any package."""
+    """Find the pieces of *weights* by their paths, without importing any package."""
     folders = site_folders() if folders is None else folders
     numbers = range(1, weights.count + 1)
     by_number = {number: _first_file(folders, weights, number) for number in numbers}

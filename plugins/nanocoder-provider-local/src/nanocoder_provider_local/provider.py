@@ -119,7 +119,7 @@ class LocalProvider:
         yield finished(reply, actions)
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> list[str]:
-        """Return what the model reads in place of the tools' definitions."""
+        """Return the texts that the model reads instead of the tools' definitions."""
         return tool_texts(tools, is_free=True)
 
     def models(self) -> Sequence[ModelInfo]:
@@ -197,9 +197,9 @@ def finished(reply: _Reply, actions: Actions) -> Finished:
 
 
 def _prompt_tokens(chunk: Chunk) -> int:
-    """Return how many tokens the prompt has by the first chunk of a reply, or 0.
+    """Return the number of the prompt's tokens in the first chunk of a reply, or 0.
 
-    That chunk comes before most of the prompt is read.
+    The chunk arrives before most of the prompt is processed.
     """
     tokens = chunk.get("prompt_progress", {}).get("total") or chunk.get("error", {}).get(
         "n_prompt_tokens"
@@ -208,9 +208,9 @@ def _prompt_tokens(chunk: Chunk) -> int:
 
 
 def _progress(chunk: Chunk) -> str:
-    """Return what the model does by a chunk that comes while it reads a long prompt, or nothing.
+    """Return the progress in a chunk while the model reads a long prompt, or "".
 
-    The engine does not read again what its cache holds, so that counts for nothing.
+    Tokens in the engine's cache are not read again, so they are not part of the percentage.
     """
     progress = chunk.get("prompt_progress", {})
     cached = int(progress.get("cache", 0))

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 
 OWN_GRAMMAR: Final = "x-grammar"
 GUIDANCE: Final = "%llguidance"
-"""How a grammar begins that the engine's library llguidance reads; not every build has it."""
+"""Prefix of a grammar for the engine's library llguidance, which not every build has."""
 
 
 class Requests(threading.Thread):
@@ -37,7 +37,7 @@ class Requests(threading.Thread):
                 self.stopped = message["stop"]
             else:
                 self.waiting.put(message)
-        # The caller is gone. The engine's threads would keep the interpreter from ending normally.
+        # The caller is gone. The engine's threads would prevent a normal exit.
         os._exit(0)
 
 

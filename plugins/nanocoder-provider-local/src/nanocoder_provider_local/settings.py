@@ -11,10 +11,10 @@ DEFAULT_MODEL: Final = "qwen2.5-coder-1.5b"
 class Settings:
     """The table `[plugins.provider-local]`.
 
-    *context* is the model's window and *max_tokens* the longest reply, both in tokens. *threads* 0
-    means one for each core. *temperature* 0 always takes the likeliest word. *weights* is a GGUF
-    file to use in place of the installed weights. With *stands_in* the embedded model answers
-    prompts for which the chosen one cannot be had.
+    *context* is the context window and *max_tokens* the longest reply, both in tokens. *threads* 0
+    means one for each core. *temperature* 0 always selects the likeliest token. *weights* is a
+    GGUF file to use instead of the installed weights. With *stands_in* the embedded model answers
+    if the chosen model is unavailable.
     """
 
     context: int = field(default=8_192, validator=validators.ge(1_024))

@@ -100,7 +100,7 @@ class Window:
         return len(text) - room
 
     def _size_of(self, last: Last | None) -> float:
-        """Return how many tokens the last result has in its present form."""
+        """Return the tokens of the last result in its present form."""
         if last is None:
             return 0
         return self._scale * count(self._hidden.get(id(last[0]), last[1]))
@@ -150,18 +150,18 @@ def _last_result(messages: Sequence[Message], actions: Actions) -> Last | None:
 def _steps(messages: Sequence[Message]) -> Iterator[tuple[Message, str, float]]:
     """Yield messages that may be removed, the least important first.
 
-    With each come the text in its place, and the part of the window in which the rest has to fit
-    for the removal to stop.
+    Each comes with its replacement, and the share of the window that the rest must fit into for
+    the removal to stop.
     """
-    requests = [place for place, message in enumerate(messages) if is_request(message)]
+    requests = [index for index, message in enumerate(messages) if is_request(message)]
     request = requests[-1] if requests else 0
-    middle = [message for place, message in enumerate(messages[:-KEEP_LAST]) if place != request]
+    middle = [message for index, message in enumerate(messages[:-KEEP_LAST]) if index != request]
     yield from ((message, LEFT_OUT, TARGET) for message in middle if message.role == "tool")
     yield from ((message, "", TARGET) for message in middle)
     last = len(messages) - 2
-    for place in range(max(0, len(messages) - KEEP_LAST), len(messages)):
-        if place < request or request < place < last:
-            yield messages[place], "", 1.0
+    for index in range(max(0, len(messages) - KEEP_LAST), len(messages)):
+        if index < request or request < index < last:
+            yield messages[index], "", 1.0
 
 
 def count(text: str) -> int:
