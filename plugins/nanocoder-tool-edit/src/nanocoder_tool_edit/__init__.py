@@ -1,4 +1,4 @@
-"""The tool edit_file: replaces text in one place or several, and keeps every other byte."""
+"""The tool edit_file: replaces text once or several times, and preserves every other byte."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from nanocoder_tool_edit.plan import Search, plan_edit
 from nanocoder_tool_edit.request import MAX_EDITS, Edit, Request
 from nanocoder_tool_edit.small_models import is_for_small_model, others_with_old_name
 
-# A factory keeps the default out of the schema, and tells a missing argument from "".
+# A factory has no default in the schema, and distinguishes a missing argument from "".
 NOT_GIVEN: Any = Factory(lambda: None)
 
 
@@ -98,7 +98,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep the changes that a session was told of."""
+    """Provide the memory of the objections that a session has seen."""
     return [Resource(OBJECTIONS, Objections)]
 
 

@@ -1,4 +1,4 @@
-"""The answer of an edit: the places, and notes on them."""
+"""The answer of an edit: the changed lines, and notes on them."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-r"""Edit a text file with "\n" at its line ends, and keep every other byte as it is."""
+r"""Edit a text file as text with "\n" line ends, and preserve every other byte."""
 
 from collections.abc import Sequence
 

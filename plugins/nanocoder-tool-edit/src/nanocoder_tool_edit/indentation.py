@@ -87,9 +87,7 @@ class _Style:
     def indent_of(self, line: str) -> str:
         """Return the white space that *line* of the new text begins with in the file."""
         indentation = self._lines.get(line)
-        if (
-            indentation is not None
-        ):  # a file may indent by tabs in one place and by spaces in another
+        if indentation is not None:  # a file may indent some lines by tabs and others by spaces
             return indentation
         white = indent(line)
         return self._indents[white] if white in self._indents else self._convert(white)
@@ -128,7 +126,7 @@ class _Style:
         )
 
     def _columns(self, lines: Sequence[str]) -> int:
-        """Return how many columns the model uses for one level of the file."""
+        """Return the columns that the model uses for one level of the file."""
         unit = _unit_columns(self._file_unit)
         levels = {_width(there) // unit: _width(here) for here, there in self._indents.items()}
         steps = [

@@ -15,7 +15,7 @@ SHOWN_CHARACTERS = 120
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'", "")
 _NUMBERED = re.compile(r"[ \t]*\d+(?:\t|: ?|\|)")
 
-_HARMLESS: tuple[tuple[str, Callable[[str], str]], ...] = (
+_MINOR: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("white space at the end of lines differs", str.rstrip),
     ("white space inside lines differs", collapse_spaces),
     ("quotes differ", lambda line: line.strip().translate(_QUOTES)),
@@ -71,13 +71,13 @@ def _plain(line: str) -> str:
 
 
 def _difference(region: list[str], sought: list[str]) -> str:
-    """Say how two runs of lines differ; harmless differences come first."""
+    """Describe the difference of two runs of lines; differences of white space come first."""
     if all(_NUMBERED.match(line) for line in sought):
         return "old_string has the line numbers of read_file in it; leave them out"
     if _equal(region, sought, str.strip) and not _equal(region, sought, str.rstrip):
         return f"the indentation differs: the file has {_indents(region, sought)}"
-    harmless = (text for text, key in _HARMLESS if _equal(region, sought, key))
-    return next(harmless, "") or _first_difference(region, sought)
+    minor = (text for text, key in _MINOR if _equal(region, sought, key))
+    return next(minor, "") or _first_difference(region, sought)
 
 
 def _equal(region: list[str], sought: list[str], key: Callable[[str], str]) -> bool:

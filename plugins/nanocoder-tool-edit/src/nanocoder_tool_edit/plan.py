@@ -31,9 +31,9 @@ from nanocoder_tool_edit.view import View, views
 
 @frozen
 class Search:
-    """How to search: *tolerant* of small differences; *offers* knows the model's arguments.
+    """Options of a search: *tolerant* of small differences; *offers* tests an argument's name.
 
-    With *for_small_model* an edit means what a small model intends by it.
+    With *for_small_model* an edit is interpreted as small models mean it.
     """
 
     tolerant: bool = True
@@ -43,10 +43,10 @@ class Search:
 
 @frozen
 class Plan:
-    """An edit that has not happened. *file* is None for a file that is going to be created.
+    """A planned edit. *file* is None for a file to be created.
 
-    *before* is the text that is edited, of a notebook its cells. *matches* has the places of each
-    single edit; *spans* make all edits at once in *before*.
+    *before* is the text to edit, of a notebook its cells. *matches* has the spans of each single
+    edit; *spans* make all edits at once in *before*.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Plan:
         return replace_spans(self.before, self.spans)
 
     def change(self, request: Request) -> TextChange:
-        """Return what is checked before it is written."""
+        """Return the change for the checks before the write."""
         added = "\n".join(edit.new_string for edit in request.edits)
         return TextChange(self.path, self.before, self.after, added)
 
     def diff(self) -> Diff:
-        """Return what changes."""
+        """Return the changes as a diff."""
         return unified_parts([view.part for view in self.views], self.path)
 
     def strategies(self) -> str:
@@ -81,7 +81,7 @@ class Plan:
 
 @frozen
 class _Target:
-    """The target of an edit: a *file*, None where there is none yet, perhaps a *notebook*."""
+    """The target of an edit: a *file*, or None before it is created, perhaps a *notebook*."""
 
     path: str
     file: TextFile | None
@@ -89,7 +89,7 @@ class _Target:
 
 
 def plan_edit(workspace: Workspace, request: Request, search: Search) -> Plan:
-    """Find the places, and prepare the bytes.
+    """Find the spans to replace, and prepare the bytes.
 
     Raises: ToolError (invalid_arguments, text_not_found, several_matches), WorkspaceError.
     """
@@ -177,7 +177,7 @@ def _several(path: str, text: str, edit: Edit, match: Match, search: Search) -> 
 
 
 def _outside_headings(match: Match, text: str, notebook: Notebook) -> Match | None:
-    """Leave out places within the heading of a cell; None when no other is left."""
+    """Drop spans within the heading of a cell; return None if no other is left."""
     spans = [span for span in match.spans if not notebook.is_in_heading(text, span.start, span.end)]
     return evolve(match, spans=spans) if spans else None
 

@@ -1,8 +1,8 @@
-"""What a small model means by an edit that a large one would not send; measured with real tasks.
+"""Interpretation of edits that only small models send; measured with real tasks.
 
-Asked for a renaming, it gives one word as old_string and expects every place to change; asked to
-add something, it gives the same text twice, or a function and, as old_string, the function's first
-line. A large model gets an error for each.
+Asked to rename something, a small model sends one word as old_string and expects every occurrence
+to change; asked to add something, it sends the same text twice, or a function and, as old_string,
+the function's first line. A large model gets an error for each.
 """
 
 import re
@@ -28,7 +28,7 @@ def is_for_small_model(session: SessionInfo | None) -> bool:
 
 
 def others_with_old_name(workspace: Workspace, request: Request, path: str) -> str:
-    """Return what a model has to do after it renamed something in *path* alone, or nothing."""
+    """Return a hint about other files with a name that the model renamed in *path* only, or ""."""
     names = [(edit.old_string, edit.new_string) for edit in request.edits]
     renamed = [old for old, new in names if is_word(old) and is_word(new)]
     for name in renamed:

@@ -1,4 +1,4 @@
-"""Find a text that a model spelled otherwise than the file: signs, numbers, what nobody sees."""
+"""Find a text that differs from the file in lookalikes, line numbers, or hidden characters."""
 
 import re
 from collections.abc import Callable

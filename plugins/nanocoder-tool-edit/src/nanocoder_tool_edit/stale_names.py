@@ -1,4 +1,4 @@
-"""Names that an edit replaced, and that still stand elsewhere in the file."""
+"""Names that an edit replaced, and that still occur elsewhere in the file."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """Find the text to replace: exactly as the model wrote it, or with small differences.
 
-Each strategy is a function that returns every place it finds. The first one with a place decides;
+Each strategy is a function that returns all spans that it finds. The first one with a span decides;
 all but the exact one must find exactly one.
 """
 
@@ -23,7 +23,7 @@ MAX_TOLERANT = 200_000  # characters of a text that is searched tolerantly, abou
 
 @frozen
 class Match:
-    """The places that *strategy* found, and its confidence in them, from 0 to 1."""
+    """The spans that *strategy* found, and its confidence in them, from 0 to 1."""
 
     strategy: str
     confidence: float
@@ -83,7 +83,7 @@ CASCADE: tuple[tuple[str, float, Strategy], ...] = (
 def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span]]:
     """Find three or more lines whose first and last are equal and the middle is similar.
 
-    Return nothing when too many lines would have to be compared: a second place could be missed.
+    Returns nothing if too many lines would have to be compared: a second match could be missed.
     """
     count = len(block.lines)
     first, last = fold(trim(block.lines[0])), fold(trim(block.lines[-1]))
@@ -115,7 +115,7 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
 
 
 def find(text: str, old: str, new: str, *, tolerant: bool) -> Match | None:
-    """Return the match of the first strategy that has one; None when there is none."""
+    """Return the match of the first strategy that has one, or None."""
     spans = find_exact(text, old, new)
     if spans:
         return Match("exact", 1.0, spans)
@@ -124,7 +124,7 @@ def find(text: str, old: str, new: str, *, tolerant: bool) -> Match | None:
     old, new, line = drop_numbers(old, new)
     for name, confidence, search in SPELLINGS:
         if spans := search(text, old, new):
-            # The numbers that came with the text say which of several places is meant.
+            # Line numbers within the text select one of several spans.
             at_line = [span for span in spans if line and line_of(text, span.start) == line]
             return Match(name, confidence, at_line or spans)
     return _find_lines(Lines(text), Block.of(old), new)

@@ -30,7 +30,7 @@ class View:
 
 
 def views(text: str, spans: Sequence[Span]) -> list[View]:
-    """Return what replacing *spans* in *text* changes, in order."""
+    """Return the changed parts of *text* when *spans* are replaced, in order."""
     stretches = list(_stretches(text, spans))
     if len(stretches) > MAX_PARTS:
         stretches = [(stretches[0][0], stretches[-1][1], list(spans))]
@@ -75,7 +75,7 @@ def _stretches(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, lis
 
 
 def _before(text: str, position: int) -> int:
-    """Return where the line starts that is CONTEXT_LINES before that of *position*."""
+    """Return the offset of the line that is CONTEXT_LINES before that of *position*."""
     for _ in range(CONTEXT_LINES + 1):
         position = text.rfind("\n", 0, position)
         if position < 0:
