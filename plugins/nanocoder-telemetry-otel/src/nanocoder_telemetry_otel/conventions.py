@@ -1,8 +1,8 @@
-"""The names of spans, attributes and metrics: the one place that follows the conventions.
+"""The names of spans, attributes and metrics.
 
 They are those of the OpenTelemetry semantic conventions for generative AI, version 1.41.0, whose
-status is "Development": a later version may rename them, and then this table changes. Names that
-begin with "nanocoder." are our own, for what the conventions have no name for.
+status is "Development": a later version may rename them, and then only this table changes. Names
+that begin with "nanocoder." are our own, for facts without a name in the conventions.
 """
 
 from typing import Final

@@ -29,7 +29,7 @@ from nanocoder_telemetry_otel.spans import Spans
 BATCH: Final = 512
 """So many finished spans or logs are sent at once, without waiting for others."""
 TIMEOUT_S: Final = 2.0
-"""How long one request to the collector may take, with its repetitions."""
+"""Timeout of one request to the collector with its retries, in seconds."""
 SCOPE: Final = "nanocoder"
 
 
@@ -37,7 +37,7 @@ class Maker(Protocol):
     """Makes something of each event: spans, measurements or log records."""
 
     def handle(self, event: Event, session: SessionInfo) -> None:
-        """Take note of *event*."""
+        """Record *event*."""
 
 
 class Exporting:
@@ -67,7 +67,7 @@ class Exporting:
 
     @property
     def is_full(self) -> bool:
-        """Whether enough was collected to be sent now."""
+        """True if a batch is ready to be sent."""
         return max(len(self._spans.finished), len(self._logs.finished)) >= BATCH
 
     def handle(self, event: Event, session: SessionInfo) -> None:
@@ -109,7 +109,7 @@ class Exporting:
 
 
 class _Spans(SpanProcessor):
-    """Keeps spans that have ended until they are sent."""
+    """Buffers finished spans until they are sent."""
 
     def __init__(self) -> None:
         self.finished: list[ReadableSpan] = []
@@ -119,7 +119,7 @@ class _Spans(SpanProcessor):
 
 
 class _Logs(LogRecordProcessor):
-    """Keeps log records until they are sent."""
+    """Buffers log records until they are sent."""
 
     def __init__(self) -> None:
         self.finished: list[ReadWriteLogRecord] = []
@@ -128,7 +128,7 @@ class _Logs(LogRecordProcessor):
         self.finished.append(log_record)
 
     def shutdown(self) -> None:
-        """Keep nothing open."""
+        """Do nothing: there is nothing to close."""
 
     def force_flush(self, timeout_millis: int = 0) -> bool:  # noqa: ARG002 - the SDK's signature
         return True
@@ -147,9 +147,9 @@ def _senders_of(settings: Settings) -> dict[str, Any]:
 
 
 def _readers_of(settings: Settings) -> tuple[list[MetricReader], Callable[[], None]]:
-    """Return what reads the metrics, and a function that stops the server for Prometheus.
+    """Return the readers of metrics, and a function that stops the server for Prometheus.
 
-    Raises: OSError for a port that is taken, ImportError without the extra.
+    Raises: OSError for a port in use, ImportError without the extra.
     """
     readers: list[MetricReader] = []
     if settings.address and "metrics" in settings.signals:
@@ -165,7 +165,7 @@ def _readers_of(settings: Settings) -> tuple[list[MetricReader], Callable[[], No
 
 
 def _silence_sdk() -> None:
-    """Keep the SDK from writing on the screen that a collector does not answer."""
+    """Silence the SDK's messages on the terminal about a collector that does not answer."""
     logger = logging.getLogger("opentelemetry")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False

@@ -13,7 +13,7 @@ ANSWERS: Final = frozenset({"call.approved", "call.edited", "call.denied"})
 
 
 class Measurements:
-    """Records what events say of tokens, money and times; each has the tool, plugin or model."""
+    """Records tokens, costs and durations of events, each with its tool, plugin or model."""
 
     def __init__(self, meter: Meter) -> None:
         self._tokens = meter.create_histogram(

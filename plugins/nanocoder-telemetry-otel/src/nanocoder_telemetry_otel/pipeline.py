@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 QUEUE_EVENTS: Final = 10_000
 SEND_S: Final = 5.0
-"""How long finished spans and measurements wait for others before they are sent."""
+"""Interval at which finished spans and measurements are sent, in seconds."""
 CLOSE_S: Final = 3.0
-"""How long the end of a session waits for the rest to be sent."""
+"""Timeout of the last send at the end of a session, in seconds."""
 
 Item = tuple[Event, SessionInfo]
 
 
 class Pipeline:
-    """Takes events from any thread; one thread of its own handles and sends them.
+    """Accepts events from any thread; one worker thread records and sends them.
 
     `dropped` counts the events that found the queue full.
     """

@@ -38,7 +38,7 @@ def _private(description: str, **options: Any) -> dict[str, Any]:
 
 @frozen
 class Settings:
-    """Where telemetry goes, and what it contains."""
+    """The destination and the content of telemetry."""
 
     endpoint: str = field(
         default="",
@@ -76,7 +76,7 @@ class Settings:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is measured at all."""
+        """True if telemetry has a destination."""
         return bool(self.address or self.prometheus_port)
 
     def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:

@@ -16,7 +16,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from nanocoder_telemetry_otel import conventions as names
 
 CONTENT_CHARS: Final = 8_000
-"""How much of a prompt, an answer, an argument or a result goes into a span, if any does."""
+"""Limit of a prompt, an answer, an argument or a result in a span, if it is included."""
 NANOSECONDS: Final = 1_000_000_000
 PARENT_VARIABLE: Final = "TRACEPARENT"
 """A program that starts nanocoder says in it which span the session belongs to."""

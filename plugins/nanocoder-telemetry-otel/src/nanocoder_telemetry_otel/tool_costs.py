@@ -1,4 +1,4 @@
-"""What calls of tools cost: the cost of a run, divided over the requests that asked for them."""
+"""The costs of tool calls: the cost of a run, divided over the requests that made the calls."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,24 +19,24 @@ class _Request:
 
 
 class ToolCosts:
-    """Keeps the requests of each session's run until its cost is known."""
+    """Collects the requests of each session's run until its cost is known."""
 
     def __init__(self) -> None:
         self._requests: defaultdict[str, list[_Request]] = defaultdict(list)
 
     def add_request(self, session_id: str, tokens: int) -> None:
-        """Note a request and its tokens, read and written."""
+        """Record a request and its tokens, read and written."""
         self._requests[session_id].append(_Request(tokens))
 
     def add_call(self, session_id: str, tool: Tool) -> None:
-        """Note a call that the last request asked for."""
+        """Record a call that the last request made."""
         if requests := self._requests.get(session_id):
             requests[-1].calls.append(tool)
 
     def end(self, session_id: str, cost: float | None) -> Iterator[tuple[Tool, float]]:
-        """Yield the part of each call, and forget the run.
+        """Yield the share of each call, and remove the run.
 
-        A request has its part by its tokens, and divides it evenly over its calls.
+        The share of a request is proportional to its tokens, and divided evenly over its calls.
         """
         requests = self._requests.pop(session_id, [])
         tokens = sum(request.tokens for request in requests)
