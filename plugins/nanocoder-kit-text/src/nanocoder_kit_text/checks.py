@@ -1,4 +1,4 @@
-"""The one place where the change of a text file is checked before it is written."""
+"""Checks of every change of a text file before the write."""
 
 import json
 from collections.abc import Callable
@@ -27,13 +27,13 @@ class TextChange:
 
 
 class Objections:
-    """What a session was told of once: the same change again is made."""
+    """Memory of a session's rejected changes: a repeated change is accepted."""
 
     def __init__(self, *_session_and_settings: object) -> None:
         self._known: set[tuple[str, int]] = set()
 
     def is_new(self, path: str, content: str) -> bool:
-        """Remember *content* for *path*; tell whether it was unknown."""
+        """Record *content* for *path*; tell whether it was new."""
         key = (path, hash(content))
         is_new = key not in self._known
         self._known.add(key)
@@ -41,10 +41,10 @@ class Objections:
 
 
 def check_change(change: TextChange, ctx: ToolContext | None = None) -> str:
-    """Refuse a change that loses data; return a note on a fault that it brings, or "".
+    """Reject a change that loses data; return a note on a fault that it introduces, or "".
 
-    A model is refused once what makes a valid file of a known form invalid: sent again, the same
-    change is made. Without *ctx*, and to a person, it is only said.
+    A model's change that makes a valid file of a known format invalid is rejected once: sent again,
+    it is accepted. Without *ctx*, and for a person, it only yields a note.
 
     Raises: ToolError (placeholder, invalid_form).
     """

@@ -16,7 +16,7 @@ _FOREIGN = (
     *("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"),
 )
 _BEYOND_ASCII = rb"[\x80-\xff]+"
-# A single letter or sign between ASCII, as in Western text; others have words of such bytes.
+# A single non-ASCII letter or sign, as in Western text; other languages have runs of such bytes.
 _SINGLE = rb"(?<![\x80-\xff])[\x80\x85\x91-\x97\x99\xa0-\xff](?![\x80-\xff])"
 _LINE = rb"[^\n]*[\x80-\xff][^\n]*\n?"
 _BREAK = rb"(?s)(.*[\x00-\x3f])"  # no character of two bytes ends in one of these

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
-# Each stands for one character, so that a place in the folded text is the same in the text.
+# One character maps to one, so that offsets in the folded text are valid in the text.
 _QUOTES = dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
 _DOUBLE_QUOTES = dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"')
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
@@ -21,7 +21,7 @@ _NAMED = r"<U\+([0-9A-F]{4})>|\\u([0-9a-fA-F]{4})|\\x(0c)"
 
 
 def fold(text: str) -> str:
-    """Return *text* with plain quotes, dashes, blanks and signs, each in the place of its like."""
+    """Return *text* with typographic quotes, dashes, blanks and signs replaced by ASCII ones."""
     if text.isascii():
         return text
     # Replacing the few that occur is ten times as fast as `translate`.
@@ -49,19 +49,19 @@ def has_hidden(text: str) -> bool:
 
 
 def without_hidden(text: str) -> tuple[str, Callable[[int], int]]:
-    """Return *text* without hidden characters and joiners, and what tells where a place was."""
+    """Return *text* without hidden characters, and the function that maps offsets back."""
     hidden = re.finditer(f"[{_HIDDEN}{_JOINERS}]", text)
     gaps = [match.start() - number for number, match in enumerate(hidden)]
     bare = re.sub(f"[{_HIDDEN}{_JOINERS}]", "", text)
-    return bare, lambda place: place + bisect_right(gaps, place)
+    return bare, lambda offset: offset + bisect_right(gaps, offset)
 
 
 def common_ends(old: str, new: str) -> tuple[int, int]:
-    """Return how many characters at the beginning, and then at the end, both have in common."""
+    """Return the lengths of the common prefix, and of the common suffix of the rest."""
     most = min(len(old), len(new))
-    head = next((place for place in range(most) if old[place] != new[place]), most)
+    head = next((index for index in range(most) if old[index] != new[index]), most)
     rest = most - head
-    tail = next((place for place in range(rest) if old[-1 - place] != new[-1 - place]), rest)
+    tail = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
     return head, tail
 
 

@@ -73,7 +73,7 @@ class Notebook:
         return cell if source == _joined(cell["source"]) else {**cell, "source": lines}
 
     def _style(self) -> dict[str, Any]:
-        """Return how the file is written, for `json.dumps`."""
+        """Return the file's formatting, as arguments of `json.dumps`."""
         indent = re.match(_INDENT, self.file.text)
         separators = (
             (",", ": ") if indent else (", ", ": ") if '": ' in self.file.text else (",", ":")
@@ -83,7 +83,7 @@ class Notebook:
 
 
 def notebook_of(file: TextFile) -> Notebook | None:
-    """Return *file* as a notebook; None when it is none, or when its text would not survive."""
+    """Return *file* as a notebook, or None if it is none or would not round-trip."""
     if not file.path.endswith(ENDING):
         return None
     try:

@@ -1,6 +1,6 @@
-"""Whether a picture is whole, by its structure: its pixels are not decoded.
+"""Validation of pictures by their structure, without decoding pixels.
 
-A vendor refuses a request that holds a broken picture, and each later one of the session with it.
+A vendor rejects a request with a broken picture, and so every later one of the session.
 """
 
 import struct
@@ -18,7 +18,7 @@ class _Broken(Exception):
 
 
 def picture_problem(data: bytes, media_type: str) -> str:
-    """Return why *data* is no whole picture of *media_type*; "" if it is, or is no picture."""
+    """Return the reason *data* is no valid picture of *media_type*, "" if it is, or is none."""
     check = _CHECKS.get(media_type)
     if check is None:
         return ""

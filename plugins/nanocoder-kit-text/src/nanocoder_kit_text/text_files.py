@@ -34,12 +34,12 @@ _LINE_END = re.compile("\r?\n")
 class TextFile:
     r"""A text file as it was read.
 
-    *text* has "\n" at its line ends; *newline* is what the file has. "mixed" is "\n" and "\r\n" in
-    one file (*endings* then has one letter per line, "n" or "r"), "raw" is a file whose line ends
-    *text* keeps as they are, because they would not survive. A "\r" alone ends a line only in files
-    that have no "\n". *encoding* is utf-8, utf-16-le and its like (where *bom* is the mark), or for
-    other bytes a guess, such as gbk or cp1252; each byte survives. *data* are the bytes, *mode* the
-    permission bits.
+    *text* has "\n" at its line ends; *newline* is the file's own. "mixed" is "\n" and "\r\n" in one
+    file (*endings* then has one letter per line, "n" or "r"), "raw" is a file whose line ends are
+    unchanged in *text*, because they would not round-trip. A lone "\r" ends a line only in files
+    without "\n". *encoding* is utf-8, or utf-16-le and the like (with the byte order mark *bom*),
+    or for other bytes a guess, such as gbk or cp1252, which round-trips. *data* are the bytes,
+    *mode* the permission bits.
     """
 
     path: str
@@ -59,7 +59,7 @@ class TextFile:
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the encoding was guessed: neither UTF-8 nor said by a mark."""
+        """True if the encoding was guessed: neither UTF-8 nor declared by a byte order mark."""
         return not self.bom and self.encoding != "utf-8"
 
     @cached_property
@@ -76,11 +76,11 @@ class TextFile:
 def read_text_file(
     workspace: "Workspace", path: str, *, max_bytes: int | None = None, note: bool = True
 ) -> TextFile:
-    """Read a text file and remember its digest, so that a write finds out if it changed.
+    """Read a text file and record its digest, so that a write detects a change since.
 
-    Without *note* nothing is remembered: for a reader that does not show the content.
+    Without *note* nothing is recorded: for a reader that does not show the content.
 
-    Raises: binary_file, too_large, and what `Workspace.open` raises.
+    Raises: binary_file, too_large, and the errors of `Workspace.open`.
     """
     content = workspace.read(path, max_bytes=max_bytes)
     file = decode(content.path, content.data, stat.S_IMODE(content.status.st_mode))
