@@ -50,8 +50,8 @@ class BadPattern(ValueError):
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return an expression for whole paths, of which a "/" separates the parts.
 
-    `**` crosses directories; with `/**` at its end a glob is for a directory and everything below
-    it. A name with brackets also stands for itself. Raises: BadPattern.
+    `**` crosses directories; a trailing `/**` matches a directory and everything below it. A name
+    with brackets also matches itself literally. Raises: BadPattern.
     """
     names = pattern.removeprefix("./")
     while names.endswith(_BELOW):
@@ -62,9 +62,9 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return the patterns without groups that a glob stands for, one of which has to match.
+    """Return the alternatives of a glob without groups, one of which has to match.
 
-    Some frameworks call files `[id].tsx`, so each name that has brackets also stands for itself.
+    Some frameworks call files `[id].tsx`, so each name with brackets also matches itself literally.
     Raises: BadPattern.
     """
     expanded = expand_braces(pattern)
@@ -81,7 +81,7 @@ def endings(pattern: str) -> tuple[str, ...]:
 
 
 def literal_ends(pattern: str) -> tuple[str, str]:
-    """Return how each name that a pattern without groups matches begins, and how it ends."""
+    """Return the literal prefix and suffix of all names that a pattern without groups matches."""
     name = pattern.rpartition("/")[2]
     return re.split(r"[*?\[\\]", name)[0], _ending(pattern)
 
@@ -135,7 +135,7 @@ def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
 
 
 def _edges(pattern: str, start: int) -> list[int]:
-    """Return where the brace at *start*, its commas and its partner are; nothing without one."""
+    """Return the offsets of the brace at *start*, its commas and its partner, if it has one."""
     depth, edges = 0, [start]
     at = start
     while at < len(pattern):
@@ -172,9 +172,9 @@ def spell_out_classes(pattern: str) -> str:
 
 
 def problem_of_glob(pattern: str) -> str:
-    """Return why a glob can match no path as it was meant, or ""; no rule may fail silently."""
+    """Return the reason a glob cannot match as intended, or "": no rule may fail silently."""
     names = pattern.rstrip("/").split("/")
-    # An absolute one is made normal before it is compared.
+    # Absolute patterns are normalized before they are compared.
     if pattern[:1] not in {"/", "~"} and len(names) > 1 and {"..", ""}.intersection(names):
         return "no path in the workspace has an empty name or '..' in it"
     if _ESCAPE.sub("", pattern).endswith("\\"):

@@ -17,7 +17,7 @@ CLASSES: Final = {
     "upper": "A-Z",
     "xdigit": "0-9A-Fa-f",
 }
-"""The ranges that a class stands for in every language, as a bracket has them; no slash."""
+"""The ranges of each POSIX class in every locale, as bracket syntax; without the slash."""
 _CLASS: Final = re.compile(r"(\[[^/]*?)\[:([^]/]*):\]")
 _OPEN: Final = "a bracket is not closed"
 

@@ -1,8 +1,8 @@
 """Globs as regular expressions that match in linear time.
 
 Repositories and their rules are not trusted, so no pattern may backtrack without bounds. Pieces
-between two stars have a fixed length: the first place of a piece leaves most to the rest, so it is
-taken and never reconsidered. Each dialect of globs only translates its own signs into the tokens of
+between two stars have a fixed length: the first match of a piece leaves most to the rest, so it is
+final (an atomic group). Each dialect of globs only translates its own syntax into the tokens of
 `glob_expression`.
 """
 

@@ -73,9 +73,9 @@ def _sieve(
 
 
 class GitIgnore:
-    """What git leaves out of the folders of *workspace*, for one walk.
+    """The names that git ignores in the folders of *workspace*, for one walk.
 
-    *left_out* gets the names of ignore files of which only the beginning counts.
+    *left_out* gets the names of ignore files that were read only in part.
     """
 
     def __init__(self, workspace: "Workspace", left_out: LeftOut | None = None) -> None:

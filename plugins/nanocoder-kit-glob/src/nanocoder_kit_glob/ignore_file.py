@@ -15,10 +15,10 @@ MAX_CACHED_FILES = 1_000
 
 
 class Rule(NamedTuple):
-    """One line of an ignore file; *order* is its number among those that count.
+    """One line of an ignore file; *order* is its number among the valid ones.
 
     *text* is a name, or with *matches_path* a path. Without wildcards *pattern* is None: the line
-    fits *text* alone.
+    matches only *text*.
     """
 
     order: int
@@ -42,11 +42,11 @@ class Rule(NamedTuple):
 
 
 class Rules:
-    """One ignore file; the last line that fits decides.
+    """One ignore file; the last matching line decides.
 
-    Repositories are not trusted, and each line with wildcards takes its time for each name: those
-    behind the first 500 do not count, and *is_cut* tells of it. *malformed* has the numbers of the
-    lines that match nothing, and why. With *braces* `{a,b}` is either, as in other globs.
+    Repositories are not trusted, and each line with wildcards costs time for each name: those after
+    the first 500 are dropped, and *is_cut* is set. *malformed* has the numbers of the lines that
+    can match nothing, and the reasons. With *braces* `{a,b}` is either, as in other globs.
     """
 
     def __init__(self, data: bytes, *, braces: bool = False) -> None:
@@ -136,7 +136,7 @@ def _rules(line: bytes, order: int, *, braces: bool) -> list[Rule]:
 
 
 def _key(text: bytes, *, matches_path: bool) -> bytes:
-    """Return what a line without wildcards is kept under: a path begins with a slash."""
+    """Return the dictionary key of a line without wildcards: a path begins with a slash."""
     return b"/" + text if matches_path else text
 
 

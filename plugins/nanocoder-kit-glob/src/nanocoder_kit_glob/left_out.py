@@ -1,4 +1,4 @@
-"""The files that a walk has left out, and what a result says of them."""
+"""The files that a walk has left out, and their summary in a result."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ MAX_NAMED = 3
 
 
 class LeftOut:
-    """The files and folders that walks leave out; hand one to several walks to add up.
+    """The files and folders that walks leave out; pass one to several walks to add up.
 
     All are paths relative to the workspace, the first 10,000 of each. A folder that is left out is
-    not looked into, so its files are not counted. *files* and *folders* are those that policies
-    keep out, *ignored_files* and *ignored_folders* those that git ignores, *skipped* folders that
-    are left out by their names, *binary* files without text. *unreadable* are folders that the
-    system does not let be read, *cut* files with rules of which only the beginning counts.
+    not read, so its files are not counted. *files* and *folders* are excluded by policies,
+    *ignored_files* and *ignored_folders* by git, *skipped* folders by their names; *binary* files
+    have no text. *unreadable* folders failed to open, *cut* files have rules that were read only
+    in part.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class LeftOut:
         self.cut: list[str] = []
 
     def add(self, paths: list[str], folder: str, names: Iterable[str]) -> None:
-        """Take note of *names* in *folder* ("." for the root) in *paths*, one of the lists."""
+        """Add *names* in *folder* ("." for the root) to *paths*, one of the lists."""
         prefix = "" if folder == "." else f"{folder}/"
         for name in names:
             if len(paths) < MAX_PATHS_KEPT:
                 paths.append(prefix + name)
 
     def keep(self, is_wanted: Callable[[str], bool]) -> None:
-        """Forget the files that are not wanted; a folder may hold some that are."""
+        """Drop the files that are not wanted, but no folders: they may contain wanted files."""
         self.files = [*filter(is_wanted, self.files)]
         self.ignored_files = [*filter(is_wanted, self.ignored_files)]
 
@@ -48,8 +48,8 @@ def left_out_note(
 ) -> str:
     """Return lines about the files that *is_wanted* (None: all), folders and cut files.
 
-    Files that policies keep out are counted, never named. A search that *found_nothing* also says
-    what git ignores and what is binary.
+    Files excluded by policies are counted, never named. After a search that *found_nothing* the
+    lines also include ignored and binary files.
     """
     hidden = _amount(_matching(left_out.files, is_wanted), left_out.folders)
     lines = [f"[{hidden} left out by rules]"] if hidden else []
@@ -71,7 +71,7 @@ def left_out_note(
 def left_out_metadata(
     left_out: LeftOut, is_wanted: Callable[[str], bool] | None = None
 ) -> dict[str, Any]:
-    """Return how many policies left out as `left_out` of a result's metadata, or nothing."""
+    """Return the numbers of excluded files and folders as a result's metadata, or {}."""
     files, folders = _matching(left_out.files, is_wanted), left_out.folders
     counts = {"files": len(set(files)), "folders": len(set(folders))}
     return {"left_out": counts} if any(counts.values()) else {}

@@ -33,7 +33,7 @@ def translate(pattern: bytes, *, matches_path: bool) -> bytes:
 
 
 def _path(tokens: list[str]) -> str:
-    """Translate segments; "**" as a whole segment stands for folders, at the end for all below."""
+    """Translate segments; a segment "**" matches any folders, at the end everything below."""
     *folders, last = _split(tokens)
     translated: list[str] = []
     for segment in folders:

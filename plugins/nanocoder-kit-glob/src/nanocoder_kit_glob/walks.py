@@ -1,6 +1,6 @@
-"""Walks through the tree below a folder, without what policies keep out and `.git`.
+"""Walks through the tree below a folder, without `.git` and paths excluded by policies.
 
-`git_ignore` has the walks of tools, which leave out what git ignores, too.
+`git_ignore` has the walks of tools, which also leave out paths that git ignores.
 """
 
 import os
@@ -18,7 +18,7 @@ from nanocoder_kit_glob.left_out import LeftOut
 if TYPE_CHECKING:
     from nanocoder import Entry, Folder, Workspace
 
-# How many levels of a tree keep their directory open while the walk is below them.
+# Limit of the levels of a tree whose directory stays open while the walk is below them.
 MAX_OPEN = 32
 
 WalkRules = Callable[[str, Sequence[str], Sequence[str]], Collection[str]]
@@ -31,9 +31,9 @@ those of its folders.
 
 @frozen
 class Sieve:
-    """What a walk leaves out: what *rules* say, `.git`, folders in *skip*, what policies refuse.
+    """The filter of a walk: *rules*, `.git`, folders in *skip*, and policies.
 
-    *left_out* takes note of all but `.git`. *depth* is how many levels to go through, 0 for all.
+    *left_out* records all excluded paths but `.git`. *depth* is the number of levels, 0 for all.
     """
 
     rules: WalkRules | None = None
@@ -59,18 +59,18 @@ class Sieve:
 
 
 def _without(
-    names: list[str], unwanted: Collection[str], left_out: LeftOut, noted: list[str], folder: str
+    names: list[str], unwanted: Collection[str], left_out: LeftOut, paths: list[str], folder: str
 ) -> list[str]:
-    """Return *names* without the *unwanted* ones, of which *left_out* takes note in *noted*."""
+    """Return *names* without the *unwanted* ones, which *left_out* adds to *paths*."""
     dropped = [name for name in names if name in unwanted]
     if not dropped:
         return names
-    left_out.add(noted, folder, dropped)
+    left_out.add(paths, folder, dropped)
     return [name for name in names if name not in unwanted]
 
 
 def _without_git(names: list[str]) -> list[str]:
-    # A plain name without these letters is none that a file system takes for git's.
+    # No file system takes an ASCII name without these letters for `.git`.
     joined = "".join(names)
     if joined.isascii() and "\\" not in joined and "git" not in joined.lower():
         return names
@@ -78,7 +78,7 @@ def _without_git(names: list[str]) -> list[str]:
 
 
 class _Level:
-    """A folder on the way down; a walk that lists entries keeps them by name."""
+    """A folder on the way down, with its entries by name in a walk that lists entries."""
 
     __slots__ = ("entries", "folder", "items")
 
