@@ -7,17 +7,17 @@ from typing import Final
 from nanocoder_kit_redact.forms import ANCHORS
 
 MAX_CHARS: Final = 1_000_000
-"""So much text is remembered, then all is forgotten."""
+"""Size limit of the cache, which is cleared beyond it."""
 MAX_TEXT_CHARS: Final = 100_000
 """A longer text is not remembered."""
 _ENTRY_CHARS: Final = 100
-"""What an entry takes beside its text."""
+"""Overhead of an entry, in characters."""
 
 
 class CleanTexts:
-    """Texts without a secret, as long as the same values are known.
+    """A cache of texts without a secret, valid for one set of known values.
 
-    Threads share it: what one forgets while another adds is only looked at again.
+    Threads share it: a race between a clear and an addition only costs another check.
     """
 
     def __init__(self, values: Sequence[str]) -> None:

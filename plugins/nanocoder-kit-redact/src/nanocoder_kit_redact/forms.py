@@ -1,8 +1,8 @@
-"""The forms by which a secret is recognised: an anchor that `str.find` sees, then a pattern.
+"""The forms of secrets: an anchor for `str.find`, then a pattern.
 
-Patterns are bounded and possessive, so that no text takes more than linear time, and none but that
-of a PEM block contains a line end. Forms that any word could have, such as `password = …`, are not
-among them: a redactor that hides harmless text makes files unreadable.
+Patterns are bounded and possessive, so that every text takes linear time, and only that of a PEM
+block contains a line end. Forms that any word could have, such as `password = …`, are not included:
+false positives would make files unreadable.
 """
 
 import re
@@ -14,7 +14,7 @@ PEM_CHARS: Final = 16_384
 AHEAD: Final = 20_000
 """A pattern looks at fewer characters than this, its anchor included."""
 BEHIND: Final = 12
-"""How many characters before an anchor decide whether a secret can begin there."""
+"""Characters before an anchor that decide whether a secret can begin there."""
 PEM_ANCHOR: Final = "-----BEGIN "
 
 _RANDOM_RUN: Final = 20
@@ -40,14 +40,14 @@ class Form(NamedTuple):
     is_word: bool = True
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield where secrets are whose anchors begin from *start* to before *end*."""
+        """Yield the spans of secrets whose anchors begin in *start* to *end*, exclusive."""
         for anchor in self.anchors:
-            place = text.find(anchor, start, end + len(anchor) - 1)
-            while place >= 0:
-                span = self._span(text, place)
+            offset = text.find(anchor, start, end + len(anchor) - 1)
+            while offset >= 0:
+                span = self._span(text, offset)
                 if span is not None:
                     yield span
-                place = text.find(anchor, place + 1, end + len(anchor) - 1)
+                offset = text.find(anchor, offset + 1, end + len(anchor) - 1)
 
     def _span(self, text: str, place: int) -> tuple[int, int] | None:
         if self.is_word and not _can_begin(text, place):
@@ -66,12 +66,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _can_begin(text: str, place: int) -> bool:
-    r"""Tell whether a word begins at *place*, also behind `\n`, `%3D` or an escape."""
-    last = text[place - 1] if place else " "
+def _can_begin(text: str, offset: int) -> bool:
+    r"""Tell whether a word begins at *offset*, also after `\n`, `%3D` or an escape."""
+    last = text[offset - 1] if offset else " "
     if not (last.isalnum() or last in {"_", "-"}):
         return True
-    before = text[max(0, place - BEHIND) : place]
+    before = text[max(0, offset - BEHIND) : offset]
     return before[-2:-1] == "\\" or before[-3:-2] == "%" or _ends_in_escape(before)
 
 
@@ -187,7 +187,7 @@ FORMS: Final = (
         "authorization", ("uthorization", "UTHORIZATION"), _AUTHORIZATION, _is_random, is_word=False
     ),
 )
-"""The forms of secrets; where two begin at one place, the longer counts, then the first."""
+"""The forms of secrets; of two at the same offset the longer wins, then the first."""
 
 ANCHORS: Final = tuple(anchor for form in FORMS for anchor in form.anchors)
 """A text that holds none of them holds no secret of any form."""

@@ -12,7 +12,7 @@ except ImportError:  # another implementation of Python
 SHORT_CHARS: Final = 200
 """The JSON of a longer text is not remembered: few come again."""
 MAX_TEXTS: Final = 2_000
-"""So many are remembered, then all are forgotten."""
+"""Limit of the cached texts; the cache is cleared beyond it."""
 
 
 class SecretFoundError(Exception):
@@ -20,10 +20,10 @@ class SecretFoundError(Exception):
 
 
 class JsonTexts(dict[str, str]):
-    """The JSON of short texts in which *holds_secret* found none; others are encoded when met.
+    """A cache of the JSON of short texts without a secret, by *holds_secret*.
 
-    Raises SecretFoundError for a text that holds one. Threads may share it: what one forgets while
-    another encodes is only looked at again.
+    A lookup encodes a new text, and raises SecretFoundError for one with a secret. Threads may
+    share it: a race between a clear and an addition only costs another check.
     """
 
     def __init__(self, holds_secret: Callable[[str], bool]) -> None:

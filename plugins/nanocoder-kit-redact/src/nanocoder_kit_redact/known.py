@@ -40,13 +40,13 @@ class _Remembered:
         self.originals: set[str] = set()  # a provider reads its key anew for each request
 
     def add(self, value: str, kind: str) -> None:
-        spellings = dict.fromkeys(_spellings(value), kind)
+        encodings = dict.fromkeys(_encodings(value), kind)
         with self._lock:
-            # A short value, such as the key "none" of a server at home, has none, and a new table
-            # makes redactors forget which texts hold no secret.
-            if not spellings.keys() <= self.values.keys():
-                # A new one, because others may be going through the old one.
-                self.values = {**self.values, **spellings}
+            # A short value, such as the key "none" of a server at home, has no encodings. A new
+            # table invalidates the redactors' caches of texts without a secret.
+            if not encodings.keys() <= self.values.keys():
+                # A new table, because other threads may be iterating over the old one.
+                self.values = {**self.values, **encodings}
             self.originals.add(value)
 
 
@@ -65,10 +65,10 @@ class KnownValues:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._of_environment = {
-            spelling: re.sub(r"[^A-Za-z0-9_-]", "-", name)
+            encoded: re.sub(r"[^A-Za-z0-9_-]", "-", name)
             for name, value in environment.items()
             if is_secret_name(name) and not _names_a_place(name) and not value.startswith("/")
-            for spelling in _spellings(value)
+            for encoded in _encodings(value)
         }
         self._seen: Mapping[str, str] = {}
         self._all = self._of_environment
@@ -81,21 +81,21 @@ class KnownValues:
         return self._all
 
 
-def _spellings(value: str) -> set[str]:
-    """Return how a value may appear in a text: as it is, in JSON, in a URL; lines one by one."""
+def _encodings(value: str) -> set[str]:
+    """Return the encodings of a value in a text: plain, in JSON, in a URL; line by line."""
     lines = {value.strip()}
     if "\n" in value.strip():
         lines = {line for line in map(str.strip, value.splitlines()) if _is_secret_line(line)}
-    spellings = {
-        spelling
+    encodings = {
+        encoded
         for line in lines
-        for spelling in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1])
+        for encoded in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1])
     }
-    spellings |= {spelling.replace("/", "\\/") for spelling in spellings}
+    encodings |= {encoded.replace("/", "\\/") for encoded in encodings}
     for line in lines:
-        for spelling in (quote(line, safe=""), quote(line), quote_plus(line)):
-            spellings |= {spelling, re.sub("%..", lambda code: code[0].lower(), spelling)}
-    return {text for text in spellings if SHORTEST <= len(text) <= LONGEST}
+        for encoded in (quote(line, safe=""), quote(line), quote_plus(line)):
+            encodings |= {encoded, re.sub("%..", lambda code: code[0].lower(), encoded)}
+    return {text for text in encodings if SHORTEST <= len(text) <= LONGEST}
 
 
 def _is_secret_line(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""What replaces a secret: text that names its kind and cannot be mistaken for a value."""
+"""The placeholder of a secret: text that names its kind and cannot be mistaken for a value."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ PLACEHOLDER: Final = r"\[secret: [A-Za-z0-9_-]{2,80}\]"
 
 
 def placeholder(kind: str) -> str:
-    """Return what replaces a secret of *kind*; JSON and shells' single quotes can hold it."""
+    """Return the placeholder of a secret of *kind*, safe in JSON and shells' single quotes."""
     return f"{BEGINNING}{kind}]"
 
 

@@ -14,7 +14,7 @@ _KEEP_BEHIND: Final = BEHIND + 1
 
 
 class _Span(NamedTuple):
-    """Where a secret is; of two that begin at one place the longer sorts first."""
+    """The span of a secret; of two with the same start the longer sorts first."""
 
     start: int
     negative_end: int
@@ -39,9 +39,9 @@ class Redactor:
         self._state: tuple[Mapping[str, str], CleanTexts, JsonTexts] | None = None
 
     def redact(self, text: str) -> str:
-        """Return *text* with a placeholder in the place of each secret."""
+        """Return *text* with each secret replaced by a placeholder."""
         if len(text) < SHORTEST or not self.holds_secret(text):
-            return text  # the very same: nearly all have none, and a copy may be large
+            return text  # no copy: nearly all texts have no secret, and they may be large
         stream = self.stream()
         return stream.feed(text) + stream.finish()
 
@@ -82,15 +82,15 @@ class Redactor:
 
 
 class RedactorStream:
-    """Redacts a text that comes in pieces; holds back what the next piece could change."""
+    """Redacts a text that arrives in pieces; buffers the end that the next piece could change."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
         self._pieces: list[str] = []
         self._size = 0
-        self._text = ""  # from a little before what is not decided yet
-        self._decided = 0  # a place in it: all before has been returned
-        self._covered = 0  # a place in it: up to there a placeholder stands already
+        self._text = ""  # the undecided text, and a little before it
+        self._decided = 0  # offset in it: all before has been returned
+        self._covered = 0  # offset in it: up to there a placeholder was returned
         self._waiting: list[_Span] = []
 
     def feed(self, piece: str) -> str:

@@ -14,7 +14,7 @@ PLACES: Final = frozenset(
         *("id", "call_id", "session_id", "parent", "digest", "base64"),
     )
 )
-"""Keys of what names a place, a call or a file: without it the rest could not be used."""
+"""Keys of paths and ids of calls, sessions and files, without which the rest is useless."""
 NAMES: Final = frozenset({"tool", "name"})
 """Keys of names that a model may have made up; they stay words that a provider takes as a name."""
 ARGUMENTS: Final = "arguments"
@@ -24,9 +24,9 @@ _NO_TEXTS: Final = frozenset({bool, float, int, type(None)})
 
 
 def redact_value(value: Any, redactor: Redactor, *, keep: Collection[str] = PLACES) -> Any:
-    """Return *value* with every text in it redacted, the very same if there is no secret.
+    """Return *value* with every text in it redacted, or *value* itself without a secret.
 
-    Names of keys stay, and so does what is under a key in *keep*, but not in arguments of calls.
+    Keys are unchanged, and so are values under a key in *keep*, except in arguments of calls.
     """
     return _redact(value, redactor, redactor.clean_texts, keep)
 
