@@ -82,7 +82,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep the changes that a session was told of."""
+    """Provide the memory of the objections that a session has seen."""
     return [Resource(OBJECTIONS, Objections)]
 
 

@@ -14,12 +14,12 @@ Kind = Literal["add", "update", "delete"]
 
 @frozen
 class Hunk:
-    r"""One place to change: *lines* are pairs of a mark (" ", "-", "+") and a text.
+    r"""One hunk: *lines* are pairs of a mark (" ", "-", "+") and a text.
 
-    *start* is the line of the old file, from 1, that the patch gives for the hunk; 0 when it does
-    not say. *anchors* are lines that stand before it, in their order. *at_end*: it reaches the end
-    of the file. *ends_old* and *ends_new* are False where the last line has no newline. *row* is
-    the line of the patch that it begins at, from 1.
+    *start* is the hunk's first line in the old file, from 1, or 0 if the patch does not give it.
+    *anchors* are lines before it, in their order. *at_end*: it reaches the end of the file.
+    *ends_old* and *ends_new* are False if the last line has no newline. *row* is its first line in
+    the patch, from 1.
     """
 
     row: int
@@ -37,7 +37,7 @@ class Hunk:
 
     @property
     def is_placeless(self) -> bool:
-        """Whether it only adds lines and does not say where."""
+        """True if it only adds lines and gives no location."""
         return not (self.old or self.start or self.anchors or self.at_end)
 
     @property

@@ -1,4 +1,4 @@
-"""Find the place of a hunk in a file: exactly, or up to white space and signs that look alike."""
+"""Locate a hunk in a file: exactly, or tolerant of white space and lookalike signs."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Key = Callable[[str], str]
 
 @frozen
 class Place:
-    """The place of a hunk: line *start*, from 0; *exact* unless white space or signs differ."""
+    """The location of a hunk: line *start*, from 0; *exact* unless white space or signs differ."""
 
     start: int
     exact: bool = True
@@ -51,7 +51,7 @@ def _choose(starts: list[int], begins: list[int], hunk: Hunk, shift: int) -> lis
     if len(starts) == 1 and (not hunk.anchors or not begins or starts[0] >= begins[0]):
         return starts
     expected = hunk.start - 1 + shift
-    # Line numbers of models are often wrong: they only decide between several places.
+    # Line numbers of models are often wrong: they only decide between several locations.
     if hunk.start and expected in starts:
         return [expected]
     if begins:
@@ -102,7 +102,7 @@ def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> list[int]:
 
 
 def _place_insertion(lines: Sequence[str], hunk: Hunk, cursor: int) -> Place:
-    """Place a hunk without old lines where the patch says, else at the end."""
+    """Locate a hunk without old lines as the patch says, else at the end."""
     if hunk.at_end or not lines:
         return Place(len(lines))
     if hunk.anchors:
@@ -152,15 +152,15 @@ def _missing_error(lines: Sequence[str], hunk: Hunk, begin: int) -> ToolError:
 
 
 def _difference(lines: Sequence[str], old: Sequence[str]) -> str:
-    """Say which line differs where most of the others are right."""
-    places: dict[str, list[int]] = {}
+    """Describe the first differing line at the location where most other lines match."""
+    numbers: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
-        places.setdefault(line.strip(), []).append(number)
+        numbers.setdefault(line.strip(), []).append(number)
     votes = Counter(
         number - offset
         for offset, line in enumerate(old)
         if line.strip()
-        for number in places.get(line.strip(), ())
+        for number in numbers.get(line.strip(), ())
     )
     if not votes:
         return "none of its old lines is in the file"

@@ -18,7 +18,7 @@ def perform(workspace: Workspace, changes: Sequence[Change], cancel: Cancel) -> 
 
 
 def _create(workspace: Workspace, change: Change) -> None:
-    # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
+    # The digest "" means a missing file: one that appeared meanwhile is not overwritten.
     workspace.write_bytes(change.path, change.data, expect="", mode=change.mode or None)
 
 

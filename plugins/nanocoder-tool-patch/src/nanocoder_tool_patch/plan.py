@@ -18,10 +18,10 @@ SHOWN_PROBLEMS = 5
 class Change:
     """The change of one file. *letter* is git's: A, M, D or R.
 
-    *digest* is the one of the file now ("" without a file), *data* its new content, *tolerant*
-    the lines, from 1, of hunks that fit only where white space and signs may differ, *added* are
-    the lines that the patch adds, *mode* the permission bits that it sets, or 0. *encoding* is
-    named where it was guessed. *is_appended*: lines were added at the end, as none said where.
+    *digest* is that of the present file ("" without a file), *data* its new content, *tolerant*
+    the lines, from 1, of hunks that match only with other white space or signs, *added* are the
+    lines that the patch adds, *mode* the permission bits that it sets, or 0. *encoding* is set if
+    it was guessed. *is_appended*: lines were added at the end, because no location was given.
     """
 
     letter: str
@@ -43,18 +43,18 @@ class Change:
         return self.target or self.path
 
     def checked(self) -> TextChange:
-        """Return what is checked before it is written."""
+        """Return the change for the checks before the write."""
         return TextChange(self.final_path, self.before, lambda: self.after, self.added)
 
     def diff(self) -> Diff:
-        """Return what changes in the file."""
+        """Return the changes of the file as a diff."""
         return unified(self.before, self.after, self.final_path)
 
 
 def plan(workspace: Workspace, sections: Sequence[Section]) -> list[Change]:
-    """Find every place and prepare every byte.
+    """Locate every hunk, and prepare all bytes.
 
-    Raises: ToolError with all problems; nothing has changed then.
+    Raises: ToolError with all problems, before anything is changed.
     """
     changes, problems = [], []
     for group in _by_file(workspace, sections):
@@ -138,7 +138,7 @@ def _update(workspace: Workspace, group: Sequence[Section]) -> Change:
 def _updated(
     file: TextFile, steps: Sequence[Sequence[Hunk]]
 ) -> tuple[str, str, bytes, tuple[int, ...]]:
-    """Return the text before and after *steps*, the new bytes, and the lines of tolerant places.
+    """Return the text before and after *steps*, the new bytes, and the lines of tolerant matches.
 
     A notebook has the text of its cells, unless the patch is one of its JSON.
     """

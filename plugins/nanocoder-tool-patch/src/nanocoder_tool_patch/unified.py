@@ -184,7 +184,7 @@ def _is_header(lines: Sequence[str], at: int) -> bool:
 
 
 def _end_by_numbers(lines: Sequence[str], at: int, old: int, new: int) -> int:
-    """Return where a hunk of *old* and *new* lines ends; 0 when its numbers are wrong."""
+    """Return the end index of a hunk of *old* and *new* lines, or 0 if its counts are wrong."""
     if old < 0:
         return 0
     while old > 0 or new > 0:
@@ -206,7 +206,7 @@ def _continues(lines: Sequence[str], at: int) -> bool:
 
 
 def _end_by_marks(lines: Sequence[str], at: int) -> int:
-    """Return where the next hunk or file begins, blank lines before it left out."""
+    """Return the end index of a hunk: before the next hunk or file and its blank lines."""
     end = at
     while end < len(lines) and lines[end] != SIGNATURE and not _is_header(lines, end):
         if lines[end].startswith(("@@", "diff ", "Index: ")):
