@@ -1,4 +1,4 @@
-"""What an isolated plugin may use until nanocoder ends: calls, and failures of its own."""
+"""The budget of an isolated plugin until nanocoder ends: calls, and failures of its own."""
 
 import threading
 from typing import Final
@@ -42,7 +42,7 @@ class Budget:
             self._calls += 1
 
     def note(self, error_class: str) -> None:
-        """Note how a call ended; one that succeeds, or fails for another reason, is no failure."""
+        """Record the end of a call; only an error class of the plugin's own fault is a failure."""
         with self._lock:
             if error_class in OWN_FAULTS:
                 self._failures += 1

@@ -25,7 +25,7 @@ NEEDED: Final[Mapping[str, str]] = {"fs.write": "write", "exec": "execute", "net
 
 @frozen
 class Program:
-    """What a tools.toml says: how the program is started, what it may do, which tools it has."""
+    """The content of a tools.toml: the argv, the capabilities and the tools of a program."""
 
     command: Sequence[str]
     capabilities: Capabilities
@@ -33,7 +33,7 @@ class Program:
 
 
 def read_folder(folder: Path) -> Program:
-    """Return what the tools.toml in *folder* says; raises ValueError that says what is wrong."""
+    """Parse the tools.toml in *folder*; raises ValueError that names the problem."""
     try:
         data = (folder / FILE).read_bytes()
     except OSError as error:

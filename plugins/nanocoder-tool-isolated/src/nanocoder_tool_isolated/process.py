@@ -23,7 +23,7 @@ PIECE_BYTES: Final = 65_536
 STDERR_BYTES: Final = 2_000
 SHOWN_CHARS: Final = 300
 END_S: Final = 1.0
-"""How long a process may take to end after its result."""
+"""Timeout of a process to exit after its result, in seconds."""
 KEYS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "output": str,
     "title": str,

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _private_output() -> Say:
-    """Return what writes a line to the other end; what the plugin prints goes nowhere."""
+    """Return the function that writes a message line, and discard the plugin's own output."""
     out = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
