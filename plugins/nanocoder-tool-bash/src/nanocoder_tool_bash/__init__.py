@@ -172,7 +172,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep a session's jobs, and end them when it ends."""
+    """Provide a session's jobs, which end with the session."""
     return [Resource("jobs", lambda _session, _settings: open_jobs())]
 
 

@@ -11,7 +11,7 @@ from nanocoder import OutputLimit, clip_output, counted
 from nanocoder_tool_bash.condense import shorten
 from nanocoder_tool_bash.frames import last_states
 
-MEMORY_BYTES: Final = 1 << 20  # of each stream; a longer one keeps half as head and half as tail
+MEMORY_BYTES: Final = 1 << 20  # of each stream; of a longer one half is stored as head and half as tail
 FILE_BYTES: Final = 100_000_000
 READ_BYTES: Final = 1 << 16  # the size of a pipe on Linux
 ENDS_BYTES: Final = MEMORY_BYTES // 2
@@ -105,21 +105,21 @@ class Capture:
             pass
 
     def stream(self) -> Stream:
-        """Return what came so far."""
+        """Return the output so far."""
         if self.size <= MEMORY_BYTES:
             return Stream(bytes(self._head), b"", self.size, self._lines, self._is_binary)
         tail = bytes(self._tail[-ENDS_BYTES:])
         return Stream(bytes(self._head), tail, self.size, self._lines, self._is_binary)
 
     def everything(self) -> bytes:
-        """Return all of the output, up to 100 MB or as much as the disk had room for."""
+        """Return all of the output, up to 100 MB or the free space of the disk."""
         if self._file is None:
             return bytes(self._head)
         self._file.seek(0)
         return self._file.read()
 
     def close(self) -> None:
-        """Close the pipe and forget the file."""
+        """Close the pipe and the temporary file."""
         self.is_open = False
         self._pipe.close()
         if self._file is not None:

@@ -1,4 +1,4 @@
-"""A long output in fewer lines: like lines counted, long ones cut, errors kept."""
+"""A long output in fewer lines: similar lines counted, long ones cut, errors preserved."""
 
 import itertools
 import re
@@ -24,14 +24,14 @@ def condense(text: str) -> str:
 
 
 def shorten(text: str, limit: OutputLimit, where: str, unseen: tuple[int, int] = (0, 0)) -> str:
-    """Return what *limit* shows of *text*, and lines about errors from what it does not show.
+    """Return *text* cut to *limit*, and the lines about errors from the cut part.
 
-    *where* is the file with all of it, *unseen* the lines and characters that *text* lacks.
+    *where* is the path of the whole text, *unseen* the lines and characters missing in *text*.
     """
     condensed = condense(text)
     if limit.holds(condensed) and not any(unseen):
-        place = f"; whole output: {where}" if where else ""
-        return f"{condensed.rstrip()}\n[like lines are counted, long ones cut{place}]"
+        origin = f"; whole output: {where}" if where else ""
+        return f"{condensed.rstrip()}\n[like lines are counted, long ones cut{origin}]"
     clipped = clip_output(condensed, limit, where=where, unseen=unseen)
     is_shown = frozenset(clipped.split("\n")).__contains__
     lines = itertools.filterfalse(is_shown, condensed.split("\n"))

@@ -1,7 +1,7 @@
-"""What a terminal would show in the end of a text that goes back and writes over itself.
+"""The final screen of a text that moves the cursor back and overwrites itself.
 
-Progress bars and dashboards draw one state over another: with a carriage return, or by moving the
-cursor up. A model needs the last state alone.
+Progress bars and dashboards draw one frame over another: with a carriage return, or by moving the
+cursor up. A model needs only the last frame.
 """
 
 import re
@@ -71,7 +71,7 @@ class _Screen:
 
     def _print(self, text: str) -> None:
         line = self.rows[self._row]
-        # What begins a line anew replaces it: a shorter state must not keep the end of a longer.
+        # A new frame replaces the line: a shorter one must not show the end of a longer one.
         rest = "" if self._is_fresh and not self._column else line[self._column + len(text) :]
         self.rows[self._row] = line[: self._column].ljust(self._column) + text + rest
         self._column += len(text)

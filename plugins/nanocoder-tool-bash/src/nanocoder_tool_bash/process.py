@@ -23,9 +23,9 @@ from nanocoder_tool_bash.watchdog import watchdog
 SHELL: Final = "/bin/sh"
 SHELLS: Final = ("/bin/bash", SHELL)
 END_OF_SANDBOX: Final = "--"
-# The command starts after its watchdog knows it, so that it ends even if we are killed at once. The
-# shell stays between: the parent that a command may signal is not nanocoder. What the shell itself
-# says of a signal would be read as the command's, so it goes nowhere.
+# The command starts after its watchdog has its PID, so that it ends even if we are killed at once.
+# The shell stays between: the parent that a command may signal is not nanocoder. The shell's own
+# messages about signals would look like the command's, so they are discarded.
 RUN_BELOW: Final = """\
 read -r go || exit
 trap : HUP INT TERM

@@ -1,4 +1,4 @@
-"""Wait for a command: read its output, keep its limit, and obey an interruption."""
+"""Wait for a command: read its output, enforce its timeout, and obey an interruption."""
 
 import os
 import select
@@ -17,7 +17,7 @@ from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.live_output import LiveOutput
 from nanocoder_tool_bash.terminal_wait import find_wait
 
-QUIET_S: Final = 0.1  # a pipe that a child keeps open counts as finished after this much silence …
+QUIET_S: Final = 0.1  # a pipe that a child holds open is taken as finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this
 HURRIED_S: Final = 0.4  # the most that an interruption waits for each signal to work
 KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kernel stays
@@ -159,7 +159,7 @@ class ProcessWait:
             self._signal_at = now
 
     def _send_signal(self, now: float) -> None:
-        """Send the next stronger signal, and note when the one after is due."""
+        """Send the next stronger signal, and set the time of the one after."""
         if self._remaining_signals is None:
             self.timed_out = not (self.cancelled or self.needs_terminal)
             self._remaining_signals = iter(self._signals())

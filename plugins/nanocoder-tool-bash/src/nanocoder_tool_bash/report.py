@@ -18,7 +18,7 @@ MAX_CHARS: Final = 48_000  # nothing longer reaches a model
 MAX_LINES: Final = 2_000
 TITLE_CHARS: Final = 50
 LEFT: Final = "left running in the background"
-"""How a note begins about processes that ended with the call; a sandbox says it in these words."""
+"""Prefix of a note about processes that ended with the call; a sandbox uses the same words."""
 KEEP_RUNNING: Final = "a server or other work that should go on: call again with background: true"
 NO_INPUT: Final = (
     "no output; its input is empty: a program that reads input needs a script, a file or a pipe"
@@ -27,7 +27,7 @@ ASKS: Final = "it asked for input and got none: answer by its options, or by a p
 PROMPT: Final = re.compile(r"[?:>\])] +\Z")
 """The end of a text that asks: a mark and a blank, where an answer would be typed."""
 STOPPED_BY: Final = {"interrupted": "the user"}
-"""The one who stopped a command, by the reason of the cancellation."""
+"""The actor that stopped a command, by the reason of the cancellation."""
 SIGNAL_BASE: Final = 128  # what a shell adds to the number of the signal that ended a program
 
 Keep = Callable[[str, bytes], str]
@@ -60,7 +60,7 @@ class Output:
 
 def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: Keep) -> ToolResult:
     """Make the result; *keep* stores a full output under a name and returns its path, or ""."""
-    # Standard error gets the room that standard output leaves, and at least a third of it.
+    # Standard error gets the characters that standard output leaves, at least a third of all.
     chars = min(facts.output_chars, MAX_CHARS)
     first = stdout.stream()
     share = max(chars // 3, chars - first.size)
@@ -101,7 +101,7 @@ def _lines(facts: Facts, ended: Ended, out: Output, err: Output) -> list[str]:
 
 
 def _advice(facts: Facts, ended: Ended, out: Output, err: Output) -> Iterator[str]:
-    """Yield what the next call should do otherwise."""
+    """Yield advice for the next call."""
     if ended.leftovers and not ended.was_stopped:
         yield f"{LEFT}, and ended with the call: {', '.join(ended.leftovers)}"
     if (ended.leftovers and not ended.was_stopped) or f"[{LEFT}" in err.text:

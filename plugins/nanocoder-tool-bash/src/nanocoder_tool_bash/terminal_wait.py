@@ -14,7 +14,7 @@ from nanocoder_kit_process.family import Family
 
 
 def find_wait(family: Family) -> str:
-    """Return the name of a program of *family* whose input can never be read, "" for none."""
+    """Return the name of a program of *family* that waits for a terminal in vain, or ""."""
     return next((each.name for each in family.members() if _reads_output(each.pid)), "")
 
 
