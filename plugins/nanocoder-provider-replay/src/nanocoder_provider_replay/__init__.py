@@ -108,8 +108,8 @@ def replay(
 ) -> str:
     """Replay the recording *path* in the directory *cwd*; return the first divergence, or "".
 
-    The configuration and the policies are today's. The model's replies, the results of tools, the
-    answers of people, ids and times are the recorded ones. *environment* stands in for the
+    The configuration and the policies are the present ones. The model's replies, the results of
+    tools, the answers of people, ids and times are the recorded ones. *environment* replaces the
     process's own variables. Raises: UsageError, ConfigError, ProviderError.
     """
     from nanocoder_provider_replay.replaying import replay_file  # few sessions are replayed

@@ -130,9 +130,9 @@ def _event(record: Record) -> dict[str, Any]:
 
 
 def _repeatable(records: Iterable[Record]) -> Iterator[Record]:
-    """Leave out what a replay does not repeat: compactions, and the notes of undo and rewind.
+    """Yield the records that a replay repeats: no compactions, no notes of undo and rewind.
 
-    A replay has room for all messages, and its session runs one prompt after the other.
+    A replay's window holds all messages, and its session runs one prompt after the other.
     """
     is_running = False
     for record in records:

@@ -20,7 +20,7 @@ COMPARED: Final = (
 """Kinds of records that happen again; the others say which process opened the session and when,
 what the configuration warns of, and which files were changed."""
 REPEATED_ENDS: Final = frozenset(("done", "approval_needed", "denied", "loop"))
-"""Why a run ends by itself; a person, a signal, a limit or a provider that fails is not played."""
+"""Stop reasons that a replay repeats: none by a user, a signal, a limit or a failed provider."""
 VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
     "message": (("usage",), ("attachments",), ("results",)),
     "call.finished": (
@@ -30,8 +30,8 @@ VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
     ),
     "run.finished": (("model",), ("usage",), ("cost",), ("signal",), ("answer",)),
 }
-"""Fields that are those of the recording: durations, tokens, where long outputs are kept, and what
-an answer came to by the schema of `run --schema`, which is no part of a recording."""
+"""Fields copied from the recording: durations, tokens, paths of long outputs, and the parsed
+answer of `run --schema`, whose schema is not part of a recording."""
 
 
 class ReplayJournal(MemoryJournal):
@@ -57,7 +57,7 @@ class ReplayJournal(MemoryJournal):
     def append(
         self, kind: str, data: Mapping[str, Any], *, sync: bool = False, is_use: bool = True
     ) -> int:
-        """Compare one record and keep it; the time is that of the recorded one."""
+        """Compare one record and store it with the time of the recorded one."""
         del is_use  # the clock is the recording's
         with self._lock:
             return self._append(kind, data, sync=sync)

@@ -1,4 +1,4 @@
-"""What takes the place of the world in a replay: tools, people, and the store of sessions."""
+"""Replacements of the outside world in a replay: tools, people, and the store of sessions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,7 +94,7 @@ class Playback:
 
 
 class ReplaySessions:
-    """The store of one replay: the session has the recorded id and is kept nowhere."""
+    """The store of one replay: the session has the recorded id and is not saved."""
 
     def __init__(self, journal: ReplayJournal) -> None:
         self._journal = journal

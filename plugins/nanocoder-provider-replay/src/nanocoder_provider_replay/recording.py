@@ -42,17 +42,17 @@ class Recording:
 
     @property
     def replies(self) -> list[int]:
-        """The places of the model's replies among the messages."""
+        """The indexes of the model's replies among the messages."""
         return [
-            place for place, message in enumerate(self.messages) if message["role"] == "assistant"
+            index for index, message in enumerate(self.messages) if message["role"] == "assistant"
         ]
 
-    def before(self, place: int) -> Sequence[Mapping[str, Any]]:
-        """Return what the model was sent since its reply before the one at *place*."""
-        first = place
+    def before(self, index: int) -> Sequence[Mapping[str, Any]]:
+        """Return the messages between the reply at *index* and the reply before it."""
+        first = index
         while first and self.messages[first - 1]["role"] != "assistant":
             first -= 1
-        return self.messages[first:place]
+        return self.messages[first:index]
 
 
 def read_recording(path: str) -> Recording:
@@ -105,7 +105,7 @@ def of_runs(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 
 
 def _problem(data: Mapping[str, Any]) -> str:
-    """Return what is wrong with the content of a recording, or nothing."""
+    """Return the problem of a recording's content, or ""."""
     if data.get("format") != FORMAT:
         return f'has no "format": {FORMAT}; make it with `nanocoder sessions record`'
     if not isinstance(data.get("cwd"), str) or data.get("profile") not in ("full", "small"):
@@ -142,14 +142,14 @@ def _is_sound(message: Mapping[str, Any]) -> bool:
 
 
 def difference(
-    recording: Recording, place: int, messages: Sequence[Message], may_differ: Sequence[str]
+    recording: Recording, index: int, messages: Sequence[Message], may_differ: Sequence[str]
 ) -> str:
-    """Say how *messages* differ from what was sent before the recorded reply at *place*.
+    """Return the first difference of *messages* to those before the reply at *index*, or "".
 
-    Empty when they do not, apart from the workspace's path and from what varies anyhow.
+    Ignores the workspace's path and other varying texts.
     """
     sent = [encode_message(message) for message in messages]
-    recorded = recording.before(place)
+    recorded = recording.before(index)
     for then, now in zip(recorded, sent, strict=False):
         for what, old, new in _texts(then, now):
             if not is_equal(old, new, recording.cwd, (*VARYING, *may_differ)):

@@ -23,10 +23,10 @@ NO_RECORDS: Final = "has no records, by which a whole session is replayed; recor
 
 @frozen
 class Replayed:
-    """What a replay came to.
+    """The result of a replay.
 
-    *divergence* is the first difference, "" if there is none; *records* are those of its journal
-    that are compared, with the clock and ids of the recording.
+    *divergence* is the first difference, "" if there is none; *records* are the compared records
+    of its journal, with the clock and ids of the recording.
     """
 
     session: str
