@@ -1,4 +1,4 @@
-"""Actions in place of tool calls: the way in which small models use tools reliably.
+"""Actions instead of tool calls, which small models use more reliably.
 
 The schema of a reply allows one JSON object: a tool's action with its parameters, or an answer.
 """

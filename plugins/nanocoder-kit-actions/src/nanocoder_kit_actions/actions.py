@@ -77,10 +77,10 @@ class Actions:
 
     @property
     def has_several(self) -> bool:
-        """Whether a reply may have several actions.
+        """True if a reply may have several actions.
 
-        With a tool that writes code there is one: told of several, the model looked for the file
-        that it should have written.
+        With a tool that writes code there is one: when allowed several, the model searched for the
+        file that it should have written.
         """
         return self.is_free and not self.with_block
 
@@ -177,9 +177,9 @@ class Actions:
         return ToolCall(id=call_id, name=name, arguments=arguments, error=error)
 
     def _misplaced(self, arguments: Mapping[str, Any]) -> str:
-        """Say what is wrong with a file whose whole content is an action; "" for any other.
+        """Return the problem of a file whose whole content is an action, or "" for others.
 
-        A file of JSON may well describe one.
+        A JSON file may well describe one.
         """
         path, content = str(arguments.get(PATH, "")), arguments.get(CONTENT)
         if not isinstance(content, str) or content.lstrip()[:1] != "{" or path.endswith(OF_JSON):
@@ -212,7 +212,7 @@ class Actions:
 
 
 def _objects(reply: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each action of *reply* and what follows it; raises ValueError at what is none."""
+    """Yield each action of *reply* and the text after it; raises ValueError for other text."""
     rest = reply.strip()
     while rest or not reply.strip():
         value, end = _DECODER.raw_decode(rest)

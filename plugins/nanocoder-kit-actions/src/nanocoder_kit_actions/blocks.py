@@ -1,7 +1,7 @@
-"""Code in a block behind its action, as a model writes it in a chat.
+"""Code in a block after its action, as a model writes it in a chat.
 
 Inside a JSON string, with every quote and line end escaped, a small model writes worse code: it
-forgets the end of a docstring, writes the head of a function alone, and takes wrong operators.
+omits the end of a docstring, writes only the head of a function, and uses wrong operators.
 """
 
 import re
@@ -40,7 +40,7 @@ KINDS: Final[Mapping[str, str]] = {
     "ts": "typescript",
     "tsx": "tsx",
 }
-"""How files of code end, and the name of their language. Other files may hold blocks themselves."""
+"""Language of each suffix of code files. Other files may contain blocks themselves."""
 BLOCK: Final = rf"\n{FENCE}[a-z]{{1,12}}\n(([^`\n][^\n]*)?\n)*{FENCE}"
 """A pattern for a block: no line in it begins with a backtick, or the model misses its end."""
 _BEGINNING: Final = re.compile(rf"\n{FENCE}[a-z]+\n")
@@ -81,7 +81,7 @@ def other_pattern() -> str:
 
 
 def _no_word_of(words: Sequence[str]) -> str:
-    """Return a pattern for text without a dot that is none of *words*."""
+    """Return a pattern for dot-free text other than *words*."""
     rests: dict[str, list[str]] = {}
     for word in filter(None, words):
         rests.setdefault(word[0], []).append(word[1:])

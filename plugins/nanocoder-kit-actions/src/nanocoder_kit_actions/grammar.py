@@ -9,7 +9,7 @@ from nanocoder_kit_actions.blocks import BLOCK
 Schema = Mapping[str, Any]
 
 MOST: Final = 8
-"""How many actions a reply may have: a small model may go on without end."""
+"""Limit of the actions in a reply: a small model may continue endlessly."""
 SEPARATOR: Final = r", |\n"
 
 

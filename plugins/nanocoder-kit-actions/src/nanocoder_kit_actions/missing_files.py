@@ -1,7 +1,7 @@
-"""A file that a request names and that is still missing after a write: a small model forgets it.
+"""Reminder of a file that a request names and that is still missing after a write.
 
-It follows from the conversation alone: a file counts as there when the system turn or an earlier
-message names it, and as written when a call that succeeded does.
+It depends only on the conversation: a file exists if the system turn or an earlier message names
+it, and is written if a successful call names it.
 """
 
 import json
@@ -22,10 +22,10 @@ _MORE_FILES: Final = re.compile(r" and \d+ more\.")
 
 
 def reminder(request: Request, start: int) -> str:
-    """Return what to add to the last turn when it is the result of a write, often nothing.
+    """Return the reminder to add to a last turn that is the result of a write, or "".
 
-    *start* is the place of the latest message that a person typed. Each file is named once; where
-    the system turn does not list all files, none is.
+    *start* is the index of the user's latest message. Each file is named once; none is named if
+    the system turn does not list all files.
     """
     messages = request.messages
     if start < 0 or messages[-1].role != "tool" or _MORE_FILES.search(request.system):

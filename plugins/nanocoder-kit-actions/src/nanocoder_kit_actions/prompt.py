@@ -30,7 +30,7 @@ Chat = list[dict[str, str]]
 def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
     """Return the turns for *request*: system, then user and assistant in alternation.
 
-    *hidden* maps a message's `id` to the text in its place; "" removes the message.
+    *hidden* maps a message's `id` to its replacement; "" removes the message.
     """
     turns: Chat = [{"role": "system", "content": system(request.system, actions)}]
     before: Message | None = None
@@ -40,7 +40,7 @@ def chat(request: Request, actions: Actions, hidden: Mapping[int, str]) -> Chat:
         before = message
         if text:
             _add(turns, "assistant" if message.role == "assistant" else "user", text)
-    requests = (place for place, message in enumerate(request.messages) if is_request(message))
+    requests = (index for index, message in enumerate(request.messages) if is_request(message))
     turns[-1]["content"] += reminder(request, max(requests, default=-1))
     return turns
 
@@ -61,7 +61,7 @@ def system(text: str, actions: Actions) -> str:
 
 
 def tool_texts(tools: Sequence[ToolDefinition], *, is_free: bool = False) -> list[str]:
-    """Return what the system turn has in place of the definition of each tool, and what follows."""
+    """Return the system turn's line for each tool, and the text after the tools."""
     actions = Actions.of(tools, is_free=is_free)
     return [*map(action_line, tools), "\n".join([*actions.ending_lines(), _how(actions)])]
 

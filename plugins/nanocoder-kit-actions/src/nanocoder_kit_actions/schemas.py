@@ -65,7 +65,7 @@ def _restrict_type(
 
 
 def _integer(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep bounds, or set some, since a small model may add zeros to a number without end."""
+    """Return an integer schema with bounds: a small model may append zeros endlessly."""
     low, high = schema.get("minimum"), schema.get("maximum")
     return {
         "type": "integer",
