@@ -11,7 +11,7 @@ from nanocoder import OutputLimit, clip_output, counted
 from nanocoder_tool_bash.condense import shorten
 from nanocoder_tool_bash.frames import last_states
 
-MEMORY_BYTES: Final = 1 << 20  # of each stream; of a longer one half is stored as head and half as tail
+MEMORY_BYTES: Final = 1 << 20  # of each stream, beyond it half as head and half as tail
 FILE_BYTES: Final = 100_000_000
 READ_BYTES: Final = 1 << 16  # the size of a pipe on Linux
 ENDS_BYTES: Final = MEMORY_BYTES // 2

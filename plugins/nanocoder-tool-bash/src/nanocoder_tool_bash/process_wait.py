@@ -17,7 +17,7 @@ from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.live_output import LiveOutput
 from nanocoder_tool_bash.terminal_wait import find_wait
 
-QUIET_S: Final = 0.1  # a pipe that a child holds open is taken as finished after this much silence …
+QUIET_S: Final = 0.1  # a pipe that a child holds open is finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this
 HURRIED_S: Final = 0.4  # the most that an interruption waits for each signal to work
 KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kernel stays
