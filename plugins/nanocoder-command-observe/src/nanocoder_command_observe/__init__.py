@@ -16,7 +16,7 @@ CONFIGURED = Argument(
 
 @frozen
 class Settings:
-    """The objectives: what calls of a tool should keep to; "*" is for all without one."""
+    """The objectives for calls by tool; "*" applies to all tools without their own."""
 
     p95_ms: dict[str, float] = field(
         factory=dict,

@@ -1,9 +1,9 @@
-"""How fast calls use up what an objective allows, over a long and a short time.
+"""Burn rates: how fast calls consume an objective's error budget, over a long and a short time.
 
-An objective allows a part of the calls to miss it: `error_rate` names that part, `p95_ms` allows
-5 %, `p99_ms` 1 %. The burn rate is the part that missed it, divided by what is allowed: at 1, just
-everything is used up. An alert needs both times of a window: the long one shows that it matters,
-the short one that it goes on. Windows and rates are those of the Site Reliability Workbook
+An objective allows a share of the calls to miss it, the error budget: `error_rate` names it,
+`p95_ms` allows 5 %, `p99_ms` 1 %. The burn rate is the share of misses divided by the budget: at 1
+the budget is just consumed. An alert needs both times of a window: the long one shows that it
+matters, the short one that it goes on. Windows and rates are those of the Site Reliability Workbook
 (https://sre.google/workbook/alerting-on-slos/).
 """
 
@@ -41,7 +41,7 @@ WINDOWS: Final = (
 
 @frozen
 class BurnRate:
-    """What the calls of a tool used up of an objective within a window."""
+    """The burn rates of a tool's calls for one objective within one window."""
 
     tool: str
     objective: str
@@ -53,7 +53,7 @@ class BurnRate:
 
     @property
     def is_alert(self) -> bool:
-        """Whether somebody should look now."""
+        """True if both burn rates exceed the limit, with enough calls."""
         return self.calls >= MIN_CALLS and min(self.long, self.short) >= self.limit
 
     def data(self) -> dict[str, Any]:

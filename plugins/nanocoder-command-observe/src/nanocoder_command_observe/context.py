@@ -13,9 +13,9 @@ UNKNOWN = "the window of this model is unknown: `nanocoder config set context N`
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Print what each source takes in the next request of a new or a stored session.
+    """Print the tokens of each source in the next request of a new or a stored session.
 
-    The model is not asked, and no session is kept.
+    No request is sent, and no session is saved.
     """
     messages: tuple[Message, ...] = ()
     session_id = ""

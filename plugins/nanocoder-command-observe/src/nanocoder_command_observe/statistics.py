@@ -1,7 +1,7 @@
-"""How the calls of each tool went, from the journals that are kept anyway.
+"""Statistics of each tool's calls, from the journals of sessions.
 
-Journals are read line by line: a damaged line is counted and left out, and a tool's times are kept
-in buckets one per cent wide, so that neither long journals nor many of them fill the memory.
+Journals are read line by line: a damaged line is counted and skipped, and a tool's times are stored
+in buckets one per cent wide, so that neither long nor many journals fill the memory.
 """
 
 import math
@@ -25,7 +25,7 @@ NEVER_RAN: Final = frozenset({"invalid_arguments", "unknown_tool", "busy", "not_
 
 
 class Times:
-    """Durations in milliseconds, each kept to one per cent; the longest is kept as it is."""
+    """A histogram of durations in milliseconds, precise to one per cent, and the exact maximum."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -33,7 +33,7 @@ class Times:
         self._buckets: Counter[int] = Counter()
 
     def add(self, milliseconds: float) -> None:
-        """Take one more into account."""
+        """Add one duration."""
         self.count += 1
         self.longest = max(self.longest, milliseconds)
         self._buckets[math.ceil(math.log(max(milliseconds, SMALLEST_MS)) / WIDTH)] += 1
@@ -50,7 +50,7 @@ class Times:
 
 @frozen
 class Outcome:
-    """How a call went. *took_ms* is None for one that the tool did not answer."""
+    """The outcome of a call. *took_ms* is None if the tool did not answer."""
 
     is_answered: bool
     is_error: bool = False
@@ -59,7 +59,7 @@ class Outcome:
 
     @classmethod
     def of_result(cls, result: Mapping[str, Any]) -> "Outcome":
-        """Judge the record of a result; its fields may be of any type."""
+        """Return the outcome in the record of a result; its fields may be of any type."""
         status, error_class = result.get("status"), result.get("error_class", "")
         if status in {"denied", "approval_needed"}:
             return cls(is_answered=False, is_denied=True)
@@ -92,7 +92,7 @@ class ToolStatistics:
 
     @property
     def answered(self) -> int:
-        """How many calls the tool did or failed at: its error rate is a part of these."""
+        """The number of calls that the tool answered: the base of its error rate."""
         return self.worked + self.errors
 
     @property
