@@ -15,7 +15,7 @@ MIN_COLUMNS: Final = 20
 BREAK_AFTER: Final = (" ", ".,/=:", "_-")
 """Marks after which a long cell may be broken, the best ones first."""
 WIDE: Final = 60
-"""How wide a column is made that is not the last one."""
+"""Maximum width of a column other than the last."""
 READABLE: Final = 10
 """A narrower column holds the pieces between two marks whole, or there are no columns."""
 _PIECE: Final = re.compile(r"\d[\d.,:]*|[^ .,/=:_-]+[.,/=:_-]*|[.,/=:_-]+")
@@ -53,23 +53,23 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def terminal_width() -> int:
-    """Return how many columns standard output has; 0 where it is no terminal."""
+    """Return the columns of the terminal at standard output, or 0 if it is none."""
     if not sys.stdout.isatty():
         return 0
     return max(shutil.get_terminal_size().columns, MIN_COLUMNS)
 
 
-def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the columns' widths; with *room* they are made narrower until they fit into it."""
+def _widths(table: Sequence[Sequence[str]], limit: int) -> list[int]:
+    """Return the columns' widths; with *limit* they are narrowed until their sum fits."""
     widths = []
-    for place, column in enumerate(zip(*table, strict=True)):
+    for index, column in enumerate(zip(*table, strict=True)):
         needed = [cells_of(line) for cell in column for line in cell.split("\n")]
-        # One long value must not push what follows it out of sight; behind the last is nothing.
-        is_last = place == len(table[0]) - 1
+        # One long value must not push the following columns out of sight.
+        is_last = index == len(table[0]) - 1
         widths.append(max(needed) if is_last else max(min(width, WIDE) for width in needed))
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
-    least = [max(map(_least, column)) for column in zip(*table, strict=True)] if room else []
-    while room and over > 0:
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - limit
+    least = [max(map(_least, column)) for column in zip(*table, strict=True)] if limit else []
+    while limit and over > 0:
         # What can be read in fewer columns gives them first, the widest before the others.
         spare = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
         widest = spare.index(max(spare)) if any(spare) else widths.index(max(widths))
@@ -79,7 +79,7 @@ def _widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def _is_readable(table: Sequence[Sequence[str]], widths: Sequence[int]) -> bool:
-    """Tell whether each column holds its IDs, and its words up to a few letters, whole."""
+    """Tell whether each column fits its IDs, and its words up to READABLE letters."""
     return all(
         _least(cell) <= width
         for column, width in zip(zip(*table, strict=True), widths, strict=True)
@@ -88,21 +88,21 @@ def _is_readable(table: Sequence[Sequence[str]], widths: Sequence[int]) -> bool:
 
 
 def _least(cell: str) -> int:
-    """Return how many columns *cell* needs to be read."""
+    """Return the least width at which *cell* is readable."""
     words = max((cells_of(piece) for piece in _PIECE.findall(cell)), default=0)
     ids = max((cells_of(name) for name in _ID.findall(cell)), default=0)
     return max(min(words, READABLE), ids)
 
 
-def _print_records(head: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> None:
-    """Print each row below the other: a line for each cell with its head, the first stands out."""
+def _print_records(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> None:
+    """Print each row as lines of one cell with its head, all but the first indented."""
     for row in rows:
-        for place, (name, cell) in enumerate(zip(head, row, strict=True)):
+        for index, (name, cell) in enumerate(zip(head, row, strict=True)):
             if not cell.strip():
                 continue
-            indent = GAP if place else ""
+            indent = GAP if index else ""
             label = f"{name}: " if name else ""
-            is_beside = cells_of(label) + _least(cell) + len(GAP) <= room
+            is_beside = cells_of(label) + _least(cell) + len(GAP) <= width
             lines = [label + cell] if is_beside else [label.rstrip(), *cell.split("\n")]
             text = "\n".join(lines)
             for line in _wrapped(text, room - len(indent), hang=True):
@@ -110,7 +110,7 @@ def _print_records(head: Sequence[str], rows: Sequence[Sequence[str]], room: int
 
 
 def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
-    """Return *cell* in lines of at most *width* columns; with *hang* the first one stands out."""
+    """Return *cell* in lines of at most *width* columns; with *hang* all but the first indented."""
     lines: list[str] = []
     indent = GAP if hang and width > MIN_COLUMNS // 2 else ""
     for line in cell.split("\n"):
@@ -124,9 +124,7 @@ def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
 
 
 def _break(text: str, width: int) -> int:
-    """Return where *text* is broken: after a space or a mark, but never so early that little stays.
-
-    Without either it is broken wherever it must be.
+    """Return the offset of the line break in *text*: after a late space or mark, else at the limit.
     """
     used = accumulate(map(cells_of, text))
     end = len(list(takewhile(lambda cells: cells <= width, used)))
@@ -135,7 +133,7 @@ def _break(text: str, width: int) -> int:
     if text[end : end + 1] == " ":
         return end
     breaks = (max(text.rfind(mark, 0, end) for mark in marks) + 1 for marks in BREAK_AFTER)
-    return next((place for place in breaks if place > max(end // 4, indent)), end)
+    return next((offset for offset in breaks if offset > max(end // 4, indent)), end)
 
 
 def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
@@ -144,7 +142,7 @@ def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - map
 
 
 def cells_of(text: str) -> int:
-    """Return how many columns of a terminal *text* takes."""
+    """Return the width of *text* in columns of a terminal."""
     if text.isascii():
         return len(text)
     return sum(
