@@ -17,7 +17,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 MAX_FILES: Final = 100
 MAX_BYTES: Final = 100_000
 MEANING_CHARS: Final = 60
-_PLACE: Final = re.compile(r"\$(ARGUMENTS|[1-9])")
+_PLACEHOLDER: Final = re.compile(r"\$(ARGUMENTS|[1-9])")
 _SHELL: Final = re.compile(r"!`([^`\n]{1,4000})`")
 _HEAD_LINE: Final = re.compile(r"\s|\Z|[#-]|[^\s:]+\s*:")
 """A line of a head: a key with its value, or a comment, or what belongs to the key above."""
@@ -32,9 +32,9 @@ $ARGUMENTS"""
 
 @frozen
 class FileCommand:
-    """A command that sends *template* to the model, with what was typed in its places.
+    """A command that sends *template* to the model, with the typed arguments inserted.
 
-    *problem* says what is wrong with a file that makes no command.
+    *problem* is the reason a file defines no command, or "".
     """
 
     name: str
@@ -45,18 +45,18 @@ class FileCommand:
     problem: str = ""
 
     def prompt(self, argument: str) -> str:
-        """Return the template with *argument*, or after it where it has no place for it."""
-        if argument and not _PLACE.search(self.template):
+        """Return the template with *argument* inserted, or appended without a placeholder."""
+        if argument and not _PLACEHOLDER.search(self.template):
             return f"{self.template.rstrip()}\n\n{argument}"
         words = _words(argument)
 
         def fill(match: re.Match[str]) -> str:
             if match[1] == "ARGUMENTS":
                 return argument
-            place = int(match[1]) - 1
-            return words[place] if place < len(words) else ""
+            index = int(match[1]) - 1
+            return words[index] if index < len(words) else ""
 
-        return _PLACE.sub(fill, self.template).strip()
+        return _PLACEHOLDER.sub(fill, self.template).strip()
 
 
 BUILT_IN: Final = FileCommand("init", INIT, "write a first AGENTS.md")
@@ -81,7 +81,7 @@ def find_file_commands(session: Session, built_in: Collection[str]) -> list[File
 
 
 def run_shell_parts(text: str, run: Callable[[str], str]) -> str:
-    """Put the output of each !`command` in its place; *run* returns it, or why there is none."""
+    """Replace each !`command` by its output; *run* returns that, or the reason for none."""
     return _SHELL.sub(lambda match: run(match[1]), text)
 
 

@@ -1,7 +1,7 @@
-"""What plugins add to a conversation: commands, and names behind an @.
+"""Parts of a conversation from plugins: commands, and names after an @.
 
-A plugin adds a part by offering a resource named "chat". The part says what there is and which call
-of a tool that makes; the call takes the path of all calls.
+A plugin adds a part by offering a resource named "chat". The part lists its commands and names and
+returns the tool call for each; the call is judged like every other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,19 +18,19 @@ CommandLine = tuple[str, Mapping[str, Any]]
 
 
 class Part(Protocol):
-    """What one plugin adds; its methods start nothing and may raise UsageError."""
+    """The part of one plugin; its methods start nothing and may raise UsageError."""
 
     @property
     def commands(self) -> Mapping[str, tuple[str, str]]:
-        """What each command takes and means, by its name without the slash."""
+        """Arguments and meaning of each command, by its name without the slash."""
 
     @property
     def mentions(self) -> Mapping[str, str]:
-        """What each name means that may stand behind an @; it has a colon."""
+        """Meaning of each name that may follow an @; the name has a colon."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What a person should know before their first prompt."""
+        """Notices for the user before the first prompt."""
 
     def rows(self, name: str) -> Sequence[Sequence[str]] | None:
         """Return the table that the command *name* shows, None for one that makes a call.
