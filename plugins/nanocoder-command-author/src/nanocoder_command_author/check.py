@@ -58,7 +58,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
 
 def _reasons(code: int, undeclared_uses: Sequence[str]) -> Iterator[str]:
-    """Yield why the check as a whole failed."""
+    """Yield the reasons that the check as a whole failed."""
     if code:
         yield f"the contract suite ended with {code}, see above"
     if undeclared_uses:
@@ -67,7 +67,7 @@ def _reasons(code: int, undeclared_uses: Sequence[str]) -> Iterator[str]:
 
 
 def undeclared(package: Package) -> list[str]:
-    """Return a line for each place in a package's source that it declares no capability for."""
+    """Return a line for each use in a package's source without a declared capability."""
     try:
         capabilities = package.capabilities
     except ManifestError as error:

@@ -16,12 +16,12 @@ from nanocoder import Host, UsageError, __version__
 
 TEMPLATES = Path(__file__).resolve().parent / "template"
 SUFFIX = ".template"
-"""Keeps the templates out of the sight of linters and test runners."""
+"""Suffix that hides the templates from linters and test runners."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME_CHARS = 40
 RULE = "lower-case letters and digits, words joined by dashes, a letter first"
 HOOK = "nanocoder_"
-"""How the name of each hook begins."""
+"""Prefix of the name of each hook."""
 NO_HOOK = (
     "{0} has no hook, so nothing of it would be used: a plugin has functions with @hookimpl, such"
     " as nanocoder_tools for tools; `nanocoder plugins new tool example` makes one to look at."
@@ -94,7 +94,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def words_of(kind: str, name: str) -> dict[str, str]:
-    """Return what the templates call the parts of a package."""
+    """Return the values of the templates' placeholders."""
     distribution = f"nanocoder-{kind}-{name}"
     identifier = name.replace("-", "_")
     return {
@@ -109,7 +109,7 @@ def words_of(kind: str, name: str) -> dict[str, str]:
 
 
 def _better(kind: str, name: str) -> str:
-    """Return *name* as the rule would have it; itself when it keeps the rule."""
+    """Return *name* changed to follow the naming rule."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
     plain = re.sub(r"[^a-z0-9]+", "-", parted.lower()).strip("-").lstrip("0123456789-")
     plain = plain.removeprefix("nanocoder-").removeprefix(f"{kind}-")

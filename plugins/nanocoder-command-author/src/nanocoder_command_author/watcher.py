@@ -19,7 +19,7 @@ CODE: Final = "import sys; from nanocoder_command_author.watcher import main; ma
 GROUP: Final = "nanocoder"
 END: Final = "end"
 THREADS_S: Final = 1.0
-"""How long threads that an import has started are watched."""
+"""Time for which threads started by an import are watched, in seconds."""
 
 _IMPORTING: Final = "<frozen importlib"
 _WRITE_FLAGS: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -108,7 +108,7 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
 
 
 def _note_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Place]) -> None:
-    """Take note of where a plugin makes code that says it is of the file *name*."""
+    """Record the location at which a plugin creates code with the foreign file name *name*."""
     place = _place(inspect.currentframe(), folders, code_of_plugin)
     if place is not None and not place[2] and not any(_is_below(name, each) for each in folders):
         code_of_plugin.setdefault(name, place)
@@ -117,10 +117,10 @@ def _note_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Pl
 def _place(
     frame: FrameType | None, folders: tuple[str, ...], code_of_plugin: Mapping[str, Place]
 ) -> Place | None:
-    """Return where in the plugin's code a deed comes from, None for one of others.
+    """Return the location in the plugin's code that causes an event, or None for others' events.
 
-    Without a frame of the plugin it is where the plugin made the code that acts. A deed
-    outside of an import comes from a thread, a signal or the end, because of the plugin.
+    Without a frame of the plugin it is where the plugin created the running code. An event
+    outside of an import comes from a thread, a signal handler or the exit, set up by the plugin.
     """
     is_import, made_at, is_later = False, None, True
     while frame is not None:
