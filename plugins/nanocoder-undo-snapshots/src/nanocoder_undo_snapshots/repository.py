@@ -1,8 +1,8 @@
-"""What commands take away from the repository at a workspace's `.git`: branches, tags, stashes.
+"""Losses in the repository at a workspace's `.git` by commands: branches, tags, stashes.
 
-A commit adds to a branch, and nothing is lost by it. A name that is gone, overwritten or moved
-other than forward is a change like that of a file: undo puts the old value back. Objects are not
-kept: git itself keeps them for two weeks after nothing leads to them any more.
+A commit advances a branch and loses nothing. A reference that is deleted, overwritten or moved
+other than fast-forward is a change like that of a file: undo restores the old value. Objects are
+not copied: git itself preserves unreachable ones for two weeks.
 """
 
 import re
@@ -28,7 +28,7 @@ _NAMED: Final = frozenset(f"{_GIT}{name}" for name in (HEAD, _INDEX, _PACKED))
 _FOLDERS: Final = {".git": 1, ".git/refs": 0, ".git/logs": 0}
 """The folders that are looked at, and how deep; 0 is all of it."""
 _OF_REMOTES: Final = ("refs/remotes/", "logs/refs/remotes/")
-"""What a fetch brings again."""
+"""Prefixes of references that a fetch restores."""
 _MOVING: Final = (HEAD, "refs/heads/")
 _HASH: Final = re.compile(rb"[0-9a-f]{40,64}")
 _MODE: Final = 0o644
@@ -50,7 +50,7 @@ class Repository:
     _files: Files = field(factory=dict)
 
     def look(self) -> Iterator[tuple[CommandChange, bytes]]:
-        """Yield what was taken away since the last look, each with the content from before."""
+        """Yield the losses since the last look, each with the old content."""
         before, self._files = self._files, self._read()
         after = self._files
         if HEAD not in before or HEAD not in after or before == after:
@@ -125,7 +125,7 @@ def taken_away(
 
 
 def _values(files: Files) -> dict[str, bytes]:
-    """Return what HEAD and each branch, tag and other name of the repository leads to."""
+    """Return the values of HEAD and of each branch, tag and other reference."""
     lines = (line.partition(b" ") for line in files.get(_PACKED, b"").splitlines())
     values = {name.decode(errors="surrogateescape"): value for value, _, name in lines if name}
     loose = {path: data for path, data in files.items() if path.startswith("refs/")}
