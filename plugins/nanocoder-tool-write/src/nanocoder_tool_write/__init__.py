@@ -106,7 +106,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep the changes that a session was told of."""
+    """Provide the memory of the objections that a session has seen."""
     return [Resource(OBJECTIONS, Objections)]
 
 
@@ -159,10 +159,10 @@ def _directory(workspace: Workspace, path: str, content: str) -> ToolResult:
 def _helped(
     workspace: Workspace, path: str, content: str, settings: Settings, session: SessionInfo | None
 ) -> tuple[str, str]:
-    """Return what is written for a small model, and a note of what was done to its content.
+    """Return the repaired content of a small model, and a note on the repairs.
 
-    Quotes of a docstring are repaired, a rewrite that would lose definitions goes into the
-    old file, and forgotten imports are added.
+    Quotes of a docstring are repaired, a rewrite that would lose definitions is merged into the
+    old file, and missing imports are added.
     """
     is_small = session is not None and session.model and session.profile == "small"
     if not is_small or not path.endswith(".py"):
@@ -195,7 +195,7 @@ def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
 
 def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
     """Refuse to replace a file by an incomplete one; raises ToolError."""
-    # Only a model forgets parts of a file; a person who calls the tool knows what it holds.
+    # Only a model omits parts of a file; a person who calls the tool knows its content.
     if not ctx.session or not ctx.session.model:
         return
     if settings.read_first:

@@ -1,21 +1,21 @@
-"""Repair what a small model writes wrongly because its Python stands in JSON.
+"""Repair of errors that a small model makes because its Python is inside JSON.
 
-It has to escape the three quotes of a docstring, and now and then it writes two or four of them; or
-the brace that ends the object stands at the end of the code, too.
+It has to escape the three quotes of a docstring, and sometimes it writes two or four of them; or
+the brace that ends the object is at the end of the code, too.
 """
 
 import ast
 import re
 
 MOST = 40
-"""So many places are tried; each takes as long as the code takes to parse."""
+"""Limit of the repairs tried; each parses the whole code."""
 _QUOTES = re.compile(r"""(?<!")"{2}(?!")|(?<!")"{4}(?!")|(?<!')'{2}(?!')""")
 
 
 def repair_quotes(code: str) -> str:
-    """Return *code* with three quotes in one place, if it parses with just one such change.
+    """Return *code* without a trailing brace, if it parses then.
 
-    Else without a brace at its end, if it parses then.
+    Else return it with one run of quotes replaced by three, if exactly one such change parses.
     """
     if parses(code):
         return code
@@ -23,8 +23,8 @@ def repair_quotes(code: str) -> str:
         return shorter
     repaired = {
         changed
-        for place in list(_QUOTES.finditer(code))[:MOST]
-        if parses(changed := code[: place.start()] + place[0][0] * 3 + code[place.end() :])
+        for run in list(_QUOTES.finditer(code))[:MOST]
+        if parses(changed := code[: run.start()] + run[0][0] * 3 + code[run.end() :])
     }
     return repaired.pop() if len(repaired) == 1 else code
 

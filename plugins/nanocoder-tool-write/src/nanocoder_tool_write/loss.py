@@ -1,4 +1,4 @@
-"""A guard: models that rewrite a whole file leave out functions that they should keep."""
+"""A guard against models that omit functions when they rewrite a whole file."""
 
 from nanocoder import ToolContext, ToolError, Workspace
 from nanocoder_kit_text import OBJECTIONS

@@ -73,7 +73,7 @@ def _without_blank_end(lines: Sequence[str]) -> list[str]:
 
 
 def after_imports(tree: ast.Module) -> int:
-    """Return how many lines stand before the place of a further import."""
+    """Return the number of the last line of the imports, after which a new one belongs."""
     last = 0
     for number, node in enumerate(tree.body):
         is_docstring = (

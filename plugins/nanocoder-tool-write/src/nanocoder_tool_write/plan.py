@@ -23,11 +23,11 @@ class Plan:
 
     @property
     def changes_encoding(self) -> bool:
-        """Whether the old encoding could not hold the new content."""
+        """True if the old encoding cannot encode the new content."""
         return self.old is not None and self.encoding != self.old.encoding
 
     def diff(self) -> Diff:
-        r"""Return what changes; "\r\n" and "\n" count as the same line end, as in *old*."""
+        r"""Return the changes as a diff, in which "\r\n" and "\n" are equal."""
         if self.old is None:
             return unified("", self.content, self.path)
         return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path, stays=True)
@@ -46,7 +46,7 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
     _check(content)
     where = workspace.relative(path)
     try:
-        # Without note=False this read would count as one by the model.
+        # Without note=False this read would be recorded as one by the model.
         old = read_text_file(workspace, path, note=False)
     except WorkspaceError as error:
         if error.error_class not in {"file_not_found", "binary_file"}:
@@ -61,7 +61,7 @@ def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
 
 
 def _with_newlines_of(content: str, old: TextFile) -> TextFile:
-    """Keep the line ends of the old file, unless the content brings its own."""
+    """Return *old* with its line ends, or raw ones if the content has its own."""
     if "\r" not in content:
         return old
     from attrs import evolve
