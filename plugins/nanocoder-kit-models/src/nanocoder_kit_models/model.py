@@ -22,7 +22,7 @@ class Price(NamedTuple):
     above: "Price | None" = None
 
     def cost(self, usage: Usage) -> float:
-        """Return what one request with *usage* costs."""
+        """Return the cost of one request with *usage*, in dollars."""
         sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         if self.above is not None and sent > self.above_tokens:
             return self.above.cost(usage)
@@ -53,7 +53,7 @@ class Model(NamedTuple):
         return evolve(usage, cost=self.price.cost(usage))
 
     def info(self, served: ModelInfo) -> ModelInfo:
-        """Return what a server says of itself, completed from here."""
+        """Return the server's metadata *served*, completed with this entry."""
         price = self.price
         return evolve(
             served,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-# No project sets it: with a price of its own, a limit on money would hold back nothing.
+# No project may set it: a false price would defeat a limit on costs.
 MODELS_SETTING: Final[dict[str, Any]] = {
     "description": "Context and prices (input, output, cache_read, cache_write in dollars for a"
     " million tokens) by model, before those of the built-in table.",

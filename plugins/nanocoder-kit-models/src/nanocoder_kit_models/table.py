@@ -42,7 +42,7 @@ class Catalog:
         self._models: dict[str, Model] = {}
 
     def find(self, name: str) -> Model:
-        """Return what is known of the model *name*, which may be nothing."""
+        """Return the entry of the model *name*, an empty one for an unknown model."""
         model = self._models.get(name)
         if model is None:
             model = self._models[name] = self._look_up(name)
@@ -72,7 +72,7 @@ class Catalog:
 
 
 def source_of_table() -> str:
-    """Return where the table comes from, and the day it was made."""
+    """Return the source and the date of the table."""
     table = _table()
     return f"{table['source']}, {table['date']}"
 
