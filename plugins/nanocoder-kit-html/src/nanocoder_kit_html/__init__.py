@@ -1,8 +1,8 @@
-"""A conversation as HTML, whatever is in it.
+"""An untrusted conversation as safe HTML.
 
-Everything in a conversation may come from strangers: it is escaped, and what a browser could hide
-is made visible. Each function returns a fragment that loads nothing and runs nothing; the classes
-that it uses are in `conversation.css`. `page_html` puts fragments into a page.
+Everything in a conversation is untrusted: it is escaped, and invisible characters are shown. Each
+function returns a fragment that loads nothing and runs nothing; the classes that it uses are in
+`conversation.css`. `page_html` puts fragments into a page.
 """
 
 from pathlib import Path

@@ -27,7 +27,7 @@ def calls_html(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> Iter
 
 
 def call_html(call: ToolCall, result: ToolResult | None, *, missing: str = "no result") -> str:
-    """Return a call with its arguments and its result; *missing* says why there is none."""
+    """Return a call with its arguments and its result, or *missing* instead of a result."""
     edited = ", edited by a person" if call.edited else ""
     if result is not None and result.is_error:
         outcome, status = "failed", result.error_class or "failed"

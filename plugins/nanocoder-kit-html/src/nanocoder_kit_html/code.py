@@ -33,11 +33,11 @@ LANGUAGES: Final = {
 MAX_LINE: Final = 400
 MAX_LINES: Final = 2_000
 COLOUR_S: Final = 1.0
-"""What bounds the work of a lexer: text can be made so that its expressions take minutes."""
+"""Timeout of a lexer, in seconds: hostile text could make its expressions take minutes."""
 DIFF_LINES: Final = {"+++": "file", "---": "file", "@@": "hunk", "+": "add", "-": "del"}
 HUNK: Final = re.compile(r"^@@ -\d", re.MULTILINE)
 GROUPS: Final = ("k", "s", "c", "m")
-"""How the classes of Pygments begin for keywords, strings, comments and numbers."""
+"""Prefixes of Pygments' classes for keywords, strings, comments and numbers."""
 NAMES: Final = frozenset({"fm", "nb", "nc", "nd", "nf", "nt", "ow"})
 
 _NAMES: Final = {name: lexer for lexer, names in LANGUAGES.items() for name in names}
@@ -69,7 +69,7 @@ def diff_html(text: str) -> str:
 
 
 def preview_html(text: str, path: str = "") -> str:
-    """Return what a call would do as a block: a diff, or the content of a file named *path*."""
+    """Return the preview of a call as a block: a diff, or the content of a file named *path*."""
     if is_diff(text):
         return diff_html(text)
     language = PurePosixPath(path).suffix.removeprefix(".")
@@ -92,7 +92,7 @@ def _diff_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _colour_for(header: str, count: int, until: float) -> Colour:
-    """Return what colours the lines below the *header* of a file."""
+    """Return the function that highlights the lines below the *header* of a file."""
     path = PurePosixPath(header.partition("\t")[0])
     lexer = _lexer(path.suffix.removeprefix(".").casefold())
     if lexer is None or count > MAX_LINES:

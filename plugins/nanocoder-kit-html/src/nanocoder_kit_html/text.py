@@ -1,4 +1,4 @@
-"""Text of strangers as text of a page."""
+"""Untrusted text as text of a page."""
 
 from html import escape
 
@@ -14,5 +14,5 @@ def text_html(text: str) -> str:
 
 
 def block_html(text: str) -> str:
-    """Return *text* as a block that keeps its lines and spaces."""
+    """Return *text* as a preformatted block."""
     return f"<pre>{text_html(text.strip(chr(10)))}</pre>"
