@@ -23,12 +23,12 @@ def number_lines(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failed_read(arguments: Arguments, result: ToolResult) -> str:
-    """Say why a file was not read."""
+    """Return the message for a failed read."""
     return _describe_failure("read", "reading", arguments, result)
 
 
 def show_diff(_: Arguments, result: ToolResult) -> str:
-    """Return what the tool says, and the diff of a file that was there."""
+    """Return the tool's output, and the diff of a file that existed."""
     diff = result.metadata.get("diff")
     if not diff:
         return result.output
@@ -36,7 +36,7 @@ def show_diff(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failed_write(arguments: Arguments, result: ToolResult) -> str:
-    """Say why a file was not written."""
+    """Return the message for a failed write."""
     return _describe_failure("write", "writing", arguments, result)
 
 
@@ -55,7 +55,7 @@ def show_output(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
-    """Say how a command failed, with its error output."""
+    """Return the message for a failed command, with its error output."""
     if result.data is None or "stderr" not in result.data:
         return f"Error: {error_text(result)}"
     if result.error_class == "timeout":
