@@ -37,9 +37,9 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_after_execute(
     result: ToolResult, call: ToolCall, session: SessionInfo, resource: Callable[[str], Seen]
 ) -> ToolResult | None:
-    """Remember the files that a call read or changed, and add which others changed meanwhile.
+    """Record the files that a call read or changed, and add a note on other changed files.
 
-    A small model gets nothing: it would take the note for the request.
+    A small model gets no note: it would mistake it for the request.
     """
     snapshots = resource(SEEN)
     snapshots.remember(result)
@@ -53,7 +53,7 @@ def nanocoder_after_execute(
 def nanocoder_before_request(
     request: Request, session: SessionInfo, resource: Callable[[str], Seen]
 ) -> Request | None:
-    """Add to a prompt which files changed, and leave what was added before in its place."""
+    """Add a note on changed files to a prompt, and repeat earlier notes unchanged."""
     if session.profile == "small":
         return None
     messages = resource(SEEN).with_notes(request.messages)

@@ -18,7 +18,7 @@ CHANGED: Final = (
 )
 MAX_SHOWN: Final = 20
 MOST_FILES: Final = 200
-"""How many of the files that were read last are looked at."""
+"""Limit of the watched files, the latest read ones."""
 MAX_BYTES: Final = 8 * 1024 * 1024
 """A larger file counts as changed when its size or time did."""
 
@@ -35,10 +35,10 @@ class Snapshot:
 
 
 class Seen:
-    """What a session knows of the files below *root*; all methods may be called on any thread.
+    """The files below *root* as a session last saw them; methods may be called on any thread.
 
-    They are looked at beneath the handle of the directory, as tools do: a link that leads out of it
-    leads to nothing. *readable* says what policies keep closed.
+    Paths are resolved below the directory's file descriptor, as by tools: a link that leads out of
+    it leads to nothing. *readable* is the read filter of the policies.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Seen:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Give the handle of the directory back."""
+        """Close the directory's file descriptor."""
         with self._lock:
             opened, self._opened = self._opened, None
             if opened is not None:
@@ -69,7 +69,7 @@ class Seen:
         """Take a snapshot of each file that *result* is about."""
         with self._lock:
             for path, stated in _files_of(result):
-                self._files.pop(path, None)  # the latest stand last
+                self._files.pop(path, None)  # the latest come last
                 version = self._version(path)
                 if version is None:  # not a file of this machine, as in a replay
                     continue
@@ -80,15 +80,15 @@ class Seen:
                 del self._files[path]
 
     def note_of_changes(self) -> str:
-        """Return what to say of the files that changed, "" if there are none."""
+        """Return the note on the changed files, or "" if there are none."""
         with self._lock:
             return _note([text for _, text in self._changed()])
 
     def with_notes(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return *messages* with what changed behind the last one, if that is a prompt.
+        """Return *messages* with a note on changed files after the last one, if that is a prompt.
 
-        Notes of earlier requests stay where they were. The same messages come back where nothing
-        ever changed.
+        Notes of earlier requests stay at their messages. Returns *messages* itself if no file ever
+        changed.
         """
         with self._lock:
             if not self._knows_the_past:
@@ -138,7 +138,7 @@ class Seen:
             snapshot.digest, snapshot.version = digest, version
 
     def _version(self, path: str) -> Version | None:
-        """Return what changes with each write of a file; None if there is none."""
+        """Return the version of a file, which changes with each write, or None without a file."""
         try:
             status = self._workspace().stat(path)
         except (ToolError, OSError, ValueError):
