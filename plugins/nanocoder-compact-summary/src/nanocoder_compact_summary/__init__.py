@@ -44,17 +44,17 @@ def nanocoder_compact(
     settings: Any,
     resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
-    """Put a note with a summary in the place of older messages; the user's own words stay."""
+    """Replace older messages by a note with a summary; the user's own words stay."""
     limit = resource(ROOM).limit_tokens(window, reason, session.model)
     if not limit:
         return None
-    # Every request asks; few conversations become too long.
+    # The hook runs for every request; few conversations become too long.
     from nanocoder_kit_context import NoteWriter
 
     from nanocoder_compact_summary.summing import summarize
 
     messages, recent = window.request.messages, (settings or Settings()).recent
     notes = NoteWriter(messages, limit, tools, session)
-    # Measured: the embedded model needs minutes for a summary, which holds nothing beyond the note.
+    # Measured: the embedded model needs minutes for a summary that adds nothing to the note.
     model = None if session.profile == "small" else ask_model
     return summarize(notes, model, focus=focus, recent=recent)

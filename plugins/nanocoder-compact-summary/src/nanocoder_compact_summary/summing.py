@@ -19,13 +19,13 @@ from nanocoder_compact_summary.instructions import INSTRUCTIONS, SYSTEM, WISH, W
 LEAST_MESSAGES: Final = 4
 """A shorter part is not worth a request."""
 REQUESTS_PART: Final = 0.15
-"""The part of the room that the user's own words may take."""
+"""The share of the limit for the user's own words."""
 MOST_REQUESTS: Final = 0.5
 """The part of the replaced messages that they may take."""
 MOST_KEPT: Final = 0.7
-"""Where the latest messages alone take more of the room, a summary of the others does not help."""
+"""Largest share of the latest messages at which a summary of the others helps."""
 SCRIPT_PART: Final = 0.6
-"""The part of the room that is summed up at once; the rest is for instructions and summary."""
+"""The share of the limit to summarize at once; the rest is for instructions and summary."""
 SUMMARY_PART: Final = 0.15
 LEAST_REPEATED: Final = 600
 """So many characters of the same over and over are no summary."""
@@ -37,7 +37,7 @@ CUTS: Final = (
     (OutputLimit.of(400, 10, head=0.5), 2_000),
     (OutputLimit.of(120, 4, head=0.5), 600),
 )
-"""How much of each result and text is summed up: the first that fits."""
+"""Limits of each result and text for the summary; the first that fits is used."""
 
 Ask = Callable[[str, Sequence[Message]], str]
 
@@ -45,13 +45,13 @@ Ask = Callable[[str, Sequence[Message]], str]
 def summarize(
     notes: NoteWriter, ask_model: Ask | None, *, focus: str, recent: float
 ) -> list[Message] | None:
-    """Return what the user typed, a note with a summary, and the latest messages.
+    """Return the user's requests, a note with a summary, and the latest messages.
 
-    Without *ask_model* the note has no summary, but all that the transcript itself says. None where
-    there is too little to sum up, or the model says nothing that helps.
+    Without *ask_model* the note has no summary, only the transcript's facts. Returns None if there
+    is too little to summarize, or the model's summary is useless.
     """
     messages, limit_tokens = notes.messages, notes.limit_tokens
-    # A person may ask for it long before the window is full.
+    # A user may request it long before the window is full.
     room = min(limit_tokens, sum(map(message_tokens, messages)))
     first = first_kept(messages, room * recent)
     earlier = earlier_note(messages)
@@ -79,17 +79,17 @@ def _ask(
     script = script_of(messages, earlier, limit_tokens)
     request = Message("user", f"{script}\n\n{INSTRUCTIONS.format(words)}{wish}")
     summary = ask_model(SYSTEM, [request]).strip()
-    # A model that does not count words must not fill the room that was to be made.
+    # A model that ignores the word limit must not fill the freed tokens.
     half = int(limit_tokens * SUMMARY_PART) * CHARS_PER_TOKEN
     return clip(summary, head=half, tail=half)
 
 
 def script_of(messages: Sequence[Message], earlier: Earlier, limit_tokens: int) -> str:
-    """Return what was said and done, as a text that fits; an earlier summary stays whole."""
+    """Return the transcript as a text within the limit; an earlier summary stays uncut."""
     before = earlier.sections.get(SUMMARY, "")
     summary = f"<earlier-summary>\n{before}\n</earlier-summary>\n\n" if before else ""
     most = int(limit_tokens * SCRIPT_PART) * CHARS_PER_TOKEN - len(summary)
-    others = [each for place, each in enumerate(messages) if place != earlier.index]
+    others = [each for index, each in enumerate(messages) if index != earlier.index]
     for result, text_chars in CUTS:
         text = transcript_text(others, result=result, text_chars=text_chars)
         if len(text) <= most:
