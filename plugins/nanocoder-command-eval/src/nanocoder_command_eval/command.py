@@ -148,7 +148,7 @@ def _write(folder: Path, data: dict[str, Any]) -> None:
 
 
 def _explain(results: list[dict[str, Any]], host: Host) -> None:
-    """Say why there are no figures to speak of, where every run ended with an error."""
+    """Report the first error if every run ended with one."""
     errors = [
         str(result["error"].get("message") or "unknown")
         for result in results

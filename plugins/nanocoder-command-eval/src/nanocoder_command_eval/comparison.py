@@ -42,7 +42,7 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether B solves less, and chance does not explain it."""
+        """True if B solves significantly less."""
         return self.p < LEVEL and self.difference < 0
 
     @property
@@ -139,7 +139,7 @@ def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[tuple[str, st
 
 
 def _plugins(folder: str) -> dict[str, str]:
-    """Return the plugins that an evaluation noted; none for the results of a batch."""
+    """Return the plugins that an evaluation recorded; none for the results of a batch."""
     try:
         notes = Path(folder) / NOTES
         data = json.loads(notes.read_text(encoding="utf-8")) if notes.is_file() else {}
@@ -163,7 +163,7 @@ def compared(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> 
 
 
 def flipped(differences: Sequence[float]) -> float:
-    """Return how often the mean is as far from 0 when the sign of each difference is drawn."""
+    """Return the p-value of a sign-flip permutation test of the mean of *differences*."""
     chance, total = random.Random(SEED), abs(sum(differences))  # noqa: S311 - repeatable, no secret
     sums = (
         abs(sum(value if chance.random() < 0.5 else -value for value in differences))  # noqa: PLR2004

@@ -27,7 +27,7 @@ class Criteria:
     limits: Mapping[str, float] = field(factory=dict)
 
     def unmet(self, figures: Figures) -> list[str]:
-        """Return a line for each limit that *figures* do not keep; an unknown figure keeps none."""
+        """Return a line for each limit that *figures* miss; an unknown figure misses its limit."""
         lines = []
         for name, limit in self.limits.items():
             value = getattr(figures, KEYS[name])

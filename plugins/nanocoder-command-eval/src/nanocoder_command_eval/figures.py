@@ -72,7 +72,7 @@ class Figures:
 
     @classmethod
     def of(cls, suite: str, results: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> Self:
-        """Return the figures of *results*; *kinds* says of which kind each task is."""
+        """Return the figures of *results*; *kinds* has the kind of each task."""
         by_task = shares(results)
         solved = [result for result in results if not failure_of(result)]
         low, high = bootstrap([*by_task.values()])

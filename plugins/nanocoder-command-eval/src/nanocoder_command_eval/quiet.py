@@ -39,7 +39,7 @@ class Quiet:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the budget is used up."""
+        """True if the budget is spent."""
         return self.budget is not None and self.spent >= self.budget
 
     def ended(self, tally: Tally, seconds: float, *, interrupted: bool) -> None:
