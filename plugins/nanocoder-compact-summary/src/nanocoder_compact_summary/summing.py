@@ -64,7 +64,7 @@ def summarize(
         summary = _ask(messages[:first], earlier, limit_tokens, ask_model, focus)
         if not summary or repeats_itself(summary, LEAST_REPEATED):
             return None
-    # A short conversation that a person compacts keeps its requests, too, but not nearly all of it.
+    # A short conversation keeps its requests when compacted, too, but not nearly all of it.
     most = sum(map(message_tokens, messages[:first])) * MOST_REQUESTS
     requests = typed_requests(messages[:first], min(limit_tokens * REQUESTS_PART, most))
     replaced = first - len(requests) - (earlier.index >= 0)

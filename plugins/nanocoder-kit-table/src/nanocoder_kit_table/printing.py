@@ -105,7 +105,7 @@ def _print_records(head: Sequence[str], rows: Sequence[Sequence[str]], width: in
             is_beside = cells_of(label) + _least(cell) + len(GAP) <= width
             lines = [label + cell] if is_beside else [label.rstrip(), *cell.split("\n")]
             text = "\n".join(lines)
-            for line in _wrapped(text, room - len(indent), hang=True):
+            for line in _wrapped(text, width - len(indent), hang=True):
                 sys.stdout.write(f"{indent}{line}".rstrip() + "\n")
 
 
@@ -124,8 +124,7 @@ def _wrapped(cell: str, width: int, *, hang: bool) -> list[str]:
 
 
 def _break(text: str, width: int) -> int:
-    """Return the offset of the line break in *text*: after a late space or mark, else at the limit.
-    """
+    """Return the offset to break *text* at: after a late space or mark, else at the limit."""
     used = accumulate(map(cells_of, text))
     end = len(list(takewhile(lambda cells: cells <= width, used)))
     indent = len(text) - len(text.lstrip())
