@@ -10,7 +10,7 @@ from nanocoder import Event, Screen, SessionInfo, brief, for_terminal, hookimpl,
 
 COLUMNS: Final = 200
 USUAL_COLUMNS: Final = 80
-"""How wide a terminal is taken to be that does not say it."""
+"""Assumed width of a terminal that does not report one."""
 SENTENCES: Final[Mapping[str, str]] = {
     "notice": "text",
     "request.retrying": "message",
@@ -21,7 +21,7 @@ BLOCKED: Final[Mapping[str, str]] = {
     "approval_needed": "needed approval, and no person could give it",
     "denied": "was denied by a rule",
 }
-"""What stood in the way of a run, by its stop_reason."""
+"""The reason a run was blocked, by its stop_reason."""
 
 
 @hookimpl
@@ -124,7 +124,7 @@ class Passing:
         self._columns = 0
 
     def show(self, text: str) -> None:
-        """Write *text* in place of what stood there."""
+        """Replace the current line by *text*."""
         if columns := _columns():
             line = one_line(text, min(columns - 1, COLUMNS))
             with suppress(OSError, ValueError):
@@ -148,7 +148,7 @@ def _is_terminal() -> bool:
 
 
 def _columns() -> int:
-    """Return how many columns the terminal at standard error has; 0 where none is."""
+    """Return the columns of the terminal at standard error, or 0 without one."""
     with suppress(OSError, ValueError, AttributeError):
         return os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
     return 0
