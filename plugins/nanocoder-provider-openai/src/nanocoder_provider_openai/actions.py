@@ -16,7 +16,7 @@ MAX_TOKENS = 1_536
 
 
 class ActionsWire:
-    """Chat Completions with a JSON schema in place of tools."""
+    """Chat Completions with a JSON schema instead of tools."""
 
     path = "/chat/completions"
 

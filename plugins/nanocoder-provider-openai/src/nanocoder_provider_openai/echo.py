@@ -30,7 +30,7 @@ class Echo:
         self._extra: dict[str, Any] = {}
 
     def thinking_in(self, delta: Mapping[str, Any]) -> str:
-        """Return the thinking in *delta*, and keep what goes back."""
+        """Return the thinking in *delta*, and store the data to send back."""
         if isinstance(delta.get(_EXTRA), dict):
             self._extra |= delta[_EXTRA]
         details = delta.get(_DETAILS)

@@ -108,12 +108,12 @@ class OpenAIProvider(HttpProvider):
             raise ProviderError(f"{error}; {_NO_COUNTS}", kind=error.kind) from error
 
     def _served(self) -> ModelInfo:
-        """Return what the server says of the model; nothing where it does not answer."""
+        """Return the server's metadata of the model, empty if it does not answer."""
         looking = OpenAIProvider(self._model, self._settings.impatient(), self._vendor)
         try:
             infos = looking.models()
         except ProviderError:
-            return ModelInfo(self._model)  # the request itself will show what is wrong
+            return ModelInfo(self._model)  # the request itself will report the problem
         finally:
             looking.close()
         ours = (info for info in infos if info.name == self._model)
@@ -131,11 +131,11 @@ class OpenAIProvider(HttpProvider):
 
     @property
     def _acts(self) -> bool:
-        """Tell whether the model chooses actions in place of calling tools."""
+        """Tell whether the model chooses actions instead of calling tools."""
         return self.profile == "small" and self._vendor.takes_schema and not self._settings.api
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> Sequence[str]:
-        """Return what the model reads in place of the tools' definitions, if it does."""
+        """Return the texts that the model reads instead of the tools' definitions, if any."""
         if not self._acts:
             return ()
         from nanocoder_kit_actions import tool_texts  # few models need it

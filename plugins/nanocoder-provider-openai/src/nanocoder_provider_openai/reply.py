@@ -90,9 +90,9 @@ class ChatReply(Reply):
             if choices[0].get("error"):
                 raise self._context.failure(choices[0]["error"])
             self._take_choice(choices[0])
-        # Groq and Moonshot have places of their own for it.
-        places = (chunk, as_mapping(chunk.get("x_groq")), *map(as_mapping, _choices(chunk)))
-        usage = next(filter(None, (place.get("usage") for place in places)), None)
+        # Groq and Moonshot nest the usage in other objects.
+        parents = (chunk, as_mapping(chunk.get("x_groq")), *map(as_mapping, _choices(chunk)))
+        usage = next(filter(None, (parent.get("usage") for parent in parents)), None)
         if usage:
             self._usage = _usage(usage)
 

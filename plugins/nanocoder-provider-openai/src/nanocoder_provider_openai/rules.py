@@ -1,4 +1,4 @@
-"""The rules of a vendor and a model for what is sent: a model keeps its rules on any server."""
+"""The rules of vendors and models for requests: a model's rules apply on any server."""
 
 import re
 from typing import Final

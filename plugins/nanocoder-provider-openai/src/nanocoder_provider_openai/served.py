@@ -16,8 +16,8 @@ NAMED: Final = 4
 def model_of(vendor: Vendor, settings: Settings) -> str:
     """Return the vendor's default model if the server has it, or its only model.
 
-    "" stands for a server that has a key and lists no models. Raises ProviderError without an
-    answer, or with several models to choose from.
+    Returns "" for a server with a key that lists no models. Raises ProviderError without an
+    answer, or if there are several models to choose from.
     """
     _, address, key_from = located(vendor, settings)
     default = vendor.default_model

@@ -7,13 +7,12 @@ class Vendor(NamedTuple):
     """One vendor, or a server that people run themselves.
 
     *address_variable* and *key_variable* are environment variables; an address of the first is
-    completed by *suffix*. *prices* is the vendor's name in the table of models, "" where it has
-    none. *counts_unasked* is true where a reply has token counts without a request for them, which
-    some vendors refuse. *reasoning* is "refused" where a server does not take back the reasoning
-    that it gave. *short_ids* is true where ids of calls must have nine letters and digits:
-    calls of another model, or of a fallback, have longer ones. *takes_schema* is true for a server
-    that holds a reply to a JSON schema, which small models need more than tool calls. *rank* is
-    that of ProviderSpec.
+    completed by *suffix*. *prices* is the vendor's name in the table of models, or "".
+    *counts_unasked* is true if a reply has token counts without a request for them, which some
+    vendors reject. *reasoning* is "refused" for a server that does not accept its own reasoning
+    back. *short_ids* is true if ids of calls must have nine letters and digits: those of another
+    model, or of a fallback, are longer. *takes_schema* is true for a server that enforces a JSON
+    schema on a reply, which small models need more than tool calls. *rank* is that of ProviderSpec.
     """
 
     name: str

@@ -84,7 +84,7 @@ def data_url(attachment: Attachment) -> str:
 
 
 def cannot_be_shown(attachment: Attachment) -> str:
-    """Return what a model reads in place of a file that it cannot be sent."""
+    """Return the text that replaces an attachment which the model cannot receive."""
     return f"[{attachment.name or 'a file'} ({attachment.media_type}) cannot be shown here]"
 
 
