@@ -23,10 +23,10 @@ Outcome = tuple[str, str]
 
 
 class Limits(NamedTuple):
-    """How often a call may come to the same before the run ends.
+    """Limits of a call's equal results before the run ends.
 
-    *in_a_row* counts turns that follow each other; *failures* and *results* count in a run, with no
-    progress in between.
+    *in_a_row* counts consecutive turns; *failures* and *results* count in a run, without progress
+    in between.
     """
 
     in_a_row: int
@@ -38,7 +38,7 @@ SMALL: Final = Limits(3, 3, 5)
 """A small model does not heed advice."""
 FULL: Final = Limits(6, 6, 8)
 COMMANDS: Final = Limits(20, 12, 30)
-"""What tests, or waits for something, comes to the same result for good reasons."""
+"""Limits of commands: tests and polls have equal results for good reasons."""
 
 
 class Ran(NamedTuple):
@@ -63,8 +63,8 @@ class Occurrence(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """What counts as the same call with the same result."""
-        # A model that varies the rest of faulty arguments repeats the fault all the same.
+        """The key by which equal calls with equal results are counted."""
+        # A model that varies only other arguments of an invalid call repeats the fault.
         return f"{self.call.name}\0" if _is_bad_call(self.result) else self.key, self.output
 
 
@@ -80,7 +80,7 @@ class Guard:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all calls: a person said something new."""
+        """Clear all counts, because the user sent a new message."""
         self._ran: dict[str, Ran] = {}
         self._tools: dict[str, Tool[..., Any]] = {}
         self._checked = ""
