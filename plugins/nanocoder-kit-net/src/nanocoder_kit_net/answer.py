@@ -1,4 +1,4 @@
-"""What a server answered."""
+"""The answer of a server."""
 
 from collections.abc import Mapping
 

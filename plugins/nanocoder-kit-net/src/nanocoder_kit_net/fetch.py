@@ -21,7 +21,7 @@ ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
 
 @frozen
 class Limits:
-    """What one request may take: seconds and redirects in all, bytes of the unpacked body."""
+    """Limits of one request: total seconds and redirects, and bytes of the decompressed body."""
 
     seconds: float = 30.0
     redirects: int = 5
@@ -92,7 +92,7 @@ class _Exchange:
         import httpx
 
         self.redirect = None
-        exact = {"target": target.path.encode()}  # what was checked is asked, letter by letter
+        exact = {"target": target.path.encode()}  # exactly the checked target is requested
         request = httpx.Request(method, target.url, headers=self._headers, extensions=exact)
         response = self._client.send(request, stream=True)
         self.method = response.next_request.method if response.next_request else method

@@ -1,4 +1,4 @@
-"""Which addresses may be connected to: looked up once, all of them checked."""
+"""The guard of network addresses: a host is resolved once, and all addresses are checked."""
 
 import socket
 from collections.abc import Sequence
@@ -117,7 +117,7 @@ def is_public(address: Address) -> bool:
 
 
 def _literal(host: str) -> Address | None:
-    """Return the address that *host* is, in every spelling that the system reads, as in 0x7f.1."""
+    """Return *host* as an address, in every notation that the system accepts, such as 0x7f.1."""
     try:
         return _address(host) if ":" in host else IPv4Address(socket.inet_aton(host))
     except (OSError, ValueError):

@@ -14,15 +14,15 @@ _CONTROLS = re.compile("[\0- \x7f-\x9f\ud800-\udfff]")
 _HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _PORT = re.compile(r"[0-9]{1,5}")
 _MAX_PORT: Final = 65_535
-_SAFE: Final = "!#$%&'()*+,/:;=?@[]~"  # what a path and a query keep; the rest is escaped
+_SAFE: Final = "!#$%&'()*+,/:;=?@[]~"  # unescaped characters in a path and a query
 
 
 @frozen
 class Target:
-    """One place to ask. *host* is a lower-case name, an IPv4 or an IPv6 address, without brackets.
+    """A parsed URL. *host* is a lower-case name, an IPv4 or an IPv6 address, without brackets.
 
-    *path* is what stands in the request line; *has_user* tells of credentials, which are not kept;
-    *is_plain* of a URL that named no port.
+    *path* is the target in the request line; *has_user* means that the URL had credentials, which
+    are dropped; *is_plain* that it named no port.
     """
 
     scheme: str
@@ -75,7 +75,7 @@ def parse_url(url: str) -> Target:
 
 
 def invalid_url(url: str, problem: str) -> ToolError:
-    """Return the error for a URL that is none."""
+    """Return the error for an invalid URL."""
     return ToolError(f"{url[:200]!r} {problem}", error_class="invalid_url")
 
 
