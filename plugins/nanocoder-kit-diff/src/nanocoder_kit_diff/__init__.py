@@ -33,7 +33,7 @@ class Change:
     """The part in which two texts differ, in whole lines, without their common head and tail.
 
     *head* and *tail* are the few unchanged lines around it, *old* became *new*; *first* is the
-    number, from 1, of the first changed line. Every line keeps its newline.
+    number, from 1, of the first changed line. Every line includes its newline.
     """
 
     first: int
@@ -104,7 +104,7 @@ def clip_lines(text: str, limit: int = SHOWN_LINES) -> str:
 
 
 def changed(old: str, new: str, *, context: int = CONTEXT_LINES) -> Change:
-    """Cut the common head and tail of two texts, keeping *context* lines of each."""
+    """Return the difference of two texts, with *context* lines of their common head and tail."""
     start = _line_start(old, _common_head(old, new))
     tail = _common_tail(old, new, min(len(old), len(new)) - start)
     tail = _whole_lines(old, new, tail, start)
@@ -127,7 +127,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _common_head(old: str, new: str) -> int:
-    """Return how many leading characters are equal, by comparing ever smaller slices at C speed."""
+    """Return the length of the common prefix, by bisection with slices, which is fast."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Find "... rest of the code ...": a line that stands for code that is left out."""
+"""Find "... rest of the code ...": a placeholder line for omitted code."""
 
 import re
 from functools import cache
@@ -25,9 +25,9 @@ _SIGNS = ("...", "\u2026", "rest of", "ing ", "unchanged", "unmodified", "same a
 
 
 def placeholder_in(new: str, old: str) -> str:
-    """Return the first line of *new* that stands for code which is left out, or "".
+    """Return the first placeholder line for omitted code in *new*, or "".
 
-    A line that is already in *old* does not count.
+    Lines that are already in *old* are ignored.
     """
     lowered = new.lower()
     if not any(sign in lowered for sign in _SIGNS):

@@ -1,4 +1,4 @@
-"""Whether a file that parsed before a change still does.
+"""Check that a file that parsed before a change still does.
 
 Python is parsed by Python itself; the other languages need the extra `syntax` (tree-sitter).
 """
@@ -24,9 +24,9 @@ _GRAMMARS = {
 
 
 def new_fault(path: str, before: str, after: Callable[[], str]) -> str:
-    """Say where and why the text *after* a change does not parse, if *before* it did; else "".
+    """Return the location and reason of a syntax error *after* a change, if *before* had none.
 
-    Always "" for other languages, large files, and where the grammar is not installed.
+    Returns "" for no error, other languages, large files, and without the grammar.
     """
     ending = path.rpartition(".")[2].lower()
     if len(before) > MAX_CHARACTERS:
