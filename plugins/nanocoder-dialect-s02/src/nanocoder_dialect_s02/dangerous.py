@@ -1,7 +1,7 @@
 """Commands that the reference never runs.
 
-A reminder to the model, not a wall: a command can be written in a thousand ways. Policies and
-sandboxes are what keeps a command from doing harm.
+A reminder to the model, not a security boundary: a command can be written in a thousand ways.
+Policies and sandboxes prevent harm.
 """
 
 import re

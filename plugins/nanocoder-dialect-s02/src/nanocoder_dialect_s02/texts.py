@@ -25,7 +25,7 @@ def show_lines(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_write(arguments: Arguments, result: ToolResult) -> str:
-    """Say how many bytes were written."""
+    """Return the message with the number of bytes written."""
     return f"Wrote {result.data['size']} bytes to {arguments['path']}"
 
 
@@ -54,14 +54,14 @@ def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
 
 
 def describe_failure(arguments: Arguments, result: ToolResult) -> str:
-    """Say what went wrong."""
+    """Return the error message."""
     if result.error_class == "path_outside_workspace":
         return f"Error: Path escapes workspace: {arguments['path']}"
     return f"Error: {error_text(result)}"
 
 
 def describe_failed_edit(arguments: Arguments, result: ToolResult) -> str:
-    """Say why a file was not edited."""
+    """Return the message for a failed edit."""
     if result.error_class == "text_not_found":
         return f"Error: Text not found in {arguments['path']}"
     if result.error_class == "several_matches":
