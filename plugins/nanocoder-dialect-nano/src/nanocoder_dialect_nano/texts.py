@@ -24,7 +24,7 @@ def number_lines(arguments: Arguments, result: ToolResult) -> str:
 
 
 def describe_write(arguments: Arguments, result: ToolResult) -> str:
-    """Say how many bytes were written."""
+    """Return the message with the number of bytes written."""
     return f"Successfully wrote {result.data['size']} bytes to {arguments['path']}"
 
 
@@ -79,7 +79,7 @@ def drop_merge_advice(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failure(arguments: Arguments, result: ToolResult) -> str:
-    """Say what went wrong."""
+    """Return the error message."""
     return f"Error: {_problem(arguments, result)}"
 
 
