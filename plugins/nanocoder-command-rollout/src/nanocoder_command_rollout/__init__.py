@@ -1,4 +1,4 @@
-"""The commands `rollout`: a new plugin set in stages, promoted by figures, withdrawn by them."""
+"""The commands `rollout`: a new plugin set in stages, promoted or rolled back by figures."""
 
 from argparse import Namespace
 from collections.abc import Callable

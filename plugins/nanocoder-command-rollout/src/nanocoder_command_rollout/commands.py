@@ -1,4 +1,4 @@
-"""What each command does: read the state, take one step, write it as a whole."""
+"""The steps of each command: read the state, take one step, write it atomically."""
 
 import getpass
 import hashlib
@@ -124,7 +124,7 @@ def _current(path: Path) -> Rollout:
 
 
 def _evaluation(folder: Path) -> tuple[dict[str, Any], str]:
-    """Return what an evaluation came to, and its digest; raises UsageError."""
+    """Return the result of an evaluation, and its digest; raises UsageError."""
     path = folder / EVALUATION
     try:
         text = read_regular(path)

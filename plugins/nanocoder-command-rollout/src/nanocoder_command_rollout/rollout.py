@@ -25,11 +25,11 @@ State = Literal["underway", "done", "withdrawn"]
 
 @frozen
 class Rollout:
-    """A new set, *candidate*, that takes the place of *stable* in stages.
+    """A new set, *candidate*, that replaces *stable* in stages.
 
-    *stages* are percentages that rise to 100, *stage* is the place of the present one. *passed*
-    says whether the gate was passed in this stage, *failures* how often it has failed since.
-    *judged* are the digests of the evaluations that counted. *history* is only added to.
+    *stages* are percentages that rise to 100, *stage* is the index of the present one. *passed*
+    is true after the gate was passed in this stage, *failures* is the number of failures since.
+    *judged* are the digests of the evaluations used. *history* is append-only.
     """
 
     candidate: str
@@ -44,7 +44,7 @@ class Rollout:
 
     @property
     def share(self) -> int:
-        """How many of a hundred people get the candidate."""
+        """The percentage of users who get the candidate."""
         if self.state == "underway":
             return self.stages[self.stage]
         return ALL if self.state == "done" else 0
