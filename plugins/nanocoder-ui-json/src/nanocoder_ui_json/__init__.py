@@ -18,7 +18,7 @@ from nanocoder_ui_json.screens import open_lines, open_object
 
 @frozen
 class Settings:
-    """What `[plugins.ui-json]` may set.
+    """The table `[plugins.ui-json]`.
 
     *approve_stdin*: in jsonl, lines on standard input answer approval requests, each within
     *approval_timeout_s* seconds.

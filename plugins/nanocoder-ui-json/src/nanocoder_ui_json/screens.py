@@ -21,7 +21,7 @@ class Output:
 
     def __init__(self) -> None:
         self._before = sys.stdout
-        # The command line may have replaced `sys.stdout` already, to keep plugins' output out.
+        # The command line may have replaced `sys.stdout` already, to divert plugins' output.
         is_replaced = sys.stdout is sys.stderr and sys.__stdout__ is not None
         self._stream: TextIO = sys.__stdout__ if is_replaced else sys.stdout  # type: ignore[assignment]
         sys.stdout = sys.stderr
@@ -64,7 +64,7 @@ class Summary:
         self._report: Mapping[str, Any] | None = None
 
     def show(self, event: Event) -> None:
-        """Keep the latest report; a notice is for the person, on standard error."""
+        """Store the latest report; write notices for the user to standard error."""
         if event.kind in ENDS:
             self._report = event.data
         elif event.kind == "notice":

@@ -71,10 +71,10 @@ class Answers:
 
 
 class Check:
-    """Checks answers against one JSON Schema; no reference to another place is followed."""
+    """Validates answers against one JSON Schema; external references are not followed."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        """Take *schema*; raises UsageError when it is none, or none that can be used."""
+        """Validate *schema*; raises UsageError if it is invalid or not supported."""
         self.schema = schema
         if unknown := sorted(set(_dialects(schema)) - DIALECTS):
             # The library would fetch it, from the network or from a file.
@@ -99,7 +99,7 @@ class Check:
         return (None, problem) if problem else (answer, "")
 
     def _problems(self, answers: Sequence[str]) -> Sequence[str]:
-        """Return what is wrong with each answer; raises UsageError."""
+        """Return the problem of each answer, or ""; raises UsageError."""
         try:
             process = subprocess.run(
                 [sys.executable, "-I", "-S", str(PROGRAM), _folder_of_library()],
