@@ -34,9 +34,9 @@ class Settings:
 
     *model*: the model of sub-agents, "provider/model"; the session's own by default. *max_turns*,
     *max_calls* and *max_tokens*: the limits of one sub-agent. *without*: tools that sub-agents do
-    not get. *profiles*: profiles by name, beside those built in or in their place.
-    *project_profiles*: whether the project's files in `.nanocoder/agents` count; a project can say
-    so itself once it is trusted.
+    not get. *profiles*: profiles by name, which add to or replace those built in.
+    *project_profiles*: use the project's files in `.nanocoder/agents`; a trusted project can enable
+    this itself.
     """
 
     model: str = ""

@@ -16,7 +16,7 @@ _OURS = re.compile(
     r"^(?=[ \t]*(?:\[(?:\d+\]|a\d+ has|the turn limit)|task_result with id|It did not finish))",
     re.MULTILINE,
 )
-"""Where a line of an answer begins as lines do that this package writes around it."""
+"""Pattern of lines in an answer that look like the lines this package adds."""
 
 
 @frozen

@@ -35,7 +35,7 @@ class Change:
 
     @property
     def text(self) -> str:
-        """The patch as text; "" when it cannot be merged, or there is none."""
+        """The patch as text, or "" if there is none or it cannot be merged."""
         if self.obstacles:
             return ""
         try:

@@ -10,7 +10,7 @@ MAX_LINES = 50
 
 
 def bring_back(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
-    """Return *outcome* with its patch kept, or merged into the session's files if *merge*.
+    """Return *outcome* with its patch stored, or merged into the session's files if *merge*.
 
     The merge is a call of `apply_patch` like any other: it is judged and approved, fails if the
     files have changed, and is all or nothing.

@@ -140,7 +140,7 @@ def _find_profile(ctx: ToolContext, name: str) -> Profile:
 
 
 def _keep_mergeable(agents: SubAgents, outcome: Outcome) -> Outcome:
-    """Keep an outcome whose patch can still be merged, and say so."""
+    """Store an outcome whose patch can still be merged, and add a hint."""
     if not outcome.change.paths or outcome.merged:
         return outcome
     stored = agents.keep(outcome)

@@ -1,4 +1,4 @@
-"""The places of worktrees: in the user's cache, each locked as long as its process lives."""
+"""Directories of worktrees, in the user's cache, each locked while its process lives."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from nanocoder_kit_git import git
 from nanocoder_kit_process import SYSTEM_PATH, find_program
 
 YOUNG_S = 60.0
-"""A younger place without a lock may be one that another process is making now."""
+"""Seconds; a younger directory without a lock may be one that another process is creating."""
 
 
 @define
@@ -37,7 +37,7 @@ class Place:
 
 
 def root() -> Path:
-    """Return the directory of all places; raises ToolError (io_error) where there is no home."""
+    """Return the parent of all directories; raises ToolError (io_error) without a home."""
     try:
         return cache_dir() / "worktrees"
     except ConfigError as error:
@@ -45,7 +45,7 @@ def root() -> Path:
 
 
 def make_place(repository: Path) -> Place:
-    """Make a place for a worktree of *repository*; raises ToolError (io_error)."""
+    """Create a directory for a worktree of *repository*; raises ToolError (io_error)."""
     name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
     folder = root() / name
     try:
@@ -78,7 +78,7 @@ def lock_all() -> Iterator[None]:
 
 
 def remove_dead() -> None:
-    """Remove the places of processes that have ended."""
+    """Remove the directories of processes that have ended."""
     for folder in _places():
         lock = _try_lock(folder)
         if lock >= 0:
@@ -97,7 +97,7 @@ def _places() -> Iterator[Path]:
 
 
 def _try_lock(folder: Path) -> int:
-    """Lock a place and return the descriptor; -1 when another process holds it."""
+    """Lock a directory and return the file descriptor, or -1 if another process holds it."""
     try:
         is_young = time.time() - folder.stat().st_mtime < YOUNG_S
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -115,7 +115,7 @@ def _try_lock(folder: Path) -> int:
 def _clear(folder: Path) -> None:
     tree = _tree_of(folder)
     _remove(tree)
-    # Removed by name: `git worktree prune` would also forget worktrees of other people.
+    # Removed by name: `git worktree prune` would also remove worktrees of others.
     with contextlib.suppress(OSError, ToolError), lock_all():
         repository = Path(os.fsdecode((folder / "repository").read_bytes()))
         git(repository, "worktree", "remove", "--force", "--force", str(tree))

@@ -45,7 +45,7 @@ class BadProfileError(Exception):
 
 @frozen
 class ProfileFile:
-    """A file of a profile; *profile* is None where *problem* says what is wrong with it."""
+    """A file of a profile; *profile* is None if the file has a *problem*."""
 
     path: Path
     name: str
@@ -70,7 +70,7 @@ def profile_files(session: SessionInfo, *, with_project: bool) -> list[ProfileFi
 
 
 def unknown_tools(profile: Profile, tools: Collection[str]) -> str:
-    """Say which of the *profile*'s tools there are not; "" where all exist."""
+    """Return a clause that names the missing tools of *profile*, or "" if all exist."""
     missing = [name for name in profile.tools if name not in tools and not {*"*?["} & {*name}]
     return "; ".join(f"there is no tool {name!r}{did_you_mean(name, tools)}" for name in missing)
 

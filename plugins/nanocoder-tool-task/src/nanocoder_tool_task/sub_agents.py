@@ -51,7 +51,7 @@ def run_together(ctx: ToolContext, jobs: Sequence[Job]) -> list[Outcome]:
 
 @define
 class Record:
-    """A sub-agent whose result can be read: one in the background, or one with a kept patch."""
+    """A sub-agent whose result can be read: one in the background, or one with a stored patch."""
 
     id: str
     description: str
@@ -91,7 +91,7 @@ class SubAgents:
         return record
 
     def keep(self, outcome: Outcome) -> Outcome:
-        """Keep the outcome of a sub-agent, and return it with the id that it gets."""
+        """Store the outcome of a sub-agent, and return it with its new id."""
         record = self._add(outcome.description)
         record.outcome, record.is_reported = evolve(outcome, id=record.id), True
         record.ended.set("done")
@@ -141,7 +141,7 @@ class SubAgents:
         with self._lock:
             record = Record(f"a{next(self._numbers)}", description)
             self._records[record.id] = record
-            # Only ended sub-agents are forgotten: a running one must stay within reach.
+            # Only ended sub-agents are dropped: a running one must stay accessible.
             ended_ids = [each.id for each in self._records.values() if each.ended.is_set()]
             for agent_id in ended_ids[: max(0, len(self._records) - MAX_RECORDS)]:
                 del self._records[agent_id]

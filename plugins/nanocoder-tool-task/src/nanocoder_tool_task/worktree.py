@@ -125,7 +125,7 @@ def read_version(workspace: Workspace, path: str) -> Version | None:
     try:
         parent = path.rpartition("/")[0] or "."
         if workspace.resolve(parent) != workspace.relative(parent):
-            return None  # a link took the place of a directory on the way
+            return None  # a link replaced a directory on the way
         if place.is_symlink():
             return Version(os.fsencode(place.readlink()), link=True)
         if not workspace.is_file(path):
