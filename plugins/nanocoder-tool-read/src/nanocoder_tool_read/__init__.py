@@ -42,7 +42,7 @@ AT_ONCE_BYTES = 1_000_000  # larger files are read in pieces
 MAX_NAMED = 20  # entries of a directory, where a file was meant
 NEW_CELL = "[edit_file changes these lines; a new cell begins with the line [cell new: code]]"
 UNKNOWN = 1 << 62  # lines of a file that were not counted
-# A factory keeps these defaults out of the schema: a model need not know them.
+# A factory hides these defaults from the schema: a model need not know them.
 FIRST = Factory(lambda: 1)
 ALL = Factory(lambda: DEFAULT_LINES)
 
@@ -143,7 +143,7 @@ def _read_at_once(
     ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
 ) -> ToolResult:
     try:
-        # Noted below: only lines that are shown count.
+        # Recorded below, for the lines that are shown.
         file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes, note=False)
     except WorkspaceError as error:
         if error.error_class != "binary_file":

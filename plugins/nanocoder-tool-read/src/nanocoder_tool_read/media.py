@@ -29,7 +29,7 @@ def attachment_type(head: bytes) -> str:
 
 
 def describe_binary(head: bytes, path: str) -> str:
-    """Say what kind of file this is, from its content or else its name."""
+    """Return the kind of the file, by its content or else its name."""
     for mark, kind in _BINARIES:
         if head.startswith(mark):
             return kind

@@ -74,7 +74,7 @@ def _run(ctx: ToolContext, file: BinaryIO, argv: list[str]) -> tuple[bytes, int]
             late.set()
             child.kill()
 
-        # A file may be made to keep the library busy; the viewer's own limit is CPU time only.
+        # A hostile file may stall the library; the viewer's own limit covers only CPU time.
         clock = threading.Timer(WAIT_S, end)
         clock.start()
         forget = ctx.cancelled.on_set(child.kill)
@@ -167,7 +167,7 @@ def _page(page: dict[str, Any]) -> str:
 
 
 def _picture_limit(ctx: ToolContext) -> tuple[int, str]:
-    """Return how many pages may be shown as images, and why if none."""
+    """Return the limit of pages shown as images, and the reason if it is 0."""
     if not has("PIL"):
         return 0, "to see it install nanocoder-tool-read[images]"
     if ctx.session is not None and ctx.session.profile == "small":

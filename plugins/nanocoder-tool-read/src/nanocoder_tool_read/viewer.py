@@ -147,7 +147,7 @@ def read_pages(
 def show(
     page: Any, page_data: dict[str, Any], pictures: list[bytes], options: dict[str, Any]
 ) -> None:
-    """Add a picture of *page*, or say in *page_data* why there is none."""
+    """Add a picture of *page*, or to *page_data* the reason for none."""
     if not options["pictures"]:
         page_data["note"] = options["no_pictures"]
     elif len(pictures) >= options["pictures"]:

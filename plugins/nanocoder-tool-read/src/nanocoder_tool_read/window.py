@@ -31,7 +31,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """The number of the last line; one less than *first* when there is none."""
+        """The number of the last line, or *first* - 1 without lines."""
         return self.first + len(self.lines) - 1
 
     @property
@@ -40,7 +40,7 @@ class Window:
         return range(self.first, min((*self.clipped, self.last + 1)))
 
     def page(self) -> "Window":
-        """Return as many of its lines as there is room for in a result."""
+        """Return its first lines up to the limit of a result."""
         chars = count = 0
         for line in self.lines:
             chars += len(line) + len(f"{self.first + count}\t\n")
