@@ -36,9 +36,9 @@ Operation = Literal[
 class Settings:
     """The settings of `[plugins.tool-codemap]`.
 
-    *max_tokens* is the most that an answer has. *prompt_tokens* is how much of the map each session
-    has in its system prompt, 0 for none. *cache* keeps the map in the user's cache directory, for
-    the next session.
+    *max_tokens* is the limit of an answer. *prompt_tokens* is the limit of the map in each session's
+    system prompt, 0 for none. *cache* stores the map in the user's cache directory for the next
+    session.
     """
 
     max_tokens: int = 2_000
@@ -113,7 +113,7 @@ def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer the index that a session keeps."""
+    """Provide the index of a session."""
     return [Resource("index", _open_index)]
 
 
@@ -123,6 +123,6 @@ def _open_index(session: SessionInfo, settings: Any) -> "Index":
 
     file = None
     if (settings or Settings()).cache:
-        with suppress(ConfigError):  # there is no home to keep it in
+        with suppress(ConfigError):  # there is no home for it
             file = file_of(session.cwd.resolve())
     return Index(file)

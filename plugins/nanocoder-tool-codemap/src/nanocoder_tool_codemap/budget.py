@@ -6,7 +6,7 @@ from attrs import define, field
 from nanocoder import count_tokens
 
 NOTE_TOKENS = 20
-"""The room for the line that says how many lines are missing."""
+"""Tokens reserved for the line with the number of missing lines."""
 
 
 @define

@@ -1,4 +1,4 @@
-"""The records of all files of a workspace, brought up to date before each answer."""
+"""The records of all files of a workspace, updated before each answer."""
 
 import threading
 import time
@@ -62,7 +62,7 @@ class CodeMap:
 
 @define(eq=False)
 class Index:
-    """Keeps the records of a session; *file* holds them between sessions, or is None."""
+    """The records of a session; *file* stores them between sessions, or is None."""
 
     file: Path | None
     _lock: threading.Lock = field(factory=threading.Lock)

@@ -127,11 +127,11 @@ def dependencies(inquiry: Inquiry) -> Iterator[str]:
 
 
 def define(inquiry: Inquiry) -> Iterator[str]:
-    """Say where a name is defined."""
+    """Yield the locations of a name's definitions."""
     for path, definition in find_definitions(inquiry, inquiry.name()):
         inside = f" in {definition.parent}" if definition.parent else ""
-        place = f"{path}:{definition.line}-{definition.end}"
-        yield f"{place} {definition.kind}{inside}: {definition.signature}"
+        location = f"{path}:{definition.line}-{definition.end}"
+        yield f"{location} {definition.kind}{inside}: {definition.signature}"
 
 
 def references(inquiry: Inquiry) -> Iterator[str]:
@@ -225,7 +225,7 @@ def find_definitions(inquiry: Inquiry, query: str) -> list[tuple[str, Definition
 
 
 def split_target(workspace: Workspace, operation: str, target: str) -> tuple[str, str]:
-    """Return the path and the query that *target* stands for.
+    """Return *target* split into a path and a query.
 
     Raises: WorkspaceError for a path that must exist and does not.
     """

@@ -52,7 +52,7 @@ class Record:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """Everything with a name, in the order of the file."""
+        """The definitions, in the order of the file."""
         if self._definitions is None:
             self._definitions = tuple(Definition(*row) for row in self.stored[2])
         return self._definitions

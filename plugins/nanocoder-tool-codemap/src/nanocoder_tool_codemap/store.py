@@ -1,6 +1,6 @@
-"""The map of a workspace, kept between sessions in the user's cache directory.
+"""The map of a workspace, stored between sessions in the user's cache directory.
 
-The file only saves time: when it is missing, broken, foreign or of another version, everything is
+The file only saves time: if it is missing, broken, foreign or of another version, everything is
 read again.
 """
 
