@@ -38,7 +38,7 @@ _WORDS: Final = {"vision": "images", "thinking": "thinking", "tools": "tools"}
 
 @frozen
 class ModelDetails:
-    """What the server says of one model; a server that says nothing of abilities has all."""
+    """The server's metadata of one model; without a list of abilities it has all."""
 
     context: int = 0
     abilities: tuple[str, ...] = ("tools",)
@@ -91,7 +91,7 @@ class OllamaProvider(HttpProvider):
         )
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> Sequence[str]:
-        """Return what the model reads in place of the tools' definitions, if it does."""
+        """Return the texts that the model reads instead of the tools' definitions, if any."""
         details = self._details.get(self._model)
         can_call = details is None or "tools" in details.abilities
         return () if can_call and self.profile == "full" else tool_texts(tools)
@@ -164,7 +164,7 @@ class OllamaProvider(HttpProvider):
             return self._with_actions(request, head)
         if request.tools:
             head["tools"] = [tool_definition(tool) for tool in request.tools]
-        elif request.answer_schema is not None:  # with tools it would keep the model from calls
+        elif request.answer_schema is not None:  # with tools it would prevent calls
             head["format"] = request.answer_schema
         messages = self._encoded.join(self._history.valid(request.messages))
         if request.system:
@@ -173,7 +173,7 @@ class OllamaProvider(HttpProvider):
         return b'%s,"messages":[%s]}' % (encode_json(head)[:-1], messages)
 
     def _with_actions(self, request: Request, head: dict[str, Any]) -> bytes:
-        """Return a body that holds the reply to one action, by a schema in place of tools."""
+        """Return a body that restricts the reply to one action, by a schema instead of tools."""
         if self._actions.tools != tuple(request.tools):
             self._actions = Actions.of(request.tools)
         bare = not has_material(request.messages)
