@@ -45,9 +45,9 @@ def nanocoder_compact(
     settings: Any,
     resource: Callable[[str], Room],
 ) -> Sequence[Message] | None:
-    """Leave out what is old, results first; after every plugin that keeps more of its meaning.
+    """Drop old content, results first; runs after every plugin that preserves more of it.
 
-    After a refusal of pictures and other files these are left out, and nothing else.
+    After a refusal of pictures and other files only these are dropped.
     """
     if reason == "refused":
         from nanocoder_compact_trim.trimming import without_files

@@ -9,7 +9,7 @@ from nanocoder_kit_context import NoteWriter, earlier_note, first_kept, latest_r
 LEAST_SAVED = 0.6
 """The most that stays of the transcript; a person may ask for it long before it is full."""
 SHORT_CHARS = 400
-"""A result up to this long costs hardly more than the note in its place."""
+"""Length up to which a result costs hardly more than the note that would replace it."""
 OLD_REQUEST_CHARS = 2_000
 RECENT_RESULT_PART = 0.125
 """A recent result longer than this part of the limit is cut, if nothing else helps."""
@@ -26,7 +26,7 @@ def without_files(messages: Sequence[Message]) -> list[Message] | None:
 
 
 def trim(notes: NoteWriter, *, target: float, recent: float) -> list[Message] | None:
-    """Return a shorter transcript, with a note in it; None when nothing can be left out."""
+    """Return a shorter transcript that includes a note, or None if nothing can be dropped."""
     trimming = Trimming(notes.messages, notes.limit_tokens, target, recent)
     for step in (
         trimming.shorten_old_results,
@@ -42,7 +42,7 @@ def trim(notes: NoteWriter, *, target: float, recent: float) -> list[Message] | 
 
 
 class Trimming:
-    """A transcript that gets shorter; `None` stands for a message that was left out."""
+    """A transcript that gets shorter; `None` marks a dropped message."""
 
     def __init__(
         self, messages: Sequence[Message], limit_tokens: int, target: float, recent: float
@@ -55,7 +55,7 @@ class Trimming:
         self._request = latest_request(messages)
         self._most_chars = int(limit_tokens * RECENT_RESULT_PART) * CHARS_PER_TOKEN
         self._dropped = 0
-        # The new note says what an earlier one did, and stands where that stood at the earliest.
+        # The new note includes an earlier one, and is at the same index or later.
         earlier = earlier_note(messages).index
         self._note = max(self._recent, earlier)
         if earlier >= 0:
@@ -67,7 +67,7 @@ class Trimming:
         return self._total <= self._target
 
     def shorten_old_results(self) -> None:
-        """Put a note in the place of old outputs."""
+        """Replace old outputs by a note."""
         self._change_each(range(self._recent), _without_outputs)
 
     def drop_old_steps(self) -> None:
@@ -101,7 +101,7 @@ class Trimming:
         self._change_each(range(self._recent, len(self._messages)), clip_results)
 
     def result(self, notes: NoteWriter) -> list[Message] | None:
-        """Return what stays, with a note that stands for the rest; None if all does."""
+        """Return the remaining messages and the note, or None if nothing was dropped."""
         if self._total >= self._before:
             return None
         new = notes.write(self._note, replaced=self._dropped)
@@ -133,7 +133,7 @@ def _without_outputs(message: Message) -> Message:
     if not message.results:
         return message
     results = tuple(map(_without_output, message.results))
-    # Mostly the results of earlier steps, which have a note already.
+    # Results of earlier steps mostly have a note already.
     return message if all(map(is_, results, message.results)) else evolve(message, results=results)
 
 
