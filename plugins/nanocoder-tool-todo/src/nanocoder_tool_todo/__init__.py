@@ -84,7 +84,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep one list for each session."""
+    """Provide one list for each session."""
     return [Resource("board", _open_board)]
 
 

@@ -13,7 +13,7 @@ MAX_BYTES = 1_000_000
 class Board:
     """The text of one session's TODO.md; always complete, for threads and processes.
 
-    *folder* is None for a session that is not kept; then the text lives as long as the board.
+    *folder* is None for a session that is not saved; then the text lives as long as the board.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -22,7 +22,7 @@ class Board:
         self._lock = threading.Lock()
 
     def read(self) -> str | None:
-        """Return the text, None when there is none yet; raises ToolError."""
+        """Return the text, or None before the first write; raises ToolError."""
         if self.path is None:
             return self._text
         try:

@@ -1,4 +1,4 @@
-"""Tasks, and the text of TODO.md that keeps them."""
+"""Tasks, and their text in TODO.md."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ def format_tasks(tasks: Iterable[Task]) -> str:
 
 
 def parse_tasks(text: str) -> list[Task]:
-    """Return the tasks in *text*; other lines are a person's notes and are left out."""
+    """Return the tasks in *text*; other lines are the user's notes and are skipped."""
     matches = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
     return [
         Task(match[3], _STATUSES[match[1].lower()], _priority(match[2]))
@@ -61,7 +61,7 @@ def count_by_status(tasks: Sequence[Task]) -> dict[str, int]:
 
 
 def summary(tasks: Sequence[Task]) -> str:
-    """Say how many tasks there are: "3 tasks: 1 pending, 2 completed"."""
+    """Return the numbers of tasks: "3 tasks: 1 pending, 2 completed"."""
     parts = [f"{count} {status}" for status, count in count_by_status(tasks).items() if count]
     total = f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}"
     return f"{total}: {', '.join(parts)}" if parts else "no tasks"
