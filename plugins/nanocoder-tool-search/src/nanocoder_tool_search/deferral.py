@@ -54,12 +54,12 @@ class SessionTools:
                 for definition in request.tools
                 if definition.name not in deferred
             ]
-            # Behind the others: a cache keeps what stood before them.
+            # After the others, so that the provider's cache of the earlier tools stays valid.
             self._key, self._tools = key, (*first, *(deferred[name] for name in revealed))
         return evolve(request, tools=self._tools)
 
     def _follow(self, messages: Sequence[Message]) -> None:
-        """Note the tools that the new messages call or reveal."""
+        """Record the tools that the new messages call or reveal."""
         count = self._count
         if count > len(messages) or (count and messages[count - 1] is not self._last):
             count = 0  # the transcript was compacted

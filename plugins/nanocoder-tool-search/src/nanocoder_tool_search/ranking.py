@@ -8,13 +8,13 @@ from nanocoder import ToolInfo
 
 SELECT = "select:"
 NAME_WEIGHT, DESCRIPTION_WEIGHT, PARAMETERS_WEIGHT = 4.0, 2.0, 1.0
-"""The weight of a word by its place: in the name, the description or the parameters."""
+"""The weight of a word in the name, the description and the parameters."""
 RELATED_FACTOR = 0.5
 """The weight of a word that only begins alike: "deleting" for "delete"."""
 MIN_SHARE = 0.5
 """The share of the best score that another tool needs: each match costs tokens from then on."""
 SHARED_CHARS = 4
-"""From so many letters on, a word that another begins or ends with is related to it."""
+"""Least length of a word that is related to another as its prefix or suffix."""
 ENDING_CHARS = 3
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _FILLERS = frozenset({"a", "all", "an", "and", "as", "at", "by", "for", "from", "in", "into", "is"})
@@ -80,7 +80,7 @@ def _are_alike(word: str, other: str) -> bool:
 
 
 def _weigh_words(info: ToolInfo) -> Words:
-    """Return the words of a tool; a word in several places has its highest weight."""
+    """Return the words of a tool with their highest weight."""
     words = dict.fromkeys(_words(" ".join(_texts(info.parameters))), PARAMETERS_WEIGHT)
     words |= dict.fromkeys(_words(info.description), DESCRIPTION_WEIGHT)
     return words | dict.fromkeys(_words(info.name), NAME_WEIGHT)
