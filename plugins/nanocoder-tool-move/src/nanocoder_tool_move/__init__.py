@@ -21,7 +21,7 @@ from nanocoder import (
 )
 
 _MOST_TRIED: Final = 100
-"""So many names are tried for a file that gets another spelling."""
+"""Limit of the temporary names tried for a rename that changes only letter case."""
 
 
 @tool(
@@ -85,16 +85,16 @@ def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool)
     data = workspace.read_bytes(source)
     is_new = not workspace.exists(destination)
     mode = stat.S_IMODE(workspace.stat(source).st_mode) if is_new else None
-    # The digest "" stands for a missing file: one that appeared meanwhile is not overwritten.
+    # The digest "" means a missing file: one that appeared meanwhile is not overwritten.
     expect = None if replace else ""
     return workspace.write_bytes(destination, data, expect=expect, mode=mode)
 
 
 def _respell(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
-    """Give a file another spelling of its name, by a name between that is free.
+    """Rename a file to an equivalent name, such as one in other case, via a temporary name.
 
-    A system that takes both spellings for one name would say that there is such a file already. A
-    folder whose other spelling the system still remembers could not be moved back.
+    A system that takes both names for one would report that the file exists already. A folder
+    could not be moved back while the system caches its old name.
     """
     if workspace.is_dir(source):
         message = (
@@ -113,7 +113,7 @@ def _respell(workspace: Workspace, source: str, destination: str, *, replace: bo
 
 
 def _is_same_entry(workspace: Workspace, plan: tuple[str, str]) -> bool:
-    """Tell whether both paths are spellings of one name, which is in its folder once."""
+    """Tell whether both paths are equivalent names of one entry of the folder."""
     (folder, _, old), (other, _, new) = (path.rpartition("/") for path in plan)
     if folder != other or fold_name(old) != fold_name(new) or not workspace.exists(plan[1]):
         return False
