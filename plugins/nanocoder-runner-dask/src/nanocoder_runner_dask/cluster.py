@@ -47,7 +47,7 @@ def run_on_cluster(
 
 
 class _Window:
-    """As many jobs as keep all workers busy; the scheduler never has more of them."""
+    """The submitted jobs: just enough to occupy all workers, so that the scheduler has few."""
 
     def __init__(
         self, client: Any, work: Callable[..., Any], cancel: Cancel, settings: Settings
@@ -160,7 +160,7 @@ def _connected(scheduler: str) -> Any:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from the threads that begin meanwhile, and so from the workers they start.
+    """Block Ctrl-C in threads that start meanwhile, and so in the workers that they start.
 
     A terminal sends it to all processes; the workers end when the driver tells them to.
     """
@@ -174,5 +174,5 @@ def _interrupts_blocked() -> Iterator[None]:
 def _share_limits(client: Any, settings: Settings) -> None:
     if settings.per_minute:
         client.register_plugin(RateOnScheduler(dict(settings.per_minute)))
-    for provider, places in settings.concurrency.items():
-        untyped.Semaphore(places, name=name_of_semaphore(provider, places))
+    for provider, slots in settings.concurrency.items():
+        untyped.Semaphore(slots, name=name_of_semaphore(provider, slots))

@@ -1,4 +1,4 @@
-"""Keep what Dask says about itself from standard error; problems of tasks are in their results."""
+"""Silence Dask's log on standard error; problems of tasks are in their results."""
 
 import logging
 import os

@@ -22,10 +22,10 @@ class RateOnScheduler(SchedulerPlugin):
         scheduler.handlers[HANDLER] = self.delay_s
 
     def delay_s(self, provider: str, **_: Any) -> float:
-        """Take a place for one request of *provider*."""
+        """Reserve one request of *provider*, and return its delay in seconds."""
         return self._rates.delay_s(provider)
 
 
-def name_of_semaphore(provider: str, places: int) -> str:
-    """Return the name by which all workers find the places of *provider*."""
-    return f"nanocoder-{provider}-{places}"
+def name_of_semaphore(provider: str, slots: int) -> str:
+    """Return the name by which all workers find the semaphore of *provider*."""
+    return f"nanocoder-{provider}-{slots}"

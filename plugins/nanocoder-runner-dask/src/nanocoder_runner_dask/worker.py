@@ -56,12 +56,12 @@ def _admit(
     rated: Collection[str],
     provider: str,
 ) -> Iterator[None]:
-    with ExitStack() as places:
+    with ExitStack() as held:
         if number := concurrency.get(provider):
             semaphore = untyped.Semaphore(number, name=name_of_semaphore(provider, number))
             while not semaphore.acquire(timeout=POLL_S):
                 cancel.check()
-            places.callback(semaphore.release)
+            held.callback(semaphore.release)
         if provider in rated:
             ask = getattr(worker.scheduler, HANDLER)
             if cancel.wait(sync(worker.loop, ask, provider=provider)):
@@ -70,6 +70,6 @@ def _admit(
 
 
 def _is_given_up(worker: Worker, key: Any) -> bool:
-    """Tell whether the scheduler has told the worker to forget the task."""
+    """Tell whether the scheduler has told the worker to drop the task."""
     task = worker.state.tasks.get(key)
     return task is None or task.state in GIVEN_UP
