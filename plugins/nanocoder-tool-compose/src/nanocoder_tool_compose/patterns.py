@@ -18,7 +18,7 @@ MAGIC: Final = frozenset("*?[{")
 
 
 def expand(workspace: Workspace, request: Refactor) -> Refactor:
-    """Return *request* with paths in place of patterns; git-ignored files match none.
+    """Return *request* with patterns expanded to paths; git-ignored files match none.
 
     Raises: ToolError (text_not_found) for a pattern without such a file.
     """

@@ -28,7 +28,7 @@ class Refactor:
 
 @frozen
 class Change:
-    """One file: *text* before and *after*, *count* places; *digest* is of its bytes before."""
+    """One file: *text* before and *after*, with *count* matches; *digest* is of the old bytes."""
 
     path: str
     text: str
@@ -49,7 +49,7 @@ def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
     for change in changes:
         ctx.cancelled.check()
         _write(steps, change)
-    # A check may write: tests keep a cache, a formatter changes the files.
+    # A check may write: tests fill a cache, a formatter changes the files.
     check_result = steps.run("bash", command=request.check, access="write")
     ctx.cancelled.check()
     counts = {change.path: change.count for change in changes}
@@ -73,7 +73,7 @@ def refactor(ctx: ToolContext, request: Refactor) -> ToolResult:
 
 
 def plan(workspace: Workspace, request: Refactor) -> list[Change]:
-    """Find every place in every file.
+    """Find every match in every file.
 
     Raises: ToolError (text_not_found, invalid_arguments), WorkspaceError.
     """
