@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-# Escapes, sets, the starts and ends of groups, and quantifiers; all else is a plain letter.
+# Escapes, sets, the starts and ends of groups, and quantifiers; all else is a literal.
 _TOKENS: Final = re.compile(
     r"(?P<letter>\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\])"
     r"|(?P<open>\((?:\?(?:P?<?[=!]|P?<\w+>|>|[a-zA-Z-]*:?))?)"

@@ -31,12 +31,12 @@ def number_lines(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_edit(_: Arguments, result: ToolResult) -> str:
-    """Say how the place was found, and show the change."""
+    """Return the message with the matching strategy, and the diff."""
     metadata = result.metadata
     count = metadata["replacements"]
     how = f"strategy {metadata['strategy']}, confidence {metadata['confidence']:.2f}"
-    places = "1 replacement" if count == 1 else f"{count} replacements"
-    return f"Edited {metadata['path']}: {places} ({how})\n{metadata['diff']}"
+    replacements = "1 replacement" if count == 1 else f"{count} replacements"
+    return f"Edited {metadata['path']}: {replacements} ({how})\n{metadata['diff']}"
 
 
 def list_matches(_: Arguments, result: ToolResult) -> str:
@@ -51,7 +51,7 @@ def show_output(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
-    """Keep the output of a command that failed, and say how it ended."""
+    """Return the output of a failed command, and its exit code or timeout."""
     if result.data is None or "stdout" not in result.data:
         return f"Error: {error_text(result)}"
     if result.error_class == "timeout":
