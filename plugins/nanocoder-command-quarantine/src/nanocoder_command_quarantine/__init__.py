@@ -1,4 +1,4 @@
-"""Keeps plugins that failed too often out of the next sessions, and finds what breaks a command."""
+"""Disables plugins that failed too often in later sessions, and bisects a broken command."""
 
 from argparse import Namespace
 from typing import Final
@@ -10,10 +10,10 @@ NAME: Final = "command-quarantine"
 
 @hookimpl(events=["session.finished"])
 def nanocoder_event(event: Event) -> None:
-    """Note the plugins that were set aside in a session for what they did."""
+    """Record the plugins that were disabled in a session for their errors."""
     failed = event.data.get("failed_plugins")
     if failed:
-        from nanocoder_command_quarantine.quarantine import add  # most sessions need it not
+        from nanocoder_command_quarantine.quarantine import add  # most sessions do not need it
 
         add({name: why for name, why in failed.items() if name != NAME})
 

@@ -16,7 +16,7 @@ from nanocoder import Host, UsageError, one_line
 from nanocoder_command_quarantine.quarantine import write
 
 TRY_S: Final = 120.0
-"""How long one try may take; one that takes longer has failed."""
+"""Timeout of one try, in seconds; a try that exceeds it has failed."""
 LINE: Final = 300
 RUNS: Final = frozenset({0, 3, 6})
 """Exit codes of a command that no plugin broke: done, approval needed, denied."""
@@ -108,11 +108,11 @@ def _names_a_gate(path: str) -> bool:
 
 
 def _fault(words: Sequence[str], left_out: Sequence[str], folder: Path, cwd: Path) -> str:
-    """Return the end of what the command says of its failure; "" where it works."""
-    # A session of this try is not the person's.
+    """Return the end of the command's error output, or "" if it succeeds."""
+    # Sessions of this try are not the user's.
     write(folder / "nanocoder", dict.fromkeys(left_out, "left out for a try"))
     env = {**os.environ, "XDG_STATE_HOME": str(folder)}
-    # A file, not a pipe: what the command leaves running would keep a pipe open.
+    # A file, not a pipe: processes that the command leaves running would hold a pipe open.
     with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "nanocoder", *words],
