@@ -1,4 +1,4 @@
-"""The command `batch`: work on the tasks of a file, each in its own workspace, and keep results."""
+"""The command `batch`: run the tasks of a file, each in its own workspace, and store results."""
 
 from argparse import Namespace
 from typing import Final

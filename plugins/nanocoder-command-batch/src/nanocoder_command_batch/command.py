@@ -50,15 +50,15 @@ def run(arguments: Namespace, host: Host) -> int:
     return 0 if tally.solved == len(tasks) else 1
 
 
-def _liberties(task: Task, chosen: str, place: Path, host: Host) -> str:
-    """Return what *task* of the file *place* takes that the person has not *chosen*, or "".
+def _liberties(task: Task, chosen: str, path: Path, host: Host) -> str:
+    """Return the rights that *task* of the file *path* takes beyond *chosen*, or "".
 
-    The model belongs to it: one that follows a script does what a stranger wrote.
+    They name the model, too: one that follows a script does what a stranger wrote.
     """
     texts = list[str]()
     if task.mode and MODES.index(task.mode) > max(MODES.index(chosen), MODES.index(ASKS)):
         texts.append(f"works in mode {task.mode} with {task.model or 'your model'}")
-    folders = (place.resolve().parent, host.cwd.resolve())
+    folders = (path.resolve().parent, host.cwd.resolve())
     if not any(Path(task.cwd).is_relative_to(folder) for folder in folders):
         texts.append(f"gives a copy of {task.cwd} to {task.model or 'your model'}")
     for name, limit in task.budget.items():
