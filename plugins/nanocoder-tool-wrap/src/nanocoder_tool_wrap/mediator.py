@@ -1,7 +1,7 @@
 """Tools behind a mediator: a program that gets each call first, and passes, answers or refuses it.
 
 In: one line of JSON, `{"tool": NAME, "arguments": {…}, "workspace": PATH, "session": ID}`. Out: one
-line, `{"pass": true}`, `{"output": TEXT}` in place of the tool, or `{"refuse": REASON}`.
+line, `{"pass": true}`, `{"output": TEXT}` instead of the tool's, or `{"refuse": REASON}`.
 """
 
 import json

@@ -84,7 +84,7 @@ def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]
 
 
 def call_as_step(other: Tool[..., Any]) -> Tool[..., Any]:
-    """Return *other* as a step of the call that it stands in for: with its own settings, judged."""
+    """Return *other* as a step of the call that it replaces: judged, with its own settings."""
 
     def step(ctx: ToolContext, **arguments: Any) -> ToolResult:
         return ctx.call(other.name, as_json(arguments))
@@ -119,6 +119,6 @@ def _attempt(
 
 
 def _combine(effects: frozenset[Effect], others: frozenset[Effect]) -> frozenset[Effect]:
-    """Return what either does; descriptions of effects hold only where they hold for both."""
+    """Return the union of effects, but only common descriptions (idempotent, reversible)."""
     descriptions = {Effect.IDEMPOTENT, Effect.REVERSIBLE}
     return ((effects | others) - descriptions) | (effects & others & descriptions)
