@@ -134,7 +134,7 @@ def _text(place: Workspace, path: str) -> str:
     # note=False: loading a skill is no reading of a file that a later edit may rely on.
     text = read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
     if not place.readable_below()(place.resolve(path)):
-        # The call names a skill and no path, so nobody was asked about this file.
+        # The call names a skill and no path, so no policy has judged this file.
         raise ToolError(f"{path!r} may be read only by a call that names it", error_class=DENIED)
     # What nobody sees in a text must not instruct the model.
     return for_terminal(text)

@@ -1,4 +1,4 @@
-"""Where skills are: the settings, and a look that tells a start whether there can be any."""
+"""The folders of skills: the settings, and a quick check at start whether there can be any."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Loading a skill, and what the prompt says of all."""
+"""Loading a skill, and the list of all skills in the prompt."""
 
 from collections.abc import Mapping
 from typing import Any
