@@ -92,7 +92,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Keep a session's servers, and stop them when it ends."""
+    """Provide a session's servers, which stop with the session."""
     return [Resource("servers", _open_servers)]
 
 
@@ -128,7 +128,7 @@ def _start(ctx: ToolContext, command: str, port: int) -> ToolResult:
         )
     settings: Settings = ctx.settings or Settings()
     root = ctx.workspace.root
-    # BROWSER=none keeps development servers from opening a browser.
+    # BROWSER=none prevents development servers from opening a browser.
     env = environment(os.environ, settings.environment, workspace=root) | {"BROWSER": "none"}
     env |= {"PORT": str(port)} if port else {}
     shell = [BASH, "--norc", "--noprofile", "-c"] if Path(BASH).exists() else [SH, "-c"]
