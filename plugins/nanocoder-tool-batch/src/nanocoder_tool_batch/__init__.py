@@ -49,7 +49,7 @@ def batch(
     results = run_together(ctx, calls, lambda count: ctx.progress(f"{count} of {len(calls)} done"))
     ctx.cancelled.check()
     names = [call.tool for call in tool_calls]
-    # Every call gets a result, also those that were not run: results stand in the order of calls.
+    # Every call gets a result, even if it was not run: results are in the order of calls.
     results += [_too_many()] * (len(names) - len(results))
     worked = sum(not result.is_error for result in results)
     failed = [

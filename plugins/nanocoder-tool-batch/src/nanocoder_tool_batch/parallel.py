@@ -21,7 +21,7 @@ class Call:
     parameters: Annotated[dict[str, Any], "Its arguments."] = field(factory=dict)
 
     def paths(self, ctx: ToolContext) -> frozenset[str]:
-        """Return where the paths among the arguments lead: two names may be one file."""
+        """Return the resolved paths among the arguments: two names may be one file."""
         paths = named_paths(self.parameters, patterns=False)
         session = ctx.session or SessionInfo(ctx.session_id, ctx.working_directory)
         return frozenset(session.resolve(path).place for path in paths)
@@ -89,7 +89,7 @@ class _ParallelRun:
                 self._ctx.cancelled.check()
 
     def _earlier(self, index: int) -> set[int]:
-        """Return the earlier calls about the same paths: two edits of a file keep their order."""
+        """Return the earlier calls on the same paths, so that edits of a file stay in order."""
         return {other for other in range(index) if self._paths[index] & self._paths[other]}
 
 
