@@ -1,4 +1,4 @@
-"""The store `memory`: a session is kept for as long as it runs, and nothing of it afterwards."""
+"""The store `memory`: a session exists only while it runs."""
 
 from collections.abc import Callable, Mapping
 

@@ -20,7 +20,7 @@ NO_FOLDER: Final = (
 
 
 class MemorySessions(SessionStore):
-    """A store that forgets each session when it ends; those of sub-agents use its *folder*."""
+    """A store that drops each session at its end; sessions of sub-agents use its *folder*."""
 
     def __init__(self, folder: Path | None = None, *, warn: Warn = lambda _message: None) -> None:
         super().__init__(Path(os.devnull), warn=warn)
