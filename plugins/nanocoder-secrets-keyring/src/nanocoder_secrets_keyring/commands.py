@@ -21,7 +21,7 @@ key_command = ["nanocoder", "keys", "get", "{name}"]"""
 
 
 def set_key(arguments: Namespace, host: Host) -> int:
-    """Keep a key under a name, in the place of an older one; raises UsageError."""
+    """Store a key under a name, replacing an older one; raises UsageError."""
     typed = getpass(f"key for {arguments.name}: ") if host.is_interactive else sys.stdin.readline()
     key = typed.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
@@ -46,7 +46,7 @@ def get_key(arguments: Namespace, host: Host) -> int:
 
 
 def remove_key(arguments: Namespace, host: Host) -> int:
-    """Forget a key; raises UsageError for a name without one."""
+    """Remove a key; raises UsageError for a name without one."""
     with _reported():
         try:
             keyring.delete_password(SERVICE, arguments.name)
