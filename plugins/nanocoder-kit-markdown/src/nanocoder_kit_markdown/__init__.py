@@ -1,4 +1,4 @@
-"""The parser of answers: CommonMark in which names and code keep all of their characters."""
+"""The parser of answers: CommonMark that preserves all characters of names and code."""
 
 from nanocoder_kit_markdown.parser import answer_parser
 
