@@ -1,7 +1,7 @@
-"""What a model meant by names and values that a tool does not take, where they have one meaning.
+"""Repair of names and values in calls that a tool does not accept, if they are unambiguous.
 
-Models write calls in the way of the tools that they learned from. A name or value with two meanings
-stays as it is: the check refuses it and says which names there are.
+Models write calls for the tools that they were trained with. An ambiguous name or value stays as it
+is: the validation rejects it and lists the valid names.
 """
 
 import re
@@ -84,8 +84,8 @@ KINDS: Final[Mapping[type, str]] = {
 
 
 def find_tool(name: str, offered: Collection[str]) -> str:
-    """Return the one tool of those *offered* that *name* means, "" where there is none."""
-    # Some models write the namespace of their functions, too, or a marker of their own language:
+    """Return the only tool of those *offered* that *name* can mean, or ""."""
+    # Some models add the namespace of their functions, or a marker of their own format:
     # "functions.bash", "bash<|channel|>commentary".
     return _find_name(re.split("[.:]", name.partition("<|")[0])[-1], offered, TOOLS)
 
@@ -186,7 +186,7 @@ class _Reading:
 
 
 def _meanings(value: Any, schema: Schema) -> Iterator[Any]:
-    """Yield what *value* may mean as another type, the likeliest first."""
+    """Yield the possible conversions of *value* to another type, the likeliest first."""
     if isinstance(value, str):
         if value.strip().lower() in TRUTH:
             yield TRUTH[value.strip().lower()]
@@ -243,7 +243,7 @@ def _is_label(name: str, value: Any) -> bool:
 
 
 def _find_name(name: str, names: Collection[str], groups: Iterable[str]) -> str:
-    """Return the one of *names* that *name* is, in another spelling or by one of *groups*."""
+    """Return the only one of *names* that equals *name* in other case or by *groups*, or ""."""
     spelt = _snake(name)
     for spelling in (spelt, name.lower()):
         if spelling in names:
