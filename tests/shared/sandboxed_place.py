@@ -66,10 +66,10 @@ class Inside:
             check=False,
         ).stdout
 
-    def open(self, settings: Settings | None = None) -> object:
-        """Return a sandbox for the workspace."""
+    def open(self, settings: Settings | None = None, origins: tuple[Path, ...] = ()) -> object:
+        """Return a sandbox for the workspace, which is a copy of its *origins*."""
         readable = Readable([("secrets", NoSecrets())])
-        session = SessionInfo("s", self.workspace, readable=readable)
+        session = SessionInfo("s", self.workspace, readable=readable, origins=origins)
         opened = self._box(session, settings or Settings())
         self._opened.append(opened)
         return opened

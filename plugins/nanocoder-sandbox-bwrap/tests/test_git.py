@@ -1,6 +1,7 @@
 """Git in bubblewrap, and what a program inside can leave for a git outside."""
 
 import os
+import shutil
 
 import pytest
 from nanocoder_kit_sandbox import Settings
@@ -43,6 +44,23 @@ def test_a_rebase_that_stops_leaves_the_head_outside_until_it_has_ended(reposito
     run("echo c > file; git add file; GIT_EDITOR=true git rebase --continue")
     assert repository.git("log", "--format=%s", "-2") == "a\nb\n"
     assert repository.git("status", "--short", "-uno") == ""
+
+
+def test_a_rebase_that_a_person_ends_meanwhile_has_ended_inside_too(repository):  # noqa: F811
+    folder = repository.workspace / ".git/rebase-merge"
+    folder.mkdir()
+    (folder / "head-name").write_text("refs/heads/x\n")
+    opened = repository.open()
+
+    def run(command):
+        done = repository.start(opened.wrap(["/bin/sh", "-c", command], ()), PERSON)
+        return done.stdout, opened.changes()
+
+    assert "rebase" in run("git status")[0]
+    shutil.rmtree(folder)
+    said, changes = run("git commit -q --allow-empty -m x; git status")
+    assert ("rebase" in said, changes) == (False, [])
+    assert repository.git("log", "-1", "--format=%s") == "x\n"
 
 
 def test_a_rebase_that_its_session_leaves_can_be_begun_anew(repository):  # noqa: F811

@@ -1,7 +1,7 @@
 """The base of everything that uses git: what a repository would start, and git that starts none."""
 
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
-from nanocoder_kit_git.elsewhere import data_elsewhere
+from nanocoder_kit_git.elsewhere import data_elsewhere, stores_of
 from nanocoder_kit_git.history import objects_of_head, objects_of_history
 from nanocoder_kit_git.index import Entry, tracked_files
 from nanocoder_kit_git.plain import reason_not_plain
@@ -30,5 +30,6 @@ __all__ = [
     "reason_not_harmless",
     "reason_not_plain",
     "setting_that_starts",
+    "stores_of",
     "tracked_files",
 ]

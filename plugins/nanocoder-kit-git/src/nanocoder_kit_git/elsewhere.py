@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nanocoder_kit_git.repositories import GIT, Repository, read_path
+from nanocoder_kit_git.repositories import GIT, Repository, find_repository, read_path, read_start
+from nanocoder_kit_git.settings import read_settings
 
 MAX_NAMES: Final = 50_000
 """Data with more names than this is not looked through."""
+_TREE: Final = "core.worktree"
 _WHOLE: Final = ("refs", "logs", "worktrees")
 _STORES: Final = ("objects", "objects/info", "objects/pack")
 """Folders of which only the names in them are looked at: each file is named by its content."""
@@ -42,6 +44,46 @@ def is_worktree(repository: Repository) -> bool:
     back = os.path.join(own, read_path(os.path.join(own, "gitdir")))
     folder, name = os.path.split(back)
     return name == GIT and os.path.realpath(folder) == repository.top
+
+
+def stores_of(top: str) -> tuple[str, ...]:
+    """Return where git keeps what it changes for the checkout at *top*, a real path; () for none.
+
+    That is its `.git`, or what a `.git` file leads to: the data of a submodule, or those of the
+    repository and those of one worktree in it. Such data have to name this checkout, to belong to
+    this user, and to be out of its reach: anybody's files can be a `.git` file.
+    """
+    git = f"{top}/{GIT}"
+    if os.path.isfile(f"{git}/HEAD"):
+        return () if os.path.islink(git) else (git,)
+    repository = find_repository(top) if os.path.isfile(git) else None
+    if repository is None or repository.top != top or repository.problem:
+        return ()
+    if not is_worktree(repository) and not _is_submodule(repository):
+        return ()
+    stores = tuple(dict.fromkeys((repository.common, repository.own)))
+    return stores if all(_is_apart(store, top) for store in stores) else ()
+
+
+def _is_submodule(repository: Repository) -> bool:
+    """Tell whether the repository's own settings name this checkout as its files."""
+    if repository.own != repository.common or os.path.islink(os.path.join(repository.top, GIT)):
+        return False
+    try:
+        settings = list(read_settings(read_start(os.path.join(repository.own, "config"))))
+    except ValueError:
+        return False
+    places = [setting.value.strip('"') for setting in settings if setting.name == _TREE]
+    back = os.path.join(repository.own, os.fsdecode(places[-1].encode("latin-1"))) if places else ""
+    return os.path.realpath(back) == repository.top
+
+
+def _is_apart(store: str, top: str) -> bool:
+    try:
+        is_ours = os.stat(store).st_uid == os.getuid()
+    except OSError:  # gone meanwhile
+        return False
+    return is_ours and not _is_below(store, (top,)) and not _is_below(top, (store,))
 
 
 def _is_below(place: str, roots: Sequence[str]) -> bool:

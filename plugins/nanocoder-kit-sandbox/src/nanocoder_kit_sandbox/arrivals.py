@@ -43,7 +43,7 @@ class Arrivals:
         What runs inside already could: then only what was expected before is the person's own.
         """
         if not self.is_expecting:
-            self._expected = {name: self._kind(name) for name in _all(names)}
+            self._expected = {name: self._kind(name) for name in names.protected}
         self.is_expecting = True
 
     def move_away(self, look: Callable[[], Surveyed]) -> list[str]:
@@ -55,7 +55,7 @@ class Arrivals:
         until = time.monotonic() + MOVES_S
         while True:
             names = look()
-            new = [name for name in _all(names) if self._is_new(name)]
+            new = [name for name in names.protected if self._is_new(name)]
             installed = {name for name in new if name in names.programs and not self._is_run(name)}
             self.installed |= installed
             new = [name for name in new if name not in installed]
@@ -130,10 +130,6 @@ class Arrivals:
             with closing_file(descriptor) as outer:
                 descriptor = os.open(part, _FOLDER, dir_fd=outer)
         return descriptor
-
-
-def _all(names: Surveyed) -> tuple[str, ...]:
-    return (*names.protected, GIT) if names.git else names.protected
 
 
 def _is_opened_up(name: str, folder: int) -> bool:

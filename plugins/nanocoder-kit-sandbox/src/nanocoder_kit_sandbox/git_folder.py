@@ -1,4 +1,4 @@
-"""Which files of the workspace's `.git` commands inside Landlock may change, and how.
+"""Which files of a workspace's repository commands may change, and how.
 
 Git keeps its objects and refs beside settings, hooks and the command list of a rebase, which
 decide which programs it starts. So names are allowed, one by one. Nobody inside can put a
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 _FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
-_FILES: Final = frozenset(
-    (
-        *("HEAD", "index", "packed-refs", "config", "shallow", "gc.pid", "gc.log"),
-        *("AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH"),
-    )
+_OF_REPOSITORY: Final = frozenset(("packed-refs", "config", "shallow", "gc.pid", "gc.log"))
+_FILES: Final = _OF_REPOSITORY | frozenset(
+    ("HEAD", "index", "AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH")
 )
 _ENDS: Final = ("_HEAD", "MSG")
 _TEMPORARY: Final = ("index.stash.", "next-index-")
@@ -40,54 +38,69 @@ _NEW: Final = ".new"
 UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
 """Folders of a rebase and the like, which say what git starts when it goes on."""
 _BESIDE: Final = ".from-sandbox"
-OF_HASHES: Final = (
+_OF_HASHES: Final = (
     *("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "shallow"),
 )
+OF_REPOSITORY: Final = ("packed-refs", "shallow")
+OF_CHECKOUT: Final = (
+    *("HEAD", "index", *_OF_HASHES[:-1], "FETCH_HEAD", "MERGE_MODE"),
+    *("COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
+)
+"""The files that come back from a copy; those of a checkout lie elsewhere in a worktree's."""
 _MAX_BYTES: Final = 256 << 20
 _HASH_LENGTHS: Final = (40, 64)
 
 
 class GitFolder:
-    """The folder *path*, `.git` of a workspace, in which a command may change some names; or "".
+    """The *stores* of the workspace *root*, in which a command may change some names.
 
-    *libraries* are where the modules are that know what an index may name, and *denied* the paths
-    of the workspace that no command changes.
+    The first is the repository's, the last the checkout's. *libraries* are where the modules are
+    that know what an index may name, and *denied* the paths of the workspace that no command
+    changes.
     """
 
-    def __init__(self, path: str, libraries: list[str], denied: frozenset[str]) -> None:
-        self._path, self._libraries, self._denied = path, libraries, denied
-        self._root = os.path.dirname(path)
+    def __init__(
+        self, root: str, stores: list[str], libraries: list[str], denied: frozenset[str]
+    ) -> None:
+        self._root, self._stores = root, stores
+        self._libraries, self._denied = libraries, denied
 
-    def relative(self, path: str) -> str | None:
-        """Return *path* relative to the folder, None for one that is elsewhere."""
-        if not self._path or not f"{path}/".startswith(f"{self._path}/"):
-            return None
-        return path[len(self._path) + 1 :]
+    def find(self, path: str) -> tuple[str, str] | None:
+        """Return the store that *path* is in, and the rest; None for a path that is elsewhere."""
+        for store in reversed(self._stores):  # a worktree's lies in the repository's
+            if f"{path}/".startswith(f"{store}/"):
+                return store, path[len(store) + 1 :]
+        return None
 
-    def allows(self, name: str) -> bool:
-        """Tell whether a command may make, change and remove what has the relative path *name*."""
+    def allows(self, store: str, name: str) -> bool:
+        """Tell whether a command may make, change and remove what *name* is in *store*."""
         first, _, rest = name.partition("/")
         if name in _KEPT or name.lower().startswith(_OTHER_OBJECTS):
             return False
         if first in _FOLDERS:
             return True
         file = first.removesuffix(LOCK).removesuffix(_NEW)
+        if store != self._stores[-1]:  # other checkouts have files of their own there
+            return not rest and file in _OF_REPOSITORY
         is_known = file in _FILES or (file.isupper() and file.endswith(_ENDS))
         return not rest and (is_known or file.startswith(_TEMPORARY))
 
     def is_replaced(self, old: str, new: str) -> bool:
         """Tell whether a renaming puts a lock in the place of the file that it is for."""
-        name = self.relative(new)
-        return name in _FILES and name in _KEPT and old in (f"{new}{LOCK}", f"{new}{_NEW}")
+        if (found := self.find(new)) is None or old not in (f"{new}{LOCK}", f"{new}{_NEW}"):
+            return False
+        store, name = found
+        return name in _FILES and name in _KEPT and self.allows(store, f"{name}{LOCK}")
 
-    def replace(self, folder: int, lock: bytes, file: bytes) -> str:
-        """Put a copy of *lock* in the place of *file*, both in *folder*; return why not, or "".
+    def replace(self, folder: int, lock: bytes, path: str) -> str:
+        """Put a copy of *lock* in the place of the file *path*, in *folder*; return why not, or "".
 
         It is a copy, for a command may still write to the lock. Raises: OSError.
         """
         content, mode = read_file(lock, folder), os.stat(lock, dir_fd=folder).st_mode
-        if problem := self._problem_of(name := os.fsdecode(file), content):
-            return f"{self._path.removeprefix(self._root)[1:]}/{name} {problem}"
+        if problem := self._problem_of(path, content):
+            return f"{path.removeprefix(f'{self._root}/')} {problem}"
+        file = os.fsencode(os.path.basename(path))
         beside = file + _BESIDE.encode()
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(beside, flags, stat.S_IMODE(mode), dir_fd=folder), "wb") as copy:
@@ -96,9 +109,9 @@ class GitFolder:
         os.unlink(lock, dir_fd=folder)
         return ""
 
-    def _problem_of(self, name: str, content: bytes) -> str:
-        before = f"{self._path}/{name}"
-        own = read_file(before) if os.path.lexists(before) else b""
+    def _problem_of(self, path: str, content: bytes) -> str:
+        name = os.path.basename(path)
+        own = read_file(path) if os.path.lexists(path) else b""
         if name == "config":  # git writes it anew also when it only looks for something
             return "" if content == own else "cannot be changed in the sandbox"
         sys.path += [path for path in self._libraries if path not in sys.path]
@@ -127,7 +140,7 @@ def problem_of(
     elif name == "packed-refs":
         is_fine = all(map(_is_packed, lines))
     else:
-        is_fine = all(map(_is_hash, lines)) if name in OF_HASHES else b"\0" not in content
+        is_fine = all(map(_is_hash, lines)) if name in _OF_HASHES else b"\0" not in content
     return "" if is_fine else "is none that git makes"
 
 

@@ -68,8 +68,8 @@ def listening_sockets(besides: Sequence[str] = (), visible: Sequence[str] = ()) 
         path
         for path in paths
         if os.path.exists(path)
-        and not _is_in(path, besides)
-        and (_is_in(path, visible) or not _is_in(path, OWN_PLACES))
+        and not is_in(path, besides)
+        and (is_in(path, visible) or not is_in(path, OWN_PLACES))
     )
 
 
@@ -126,7 +126,8 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def _is_in(path: str, folders: Iterable[str]) -> bool:
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether *path* is one of *folders*, or below one."""
     return any(_holds(folder, path) for folder in folders)
 
 

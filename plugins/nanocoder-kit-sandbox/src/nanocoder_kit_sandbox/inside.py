@@ -3,19 +3,19 @@
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from nanocoder import Access, SessionInfo, ToolError, counted
+from nanocoder_kit_git import stores_of
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
-from nanocoder_kit_sandbox.hidden import relative_sockets
+from nanocoder_kit_sandbox.hidden import is_in, relative_sockets
 from nanocoder_kit_sandbox.kept_objects import KeptObjects, put_back_of_killed
 from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
-from nanocoder_kit_sandbox.survey import GIT, Survey, Surveyed, ancestors
+from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors
 
 HANGS_S: Final = 5.0
 """How long another call may take until it counts as one that hangs."""
@@ -38,13 +38,15 @@ class Inside:
         self.files = SandboxFiles(session, self._look_again)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
-        self._repository: InnerRepository | None = None
+        self._stores: tuple[str, ...] = ()
+        self._repositories: list[InnerRepository] = []
         self._settled: frozenset[str] | None = None
         self._lines: list[str] = []
         self._guard = threading.Lock()
-        git = f"{self._root}/{GIT}"
-        self._objects = KeptObjects(git, self.files.lease.folder.name)
-        put_back_of_killed(git, lambda name: not self.files.lease.is_of_living(name))
+        lease = self.files.lease
+        self._objects = KeptObjects(lease.folder.name)
+        for store in stores_of(self._root)[:1]:
+            put_back_of_killed(store, lambda name: not lease.is_of_living(name))
 
     def mounts(self, access: Access = Access.WRITE) -> list[Mount]:
         """Return what is seen where, the outer paths first, for a program that starts now.
@@ -63,7 +65,8 @@ class Inside:
         with self._guard:
             names = self._look()
             self._settle(names)
-            return [*self._as_it_is(names), *self._secret(names)]
+            git = (read_only(store) for store in names.stores[:1] if not is_in(store, [self._root]))
+            return [*self._as_it_is(names), *git, *self._secret(names)]
 
     def names(self, *, may_write: bool = True) -> Surveyed:
         """Return what is protected and secret, for a program that starts now.
@@ -74,8 +77,8 @@ class Inside:
         with self._guard:
             names = latest or self._look()
             self._survey.refuse_links(names)
-            if may_write and names.git and GIT not in self._writable:
-                self._objects.keep()
+            if may_write and names.stores:
+                self._objects.keep(names.stores[0])
             self._settle(names)
             self._arrivals.expect(names)
             self.files.expect_start()
@@ -122,7 +125,14 @@ class Inside:
 
     def _look(self) -> Surveyed:
         writable_names = self._writable | self._arrivals.installed
-        return self._survey.look(self._session.readable.now(), writable_names)
+        names = self._survey.look(self._session.readable.now(), writable_names)
+        return names._replace(stores=()) if self._is_not_ours(names.stores) else names
+
+    def _is_not_ours(self, stores: tuple[str, ...]) -> bool:
+        """Tell whether a repository elsewhere is that of a sub-agent's parent, or all writable."""
+        if not stores or stores[0].startswith(f"{self._root}/"):
+            return False
+        return bool(self._session.origins) or is_in(stores[0], self.writable_elsewhere())
 
     def _note_changes(self) -> Surveyed | None:
         """Undo what programs inside left; return what is there now, where that was looked for."""
@@ -133,8 +143,8 @@ class Inside:
             return latest[0]
 
         with self._guard:
-            if self._repository is not None:
-                self._lines += self._repository.bring_back()
+            for repository in self._repositories:
+                self._lines += repository.bring_back()
             if self._arrivals.is_expecting:
                 if lost := self._objects.put_back():
                     self._lines.append(f"{counted(lost, 'object')} of git {REMOVED}")
@@ -175,19 +185,23 @@ class Inside:
     def _as_it_is(self, names: Surveyed) -> Iterator[Mount]:
         inside = (*self._in_place(names.protected), *names.targets)
         paths = (f"{self._root}/{path}" for path in inside)
-        return (read_only(path) for path in paths if not os.path.islink(path))
+        shown = (path for path in paths if path not in names.stores and not os.path.islink(path))
+        return map(read_only, shown)
 
     def _git(self, names: Surveyed) -> list[Mount]:
-        if not names.git or GIT in self._writable:
-            return []
+        stores = names.stores
         # On a disk that is read-only, or in the repository of another user: it can only be read.
-        if not os.access(git := f"{self._root}/{GIT}", os.W_OK):
-            return [read_only(git)]
-        if self._repository is None:
-            self._repository = InnerRepository(Path(git), self.files.git)
+        if not all(os.access(store, os.W_OK) for store in stores):
+            return [read_only(stores[0])]
+        denied = frozenset(f"{self._root}/{path}" for path in names.protected)
         try:
-            denied = frozenset(f"{self._root}/{path}" for path in names.protected)
-            return self._repository.mounts(denied)
+            if stores != self._stores:
+                self._stores = stores
+                self._repositories = [
+                    InnerRepository(stores, store, self.files.git / str(number), self._root)
+                    for number, store in enumerate(stores)
+                ]
+            return [mount for each in self._repositories for mount in each.mounts(denied)]
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"
             raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error

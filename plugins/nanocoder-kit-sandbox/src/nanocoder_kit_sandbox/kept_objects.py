@@ -26,15 +26,19 @@ Objects = dict[str, int]
 
 
 class KeptObjects:
-    """The objects of the repository *git* for the session whose lease is called *name*."""
+    """The objects of a repository for the session whose lease is called *name*."""
 
-    def __init__(self, git: str, name: str) -> None:
-        self._objects, self._kept = f"{git}/objects", f"{git}/{PREFIX}{name}"
+    def __init__(self, name: str) -> None:
+        self._name, self._objects, self._kept = name, "", ""
         self._known: dict[str, Objects] = {}
         self._folders = Unchanged(_listed)
 
-    def keep(self) -> None:
-        """Give a second name to each object that is new, where the file system has such."""
+    def keep(self, git: str) -> None:
+        """Give each object of *git* that is new a second name, where the file system has such."""
+        kept = f"{git}/{PREFIX}{self._name}"
+        if kept != self._kept:
+            self.close()
+            self._objects, self._kept = f"{git}/objects", kept
         if not os.path.isdir(self._kept):
             self._known = {}
         for folder in filter(_FOLDERS.fullmatch, _names(self._objects)):
@@ -86,10 +90,15 @@ def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
         if name == entry or not is_gone(name):
             continue
         for folder in filter(_FOLDERS.fullmatch, _names(copies)):
-            with _opened(f"{git}/objects", folder) as ours, _opened(copies, folder) as theirs:
-                for each in filter(_OBJECT.fullmatch, os.listdir(theirs)):
-                    _link(each, theirs, ours)  # where there is none of that name
+            with suppress(OSError):  # it is no folder
+                _put_all(folder, copies, f"{git}/objects")
         shutil.rmtree(copies, ignore_errors=True)
+
+
+def _put_all(folder: str, copies: str, objects: str) -> None:
+    with _opened(copies, folder) as theirs, _opened(objects, folder) as ours:
+        for each in filter(_OBJECT.fullmatch, os.listdir(theirs)):
+            _link(each, theirs, ours)  # where there is none of that name
 
 
 def _names(folder: str) -> list[str]:

@@ -16,6 +16,7 @@ from nanocoder_kit_sandbox import kernel, launch
 from nanocoder_kit_sandbox.hidden import (
     KEPT_IN_RUN,
     hidden_places,
+    is_in,
     long_outputs,
     programs_on_path,
 )
@@ -33,7 +34,7 @@ from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
 from nanocoder_kit_sandbox.sandbox_files import unavailable
 from nanocoder_kit_sandbox.settings import OFFLINE, Settings, caches_elsewhere
-from nanocoder_kit_sandbox.survey import GIT
+from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
 OLDEST: Final = 3
 """The version of Landlock from which on a file cannot be emptied without a right to it."""
@@ -152,18 +153,21 @@ class Landlocked:
 
     def _described(self, *, is_read_only: bool) -> dict[str, Any]:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
-        settings, tmp = self._settings, self._tmp
-        protected = self._protected_paths(may_write=not is_read_only)
-        git = f"{self._root}/{GIT}"
-        has_git = git in protected.denied and os.path.isdir(git) and not is_read_only
+        settings, root = self._settings, self._root
+        names = self._inside.names(may_write=not is_read_only)
+        protected = self._protected_paths(names)
+        elsewhere = [store for store in names.stores if not store.startswith(f"{root}/")]
+        seen = [store for store in elsewhere if not is_in(store, self._hidden)]
+        stores = seen if elsewhere else names.stores
+        git = [] if is_read_only else [*stores]
         change = 0 if is_read_only else kernel.CHANGE
-        writable = [tmp, *self._inside.writable_elsewhere()]
-        workspace = list(rules_of_workspace(self._root, protected, change))
-        granted = [(path, kernel.READ | kernel.CHANGE) for path in writable]
-        hidden = (*self._hidden, self._root, str(self._inside.files.base))
+        writable = [self._tmp, *self._inside.writable_elsewhere()]
+        workspace = list(rules_of_workspace(root, protected, change))
+        hidden = (*self._hidden, root, str(self._inside.files.base))
         readable = [*KEPT_IN_RUN, *programs_on_path(hidden), *long_outputs(self._session)]
-        reads = any(path.startswith(f"{self._root}/") for path in protected.secret)
-        denied = {self._root} if is_read_only else protected.denied | protected.secret
+        readable += seen
+        reads = any(path.startswith(f"{root}/") for path in protected.secret)
+        denied = {root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
             "nanocoder": os.getpid(),
@@ -175,20 +179,20 @@ class Landlocked:
             "variables": self._variables(is_read_only=is_read_only),
             "filter": landlock_filter(network=settings.network, reads=reads and not is_read_only),
             "calls": asked_calls(),
-            "outer": list(self._outer([*writable, *([] if is_read_only else [self._root])])),
+            "outer": list(self._outer([*writable, *git, *([] if is_read_only else [root])])),
             "inner": [
                 *self._system.rules(hidden, readable),
                 *workspace,
-                *granted,
+                *((path, kernel.READ | kernel.CHANGE) for path in writable),
             ],
-            "root": self._root,
+            "root": root,
             "read_only": is_read_only,
-            "denied": sorted(denied - {git} if has_git else denied),
-            "mixed": [] if is_read_only else mixed_folders(self._root, protected),
+            "denied": sorted(denied.difference(git)),
+            "mixed": [] if is_read_only else mixed_folders(root, protected),
             "granted": [*changed, *writable],
-            "git": git if has_git else "",
+            "git": git,
             # For `git_folder`, when git writes an index.
-            "libraries": [path for path in sys.path if path.startswith("/")] if has_git else [],
+            "libraries": [path for path in sys.path if path.startswith("/")] if git else [],
         }
 
     @staticmethod
@@ -197,13 +201,10 @@ class Landlocked:
         yield from ((folder, kernel.CHANGE) for folder in (*folders, SHARED_FOLDER))
         yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 
-    def _protected_paths(self, *, may_write: bool) -> Protected:
-        names = self._inside.names(may_write=may_write)
+    def _protected_paths(self, names: Surveyed) -> Protected:
         # A new repository is looked at when the command ends.
         missing = [name for name in names.missing if name != GIT]
         denied = {f"{self._root}/{path}" for path in (*names.protected, *missing, *names.targets)}
-        if names.git and GIT not in self._settings.writable:
-            denied.add(f"{self._root}/{GIT}")
         # A secret's name may be a link; what it leads to is as secret.
         secret = {f"{self._root}/{path}" for path in names.secret}
         secret |= {os.path.realpath(path) for path in secret}

@@ -49,15 +49,14 @@ class PathRules:
         self._denied, self._mixed = frozenset(rules["denied"]), frozenset(rules["mixed"])
         self._shared: set[tuple[int, int]] = set()
         self._notes, self._noted = notes, set[str]()
-        self.git = GitFolder(rules["git"], rules["libraries"], self._denied)
+        self.git = GitFolder(self._root, rules["git"], rules["libraries"], self._denied)
 
     def state_for(self, place: Place, existence: Collection[bool] = ()) -> int:
         """Return what *place* is; raises GoOn where its name is none that may be changed.
 
         *existence*: NEW, THERE or ANY, when the call would change something.
         """
-        name = self.git.relative(place.path)
-        state = self._state(place.folder if name is None else place.path)
+        state = self._state(place.path if self.git.find(place.path) else place.folder)
         if place.path in self._denied or place.path in self._mixed:
             state = DENIED
         elif place.folder == SHARED_FOLDER:
@@ -98,7 +97,7 @@ class PathRules:
         """Put a copy of git's *lock* in the place of *file*; raises OSError where it may not be."""
         if not lock.is_right:
             raise GoOn
-        if problem := self.git.replace(lock.descriptor, lock.name, file.name):
+        if problem := self.git.replace(lock.descriptor, lock.name, file.path):
             self._note(NOT_GIT + problem)
             raise PermissionError(errno.EPERM, "")
 
@@ -116,8 +115,8 @@ class PathRules:
                     os.unlink(path)
 
     def _state(self, path: str) -> int:
-        if (name := self.git.relative(path)) is not None:
-            return IN_GIT if self.git.allows(name) else DENIED
+        if found := self.git.find(path):
+            return IN_GIT if self.git.allows(*found) else DENIED
         while path.startswith("/") and path != "/":
             if path in self._denied:
                 return DENIED
@@ -137,7 +136,7 @@ class PathRules:
         if self._is_read_only and state == DENIED:
             self._note(READ_ONLY + path.removeprefix(f"{self._root}/"))
             raise OSError(errno.EROFS, "")
-        if (name := self.git.relative(path)) in UNDER_WAY:
-            self._note(f"{NOT_GIT}.git/{name} {NO_REBASE}")
+        if (found := self.git.find(path)) and found[1] in UNDER_WAY:
+            self._note(f"{NOT_GIT}{path.removeprefix(f'{self._root}/')} {NO_REBASE}")
         if path.startswith(_TMP):
             self._note(NO_TMP + path)

@@ -1,5 +1,7 @@
 """The `.git` that programs inside see: a folder of ours with copies, and the real objects and refs.
 
+Of a linked worktree there are two: the repository's, and in it the worktree's own.
+
 Only files on a list come back from it, and only with content that starts nothing outside. All else
 that a program makes or changes there stays in the sandbox: settings, hooks, a rebase under way.
 """
@@ -14,17 +16,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nanocoder_kit_sandbox.git_folder import LOCK, OF_HASHES, UNDER_WAY, problem_of, read_file
+from nanocoder_kit_sandbox.git_folder import (
+    LOCK,
+    OF_CHECKOUT,
+    OF_REPOSITORY,
+    UNDER_WAY,
+    problem_of,
+    read_file,
+)
 from nanocoder_kit_sandbox.kept_objects import PREFIX
 from nanocoder_kit_sandbox.mounts import Mount, read_only, writable
 
 LOGS: Final = "logs"
-SHARED: Final = ("objects", "refs", LOGS)
+OBJECTS: Final = "objects"
+SHARED: Final = (OBJECTS, "refs", LOGS)
 """Folders of the repository that are the same inside and outside."""
 NO_ALTERNATES: Final = "objects/info"
 CONFIG: Final = "config"
 CONFIG_STAYS: Final = (
-    ".git/config holds only in the sandbox as it was changed there; to change it for good, run the"
+    "{} holds only in the sandbox as it was changed there; to change it for good, run the"
     ' git command once with access "outside"'
 )
 INDEX: Final = "index"
@@ -35,11 +45,6 @@ LOCKED: Final = (
     " that file, and the user can remove it"
 )
 _POLL_S: Final = 0.02
-RETURNING: Final = (
-    *("HEAD", INDEX, "packed-refs", *OF_HASHES),
-    *("FETCH_HEAD", "MERGE_MODE", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
-)
-"""The files that come back."""
 BISECT: Final = "BISECT_START"
 HELD: Final = (
     ".git: a rebase or bisect is under way in the sandbox alone, and until it has ended the HEAD"
@@ -51,13 +56,18 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 class InnerRepository:
-    """The repository at *outside* (`.git` of a workspace) as programs inside have it, in *inside*.
+    """One of the *stores* of a *workspace* as programs inside have it, in *inside*.
 
     Methods may be called from any thread.
     """
 
-    def __init__(self, outside: Path, inside: Path) -> None:
-        self._outside, self._inside = outside, inside
+    def __init__(self, stores: tuple[str, ...], store: str, inside: Path, workspace: str) -> None:
+        self._outside, self._inside, self._workspace = Path(store), inside, workspace
+        # Other checkouts of the repository have files of their own there.
+        self._returning = (
+            *(OF_REPOSITORY if store == stores[0] else ()),
+            *(OF_CHECKOUT if store == stores[-1] else ()),
+        )
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
         self._config: bytes | None = None
         self._is_held = False
@@ -65,7 +75,7 @@ class InnerRepository:
         self._links = {path for path, _, _ in self._special_files()}
         self._denied: frozenset[str] = frozenset()
         self._guard = threading.Lock()
-        inside.mkdir(exist_ok=True)
+        inside.mkdir(parents=True, exist_ok=True)
 
     def mounts(self, denied: frozenset[str]) -> list[Mount]:
         """Bring the copies up to date, and return what is to be seen at `.git`; raises OSError.
@@ -77,7 +87,6 @@ class InnerRepository:
             list(self._exchange())
             self._copy_locks()
             (self._outside / LOGS).mkdir(exist_ok=True)  # a new repository has none yet
-            (self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
             mounts = [writable(self._inside, self._outside)]
             for entry in sorted(os.scandir(self._outside), key=lambda entry: entry.name):
                 # A link could show what is hidden elsewhere.
@@ -85,9 +94,9 @@ class InnerRepository:
                     continue
                 if entry.is_dir():
                     mounts += self._mounts_of(entry)
-                elif entry.name not in RETURNING and not entry.name.endswith(LOCK):
+                elif entry.name not in self._returning and not entry.name.endswith(LOCK):
                     self._copy_in(entry.name)
-            return [*mounts, read_only(self._outside / NO_ALTERNATES)]
+            return mounts
 
     def bring_back(self) -> list[str]:
         """Take over what programs inside did with git, and return what was not taken over."""
@@ -95,7 +104,7 @@ class InnerRepository:
             problems = [*self._exchange(), *self._remove_links()]
             config = _read(self._inside / CONFIG)
             if config not in {self._base.get(CONFIG), self._config}:
-                problems.append(CONFIG_STAYS)
+                problems.append(CONFIG_STAYS.format(self._named(CONFIG)))
             self._config = config
             return problems
 
@@ -105,7 +114,11 @@ class InnerRepository:
             copy.unlink(missing_ok=True)
             copy.mkdir()
         if entry.name in SHARED:
-            return [writable(self._outside / entry.name)]
+            shared = [writable(entry.path)]
+            if entry.name == OBJECTS:
+                (info := self._outside / NO_ALTERNATES).mkdir(exist_ok=True)
+                shared.append(read_only(info))
+            return shared
         if not os.listdir(entry.path):  # a mount takes time
             return []
         return [read_only(entry.path, self._outside / entry.name)]
@@ -123,7 +136,7 @@ class InnerRepository:
 
         An editor's git outside is done in a moment, and is waited for.
         """
-        for lock in (f"{name}{LOCK}" for name in _ALWAYS):
+        for lock in (f"{name}{LOCK}" for name in _ALWAYS if name in self._returning):
             while 0 < (age_s := _age_s(self._outside / lock)) <= LOCK_S:
                 time.sleep(_POLL_S)
             stays = age_s > LOCK_S
@@ -143,7 +156,7 @@ class InnerRepository:
             yield from () if was_held else (HELD,)
             return
         tops = str(self._outside), str(self._inside)  # two paths for each name take long to make
-        for name in RETURNING:
+        for name in self._returning:
             outside, inside = (_read(f"{top}/{name}") for top in tops)
             before = self._base.get(name)
             problem = ""
@@ -157,14 +170,18 @@ class InnerRepository:
                 _put(self._inside / name, outside)
             self._base[name] = outside
             if problem:
-                yield f".git/{name} {problem}"
+                yield f"{self._named(name)} {problem}"
 
     def _is_under_way(self) -> bool:
         """Tell whether git began work in several steps inside, and not outside."""
-        return any(
-            os.path.lexists(self._inside / name) and not os.path.lexists(self._outside / name)
-            for name in (*UNDER_WAY, BISECT)
-        )
+        for name in (*UNDER_WAY, BISECT):
+            path = f"{self._inside}/{name}"
+            if os.path.lexists(path) and not os.path.lexists(f"{self._outside}/{name}"):
+                with suppress(OSError):  # where a person's has ended, the place of its mount
+                    os.rmdir(path)
+                if os.path.lexists(path):
+                    return True
+        return False
 
     def _take_over(self, name: str, inside: bytes | None, outside: bytes | None) -> str:
         """Replace a file outside by that from inside; return why that was refused, or ""."""
@@ -174,16 +191,39 @@ class InnerRepository:
         if inside is None:
             path.unlink(missing_ok=True)
             return ""
-        workspace = str(self._outside.parent)
-        problem = problem_of(name, inside, outside or b"", workspace, self._denied)
-        return problem or _replace_locked(path, inside)
+        problem = problem_of(name, inside, outside or b"", self._workspace, self._denied)
+        return problem or self._replace_locked(name, inside)
+
+    def _replace_locked(self, name: str, content: bytes) -> str:
+        """Replace a file as git does, under its lock; return why that was not possible, or ""."""
+        path, lock = self._outside / name, self._outside / f"{name}{LOCK}"
+        until = time.monotonic() + LOCK_S
+        while True:
+            try:
+                with open(os.open(lock, _NEW, 0o644), "wb") as file:
+                    file.write(content)
+                with suppress(FileNotFoundError):
+                    shutil.copymode(path, lock)
+                lock.replace(path)
+            except FileExistsError:
+                if time.monotonic() > until:
+                    return LOCKED.format(self._named(f"{name}{LOCK}"))
+                time.sleep(_POLL_S)
+            except OSError as error:
+                return f"cannot be written: {error.strerror or error}"
+            else:
+                return ""
 
     def _remove_links(self) -> Iterator[str]:
         """Remove links in refs and logs: git outside would write to where they lead."""
         for path, name, folder in self._special_files():
             if path not in self._links:
                 os.unlink(name, dir_fd=folder)
-                yield f".git{path.removeprefix(str(self._outside))} was no file and is removed"
+                yield f"{self._named(path)} was no file and is removed"
+
+    def _named(self, name: str) -> str:
+        """Return how a file is named to people: relative to the workspace where it is in it."""
+        return os.path.join(self._outside, name).removeprefix(f"{self._workspace}/")
 
     def _special_files(self) -> Iterator[tuple[str, str, int]]:
         """Yield what is neither a file nor a folder: its path, name, and folder's descriptor."""
@@ -222,24 +262,3 @@ def _put(path: Path, content: bytes | None) -> None:
     if content is not None:
         with open(os.open(path, _NEW, 0o644), "wb") as file:
             file.write(content)
-
-
-def _replace_locked(path: Path, content: bytes) -> str:
-    """Replace a file as git does, under its lock; return why that was not possible, or ""."""
-    lock = path.with_name(path.name + LOCK)
-    until = time.monotonic() + LOCK_S
-    while True:
-        try:
-            with open(os.open(lock, _NEW, 0o644), "wb") as file:
-                file.write(content)
-            with suppress(FileNotFoundError):
-                shutil.copymode(path, lock)
-            lock.replace(path)
-        except FileExistsError:
-            if time.monotonic() > until:
-                return LOCKED.format(lock.relative_to(path.parent.parent))
-            time.sleep(_POLL_S)
-        except OSError as error:
-            return f"cannot be written: {error.strerror or error}"
-        else:
-            return ""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_git import find_repository, is_like_bare
+from nanocoder_kit_git import find_repository, is_like_bare, stores_of
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
@@ -32,7 +32,8 @@ _ANYTHING: Final = "/any-name"
 class Surveyed(NamedTuple):
     """Paths relative to the workspace: *protected* exist, *missing* do not, *secret* are masked.
 
-    *git* tells whether the root has a repository of its own, of which programs inside get a copy.
+    *stores* are the folders, absolute, in which git may work for the root, some files alone: its
+    own `.git`, or those that a `.git` file leads to, of the repository first.
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     *programs* are those of *protected* that an installation makes, *sockets* are of any program.
@@ -41,7 +42,7 @@ class Surveyed(NamedTuple):
     protected: tuple[str, ...]
     missing: tuple[str, ...]
     secret: tuple[str, ...]
-    git: bool
+    stores: tuple[str, ...]
     closed: frozenset[str] = frozenset()
     targets: tuple[str, ...] = ()
     programs: frozenset[str] = frozenset()
@@ -80,15 +81,14 @@ class Survey:
         protected += [*named_by_settings(self._root, repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
-        has_git = GIT in protected and os.path.isfile(f"{self._root}/{GIT}/HEAD")
-        if has_git:
-            protected.remove(GIT)
-        expected = MISSING if has_git else (*MISSING_REPOSITORY, *MISSING)
+        stores = stores_of(self._root) if GIT in protected else ()
+        expected = MISSING if stores else (*MISSING_REPOSITORY, *MISSING)
         missing = [name for name in expected if name not in writable and not self._exists(name)]
-        targets = {*targets_of(self._root, protected, repository)} - {*protected, *writable, GIT}
-        programs = frozenset(filter(self._is_installed, protected))
+        besides = [path for path in protected if path != GIT]
+        targets = {*targets_of(self._root, besides, repository)} - {*protected, *writable, GIT}
+        programs = frozenset(filter(self._is_installed, besides))
         return Surveyed(
-            *(tuple(protected), tuple(missing), secret, has_git, closed),
+            *(tuple(protected), tuple(missing), secret, stores, closed),
             *(tuple(sorted(targets)), programs, sockets),
         )
 
