@@ -87,9 +87,9 @@ class GitFolder:
 
     def is_replaced(self, old: str, new: str) -> bool:
         """Tell whether a renaming puts a lock in the place of the file that it is for."""
-        if (found := self.find(new)) is None or old not in (f"{new}{LOCK}", f"{new}{_NEW}"):
+        if (place := self.find(new)) is None or old not in (f"{new}{LOCK}", f"{new}{_NEW}"):
             return False
-        store, name = found
+        store, name = place
         return name in _FILES and name in _KEPT and self.allows(store, f"{name}{LOCK}")
 
     def replace(self, folder: int, lock: bytes, path: str) -> str:

@@ -185,8 +185,11 @@ class Inside:
     def _as_it_is(self, names: Surveyed) -> Iterator[Mount]:
         inside = (*self._in_place(names.protected), *names.targets)
         paths = (f"{self._root}/{path}" for path in inside)
-        shown = (path for path in paths if path not in names.stores and not os.path.islink(path))
-        return map(read_only, shown)
+        return (
+            read_only(path)
+            for path in paths
+            if path not in names.stores and not os.path.islink(path)
+        )
 
     def _git(self, names: Surveyed) -> list[Mount]:
         stores = names.stores

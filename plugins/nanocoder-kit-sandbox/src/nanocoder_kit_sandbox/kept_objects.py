@@ -35,10 +35,9 @@ class KeptObjects:
 
     def keep(self, git: str) -> None:
         """Give each object of *git* that is new a second name, where the file system has such."""
-        kept = f"{git}/{PREFIX}{self._name}"
-        if kept != self._kept:
+        if self._objects != f"{git}/objects":
             self.close()
-            self._objects, self._kept = f"{git}/objects", kept
+            self._objects, self._kept = f"{git}/objects", f"{git}/{PREFIX}{self._name}"
         if not os.path.isdir(self._kept):
             self._known = {}
         for folder in filter(_FOLDERS.fullmatch, _names(self._objects)):

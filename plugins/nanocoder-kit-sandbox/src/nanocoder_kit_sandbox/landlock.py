@@ -156,16 +156,13 @@ class Landlocked:
         settings, root = self._settings, self._root
         names = self._inside.names(may_write=not is_read_only)
         protected = self._protected_paths(names)
-        elsewhere = [store for store in names.stores if not store.startswith(f"{root}/")]
-        seen = [store for store in elsewhere if not is_in(store, self._hidden)]
-        stores = seen if elsewhere else names.stores
-        git = [] if is_read_only else [*stores]
+        elsewhere, git = self._stores(names, is_read_only=is_read_only)
         change = 0 if is_read_only else kernel.CHANGE
         writable = [self._tmp, *self._inside.writable_elsewhere()]
         workspace = list(rules_of_workspace(root, protected, change))
         hidden = (*self._hidden, root, str(self._inside.files.base))
         readable = [*KEPT_IN_RUN, *programs_on_path(hidden), *long_outputs(self._session)]
-        readable += seen
+        readable += elsewhere
         reads = any(path.startswith(f"{root}/") for path in protected.secret)
         denied = {root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
@@ -194,6 +191,12 @@ class Landlocked:
             # For `git_folder`, when git writes an index.
             "libraries": [path for path in sys.path if path.startswith("/")] if git else [],
         }
+
+    def _stores(self, names: Surveyed, *, is_read_only: bool) -> tuple[list[str], list[str]]:
+        """Return the folders of git outside of the workspace, and those that git may change."""
+        own = [store for store in names.stores if store.startswith(f"{self._root}/")]
+        elsewhere = [] if own else [path for path in names.stores if not is_in(path, self._hidden)]
+        return elsewhere, [] if is_read_only else [*own, *elsewhere]
 
     @staticmethod
     def _outer(folders: list[str]) -> Iterator[Rule]:

@@ -199,24 +199,52 @@ def _reap(process: int) -> None:
 
 
 def _end_all() -> list[str]:
-    """End every descendant and return their names; those of one that ends become our children."""
-    ours = str(posix.getpid())
-    names: dict[str, str] = {}
-    while True:
-        try:
-            if posix.waitpid(-1, posix.WNOHANG)[0]:
-                continue
-        except ChildProcessError:
-            return sorted(names.values())
-        for name in filter(str.isdigit, posix.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    before, _, after = file.read().decode(errors="replace").rpartition(")")
-                state, parent = after.split()[:2]
-                if parent == ours:
-                    if state not in "XZ":
-                        names[name] = before.partition("(")[2]
-                    posix.kill(int(name), signal.SIGKILL)
-            except (OSError, IndexError):
-                continue
+    """End every descendant and return their names; those of one that ends become our children.
+
+    All are stopped before the first is killed: otherwise one would fork while another is killed.
+    """
+    names: dict[int, str] = {}
+    while _reap_children():
+        running = _descendants()
+        are_stopped = running.keys() <= names.keys()
+        for process in running:
+            _send(process, signal.SIGKILL if are_stopped else signal.SIGSTOP)
+        names |= running
         posix.sched_yield()
+    return sorted(names.values())
+
+
+def _reap_children() -> bool:
+    """Take note of children that have ended; tell whether there are others."""
+    try:
+        while posix.waitpid(-1, posix.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _descendants() -> dict[int, str]:
+    """Return the names of the processes below this one that have not ended, by their numbers."""
+    found, parents = {}, {}
+    for name in filter(str.isdigit, posix.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                before, _, after = file.read().decode(errors="replace").rpartition(")")
+        except OSError:  # it has ended
+            continue
+        state, parent = after.split()[:2]
+        parents[int(name)] = int(parent)
+        if state not in "XZ":
+            found[int(name)] = before.partition("(")[2]
+    below = {posix.getpid()}
+    while more := {each for each, parent in parents.items() if parent in below} - below:
+        below |= more
+    return {process: found[process] for process in below & found.keys() - {posix.getpid()}}
+
+
+def _send(process: int, number: int) -> None:
+    try:
+        posix.kill(process, number)
+    except OSError:  # it has ended
+        return

@@ -115,8 +115,8 @@ class PathRules:
                     os.unlink(path)
 
     def _state(self, path: str) -> int:
-        if found := self.git.find(path):
-            return IN_GIT if self.git.allows(*found) else DENIED
+        if place := self.git.find(path):
+            return IN_GIT if self.git.allows(*place) else DENIED
         while path.startswith("/") and path != "/":
             if path in self._denied:
                 return DENIED
@@ -136,7 +136,7 @@ class PathRules:
         if self._is_read_only and state == DENIED:
             self._note(READ_ONLY + path.removeprefix(f"{self._root}/"))
             raise OSError(errno.EROFS, "")
-        if (found := self.git.find(path)) and found[1] in UNDER_WAY:
+        if (place := self.git.find(path)) and place[1] in UNDER_WAY:
             self._note(f"{NOT_GIT}{path.removeprefix(f'{self._root}/')} {NO_REBASE}")
         if path.startswith(_TMP):
             self._note(NO_TMP + path)

@@ -1,6 +1,6 @@
 """The `.git` that programs inside see: a folder of ours with copies, and the real objects and refs.
 
-Of a linked worktree there are two: the repository's, and in it the worktree's own.
+A linked worktree has two: the repository's, and in it the worktree's own.
 
 Only files on a list come back from it, and only with content that starts nothing outside. All else
 that a program makes or changes there stays in the sandbox: settings, hooks, a rebase under way.
