@@ -226,7 +226,7 @@ def _reap_children() -> bool:
 
 def _descendants() -> dict[int, str]:
     """Return the names of the processes below this one that have not ended, by their numbers."""
-    found, parents = {}, {}
+    names, parents = {}, {}
     for name in filter(str.isdigit, posix.listdir("/proc")):
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
@@ -236,11 +236,11 @@ def _descendants() -> dict[int, str]:
         state, parent = after.split()[:2]
         parents[int(name)] = int(parent)
         if state not in "XZ":
-            found[int(name)] = before.partition("(")[2]
+            names[int(name)] = before.partition("(")[2]
     below = {posix.getpid()}
     while more := {each for each, parent in parents.items() if parent in below} - below:
         below |= more
-    return {process: found[process] for process in below & found.keys() - {posix.getpid()}}
+    return {process: names[process] for process in below & names.keys() - {posix.getpid()}}
 
 
 def _send(process: int, number: int) -> None:
