@@ -1,6 +1,6 @@
-"""The configuration of one start: every layer is read once.
+"""The configuration of one start, with each layer read once.
 
-Each plugin's table is checked when it is first asked for.
+Each plugin's table is validated at its first use.
 """
 
 import os
@@ -57,12 +57,12 @@ class LayeredConfig:
 
     *tables* has the settings class of each table; that of `()` has the top-level keys, which
     variables and flags set, too. With a table `("plugins",)` each plugin has one of its own inside,
-    checked when `settings` first asks for it. *values* are the settings of *tables*.
+    validated when `settings` first reads it. *values* are the settings of *tables*.
 
     *notices* has a line for each ignored setting, and more once plugins' tables are read.
-    *trusted* tells whether the folder is trusted, so that its file counts in full, and
-    *trusted_folder* is that folder. *refusal* says why nothing may open in this folder, *warning*
-    what a person should know first.
+    *trusted*: the directory is trusted, so that its file counts in full, and *trusted_folder* is
+    that directory. *refusal* is the reason why no session may open here, *warning* a warning for
+    the person, or "".
     """
 
     tables: ClassVar[Mapping[tuple[str, ...], type]]
@@ -97,9 +97,9 @@ class LayeredConfig:
     ) -> Self:
         """Read every layer for *cwd*.
 
-        *flags* are top-level keys, and "profile" (None: not given); *trusted* overrides what the
-        person said before. No variable and no flag leads to another *managed_dir*. Raises:
-        ConfigError (exit code 2) for a file or variable that is wrong, UsageError for a flag.
+        *flags* are top-level keys, and "profile" (None: not given); *trusted* overrides the stored
+        trust. No variable and no flag changes *managed_dir*. Raises: ConfigError (exit code 2) for
+        an invalid file or variable, UsageError for an invalid flag.
         """
         again = partial(cls.load, cwd, flags=flags, trusted=trusted)
         notices: list[str] = []
@@ -113,14 +113,14 @@ class LayeredConfig:
         keys = keys_of(cls.tables[()])
         # Weakest first.
         layers = [
-            # As a value: it is the limit of all others, too; see `layers`.
+            # As values here; it also limits all others, see `layers`.
             _managed_layer(managed_dir),
-            # Where a project could have written the user's file, it is not read.
+            # If a project could have written the user's file, it is not read.
             None if refused else _user_layer(environment, notices),
-            # A person trusts a folder with its configuration, so that each is asked by itself.
+            # Trust is for a directory and its configuration, so each is checked by itself.
             *[_project_layer(it, notices, trusted=trusted and trusts(it)) for it in above(cwd)],
             _project_layer(cwd, notices, trusted=trusted),
-            # A profile was named for this run, so it goes before the project's file.
+            # A profile was named for this run, so it overrides the project's file.
             _profile_layer(profile, environment),
             _environment_layer(environment, keys),
             Layer("flag", options, names=names),
@@ -130,7 +130,7 @@ class LayeredConfig:
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
         config.trusted_folder = cwd if trusted else None
-        # Variables and flags are kept: a person changes files while a session runs.
+        # Variables and flags stay the same: only files change while a session runs.
         config._again = partial(again, environment=environment, managed_dir=managed_dir)
         return config
 
@@ -140,24 +140,24 @@ class LayeredConfig:
         return cls([Layer("user", document.data, document)])
 
     def refuse_change(self, key: str, value: object) -> None:
-        """Raise UsageError for a *value* of the top-level *key* that loosens what is managed."""
+        """Raise UsageError for a *value* of the top-level *key* that loosens a managed one."""
         metadata = keys_of(self.tables[()])[key].metadata
         if reason := loosens_managed(metadata, self._managed.get(key), value):
             raise UsageError(f"{key}: {reason}")
 
     def reread(self, **changes: Any) -> Self:
-        """Read the same layers as they are now; one that was not read from files stays as it is.
+        """Read the same layers again; a configuration not made by `load` is returned unchanged.
 
-        *changes* are arguments of `load` that are to be others.
+        *changes* replace arguments of `load`.
 
         Raises: ConfigError, as `load` does.
         """
         return self if self._again is None else self._again(**changes)
 
     def settings(self, plugin: str, cls: type[T]) -> T:
-        """Return the plugin's settings: its table, checked strictly, over the defaults of *cls*.
+        """Return the plugin's settings: its table, validated, over the defaults of *cls*.
 
-        Raises: ConfigError, naming file, line, key and what is right instead.
+        Raises: ConfigError, naming file, line, key and the expected value.
         """
         if plugin not in self._settings:
             self._settings[plugin] = self._structured(plugin, cls)
@@ -180,7 +180,7 @@ class LayeredConfig:
         return origins[key]
 
     def items(self, plugin_classes: Mapping[str, type]) -> list[tuple[str, Any, Origin]]:
-        """Return (key, value, origin) of everything there is to set; secrets are masked."""
+        """Return (key, value, origin) of every setting; secrets are masked."""
         tables = dict(self.values)
         for plugin, cls in sorted(plugin_classes.items()):
             tables["plugins", plugin] = self.settings(plugin, cls)
@@ -213,8 +213,8 @@ class LayeredConfig:
     def unknown_plugins(self, plugins: frozenset[str], *, surely: bool = False) -> tuple[str, ...]:
         """Return one line for each table of a plugin that is not among the installed *plugins*.
 
-        With *surely* only those that are surely a slip, and in a file that is trusted: a stranger's
-        file must not keep a person from starting.
+        With *surely* only those that are surely a typo, in a trusted file: an untrusted project's
+        file must not prevent a start.
         """
         return tuple(
             f"{layer.origin(('plugins', name))}: there is no plugin {name!r}"
@@ -234,22 +234,22 @@ class LayeredConfig:
             return cls()
         try:
             return self._merged(cls, path, _checker(cls), only_trusted=only_trusted)
-        except (ValueError, TypeError) as error:  # of what only the class can judge
+        except (ValueError, TypeError) as error:  # from a validation of the whole class
             strange = [each for each in self._layers if not each.trusted and each.table(path)]
             if only_trusted or not strange:
-                # The class says what is wrong, often with the key, and not where that is set.
+                # The class's message often names the key, but not its origin.
                 origins = self._origins[path]
                 keys = [key for key in origins if key in str(error)] or [*origins]
                 where = f"{origins[keys[0]]}: " if keys else ""
                 raise ConfigError(f"{where}plugins.{plugin}: {error}") from None
             self.notices += (f"{strange[0].fault(path, str(error))}; ignored",)
-        # The class judges the table as a whole: without the stranger's part it may be right.
+        # Without the untrusted part the table as a whole may be valid.
         return self._structured(plugin, cls, only_trusted=True)
 
     def _merged(
         self, cls: type[T], path: tuple[str, ...], check: Check, *, only_trusted: bool = False
     ) -> T:
-        """Return the settings at *path* as all layers have them."""
+        """Return the settings at *path*, merged from all layers."""
         layers = [layer for layer in self._layers if layer.trusted or not only_trusted]
         inner = () if path else [table[0] for table in self.tables if table]
         resolved = resolve(cls, path, layers, check, inner)
@@ -282,7 +282,7 @@ def _user_layer(environment: Mapping[str, str], notices: list[str]) -> Layer | N
 
 
 def _profile_layer(name: str, environment: Mapping[str, str]) -> Layer | None:
-    """Return the person's profile *name*; raises UsageError when there is none."""
+    """Return the person's profile *name*; raises UsageError if it does not exist."""
     if not name:
         return None
     folder = user_config_dir(environment) / "profiles"
@@ -298,7 +298,7 @@ def _project_layer(cwd: Path, notices: list[str], *, trusted: bool) -> Layer | N
         content = read_project_bytes(cwd)
         document = None if content is None else ConfigFile(project_file(cwd), content)
     except ConfigError as error:
-        # A stranger's broken file must not keep a person from starting.
+        # An untrusted project's broken file must not prevent a start.
         if trusted and not isinstance(error, UnreadableError):
             raise
         notices.append(f"{error}; ignored")
@@ -324,21 +324,21 @@ def _environment_layer(
 
 
 def _odd_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[str]:
-    """Return a notice for each variable that looks like one of ours and is none."""
+    """Return a notice for each variable that looks like a typo of one of ours."""
     variables = list(map(variable_of, keys))
-    # Other programs may have variables of that name: only a slip is worth a notice.
+    # Other programs may have variables with this prefix: only a typo is worth a notice.
     unknown = sorted(it for it in {*environment} - {*variables} if it.startswith("NANOCODER_"))
     hints = {name: did_you_mean(name, variables, cutoff=SURELY_MEANT) for name in unknown}
     return [f"unknown environment variable {name}{hint}" for name, hint in hints.items() if hint]
 
 
 def _checker(cls: type) -> Check:
-    """Return a check of one field's value, by itself: so each problem is told with its own line."""
+    """Return a check of a single field's value, so that each problem has its own line."""
 
     def check(attribute: "Attribute[Any]", value: Any) -> Any:
         if is_plain(attribute, value):
             return tuple(value) if isinstance(value, list) else value
-        # cattrs is behind this import; plain tables do not need it.
+        # This imports cattrs, which plain tables do not need.
         from nanocoder_schema import structure
 
         key = attribute.alias or attribute.name
@@ -360,7 +360,7 @@ def _plugin_tables(layer: Layer) -> dict[str, Any]:
 
 
 def _masked(attribute: "Attribute[Any]", value: Any) -> Any:
-    # By its last word: `max_tokens` is no secret, `api_key` is.
+    # By the last word: `max_tokens` is no secret, `api_key` is.
     words = attribute.name.lower().split("_")
     is_secret = attribute.metadata.get("secret", words[-1] in SECRET_NAMES)
     if is_secret and value:

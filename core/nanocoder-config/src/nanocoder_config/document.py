@@ -1,8 +1,8 @@
-"""Configuration files: read without following traps, parsed strictly, with their keys' lines.
+"""Configuration files, read safely and parsed strictly, with the lines of their keys.
 
-A project's file counts in full where the person trusts its folder: by path, device and inode, and
-by what the file says. A folder that is replaced by another one, or whose file changes, has to be
-trusted again. Trust covers the folders below, as long as they bring no configuration of their own.
+A project's file counts in full if the person trusts its directory: by path, device and inode, and
+by the file's content. A directory that was replaced, or whose file changed, has to be trusted
+again. Trust covers the directories below, as long as they have no configuration of their own.
 """
 
 import errno
@@ -23,18 +23,18 @@ MAX_BYTES: Final = 1_048_576
 MAX_TRUST_BYTES: Final = 16_777_216
 
 # As text: a start without a configuration file need not compile it.
-# What can hide a line break or a bracket that does not count, longest first.
+# Tokens that may contain line breaks or brackets without meaning, longest first.
 TOML_TOKENS: Final = (
     r'(?s)"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\''
     r'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n'
 )
 LONG_KEY: Final = r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
-# A key of so many parts names as many tables, and tomllib keeps the path to each.
+# A key of so many parts names as many tables, and tomllib stores the path to each.
 KEY_PART: Final = r'\s*(?:"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*'
 
 
 class UnreadableError(ConfigError):
-    """The file is there and must not, or cannot, be read; the message says which and why."""
+    """An existing file must not, or cannot, be read; the message names it and the reason."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -42,7 +42,7 @@ class UnreadableError(ConfigError):
 
 @value(eq=False)
 class Statement:
-    """A setting, or the header of a table: its lines, its text with comments, and its key."""
+    """A setting or the header of a table, with its lines, its text and its key."""
 
     first: int
     last: int
@@ -64,10 +64,10 @@ class ConfigFile:
         self.data = _parsed(path, self.text)
 
     def line(self, key: tuple[str | int, ...]) -> int:
-        """Return the line that sets *key*, or the nearest table around it; 0 when there is none.
+        """Return the line that sets *key*, or the nearest table around it; 0 if there is none.
 
-        For a table that is only in the names of others, it is the first of these. A number at the
-        end of *key* is an item of a list.
+        For a table that exists only in the names of others, it is the first of these. A number at
+        the end of *key* is an item of a list.
         """
         around = (key[:end] for end in range(len(key), 0, -1))
         return next((self._lines[each] for each in around if each in self._lines), 0)
@@ -79,7 +79,7 @@ class ConfigFile:
 
     @cached_property
     def _lines(self) -> dict[tuple[str | int, ...], int]:
-        """Map each key, and each item of a list, to its line; tomllib keeps none."""
+        """Map each key, and each item of a list, to its line, which tomllib does not store."""
         lines: dict[tuple[str | int, ...], int] = {}
         table: tuple[str, ...] = ()
         counts: dict[tuple[str, ...], int] = {}
@@ -91,7 +91,7 @@ class ConfigFile:
             for before in _lines_of_items(statement.text):
                 number = counts[key] = counts.get(key, -1) + 1
                 lines[*key, number] = statement.first + before
-        # Tables that are only in names; a stranger's file may have many, so none is looked for.
+        # Tables that exist only in names, all in one pass: a hostile file may have many.
         for name, line in [*lines.items()]:
             for end in range(1, len(name)):
                 lines.setdefault(name[:end], line)
@@ -99,10 +99,10 @@ class ConfigFile:
 
 
 def read_user_file(path: Path) -> ConfigFile | None:
-    """Read the user's file, None when there is none; raises ConfigError.
+    """Read the user's file, None if there is none; raises ConfigError.
 
-    It may be a link: people keep their dotfiles elsewhere. One that leads nowhere is no missing
-    file: the rules that stood there would be gone without a word.
+    It may be a link, as people store their dotfiles elsewhere. A broken link is an error: otherwise
+    the rules in its target would be ignored silently.
     """
     content = _content(path, follow_link=True)
     if content is not None:
@@ -115,14 +115,14 @@ def read_user_file(path: Path) -> ConfigFile | None:
 
 
 def read_project_bytes(folder: Path) -> bytes | None:
-    """Return the project file's bytes, None when there is none; raises UnreadableError.
+    """Return the project file's bytes, None if there is none; raises UnreadableError.
 
-    No component below *folder* may be a link: it could lead to another person's, or another
-    project's, secrets.
+    No component below *folder* may be a link: it could lead to secrets of another person or
+    project.
     """
     path = project_file(folder)
     own = path.parent
-    # O_NOFOLLOW refuses it as well, but with an error that explains nothing.
+    # O_NOFOLLOW refuses it as well, but with an unclear error.
     if own.is_symlink():
         raise UnreadableError(path, f"{own} is a symbolic link, which is not followed")
     try:
@@ -141,7 +141,7 @@ def project_file(folder: Path) -> Path:
 
 
 def above(cwd: Path) -> list[Path]:
-    """Return the folders above *cwd* in its repository, whose configuration holds there too."""
+    """Return the directories above *cwd* in its repository, whose configuration also applies."""
     roots = (at for at, it in enumerate((cwd, *cwd.parents)) if os.path.lexists(it / ".git"))
     return list(cwd.parents)[: next(roots, 0)][::-1]
 
@@ -154,7 +154,7 @@ def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> 
         if str(real) in folders:
             return bool(folders[str(real)] == trust_entry(real))
         if read_project_bytes(real) is not None:
-            return False  # its own configuration was never shown to anybody
+            return False  # nobody has approved its own configuration
         listed = (above for above in real.parents if str(above) in folders)
         return any(folders[str(above)] == trust_entry(above) for above in listed)
     except (OSError, ConfigError):
@@ -167,12 +167,12 @@ def trust_entry(real: Path) -> dict[str, Any]:
 
     status, content = real.stat(), read_project_bytes(real)
     digest = "" if content is None else hashlib.sha256(content).hexdigest()
-    # The inode tells the folder from another one that came in its place.
+    # The inode detects another directory at the same path.
     return {"device": status.st_dev, "inode": status.st_ino, "configuration": digest}
 
 
 def read_trusted(path: Path) -> dict[str, Any]:
-    """Return the trusted folders of a file; one that makes no sense trusts nothing."""
+    """Return the trusted directories in a file; an invalid file trusts nothing."""
     try:
         with os.fdopen(open_private(path), "rb") as file:
             folders = json.loads(file.read(MAX_TRUST_BYTES))["folders"]
@@ -182,7 +182,7 @@ def read_trusted(path: Path) -> dict[str, Any]:
 
 
 def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> bytes | None:
-    """Return the bytes of *path*, looked for in *directory* by its name alone if there is one."""
+    """Return the bytes of *path*, or of its name in *directory* if that is given."""
     name = path if directory is None else path.name
     try:
         descriptor = open_private(name, directory=directory, follow_link=follow_link)
@@ -196,7 +196,7 @@ def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> 
             problem = "is a symbolic link, which is not followed"
         raise UnreadableError(path, problem) from None
     with os.fdopen(descriptor, "rb") as file:
-        # One byte more tells a file that is too large, without reading all of it.
+        # One byte more detects a file that is too large, without reading all of it.
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise UnreadableError(path, f"is larger than {MAX_BYTES:,} bytes")
@@ -205,7 +205,7 @@ def _content(path: Path, directory: int | None = None, *, follow_link: bool) -> 
 
 def _decoded(path: Path, content: bytes) -> str:
     try:
-        # Some editors begin a file with a byte order mark, which is no TOML.
+        # Some editors write a byte order mark, which is not TOML.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -225,7 +225,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         why = str(error).replace("Invalid value", "this is no value; text has quotes around it")
         problem, _, place = why.partition(" (at ")
         at = re.search(r"line (\d+), column (\d+)", place)
-        # tomllib says "at end of document" where the rest is missing.
+        # tomllib reports "at end of document" for an incomplete file.
         line, column = at.groups() if at else (text.count("\n") + 1, len(text) - text.rfind("\n"))
         raise ConfigError(f"{path}:{line}:{column}: this is not valid TOML: {problem}") from None
     except (RecursionError, ValueError):
@@ -234,7 +234,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def _statements(text: str) -> Iterator[Statement]:
-    """Split a document that is known to be valid."""
+    """Split a valid document into statements."""
     start, depth, line, first = 0, 0, 1, 1
     for token in re.finditer(TOML_TOKENS, text + "\n"):
         symbol = token.group()
@@ -249,7 +249,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 def _lines_of_items(text: str) -> Iterator[int]:
-    """Yield for each item of the list that a setting's *text* holds how many lines come before."""
+    """Yield, for each item of a setting's list in *text*, the number of lines before it."""
     depth = line = 0
     for token in re.finditer(TOML_TOKENS, text):
         symbol = token.group()
@@ -260,7 +260,7 @@ def _lines_of_items(text: str) -> Iterator[int]:
 
 
 def _key_of(statement: str) -> tuple[str, ...]:
-    """Return the dotted key that *statement* begins with."""
+    """Return the dotted key at the beginning of *statement*."""
     parts = []
     while match := re.match(KEY_PART, statement):
         parts.append(next(part for part in match.groups() if part is not None))

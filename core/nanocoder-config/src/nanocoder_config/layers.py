@@ -1,23 +1,23 @@
 """Merge layers into one value, with the limits on what each layer may set.
 
-The managed layer is a limit for all others: they add to its lists, make it stricter where a
-setting has an order, and otherwise leave it as it is.
+The managed layer limits all others: they may add to its lists and tighten a setting with an order,
+but change nothing else of it.
 
-The metadata of a field drives this, the documentation, the environment and the checks:
+The metadata of a field controls this, the documentation, the environment and the checks:
 
-* description   what it does, one sentence
-* tighten       how an untrusted project may still change it: "min" (only lower), "order" (only
-                towards the first of the choices), "union" (entries are added, also when
-                trusted), "true" (only switch on); without it, not at all
-* unlimited     the number that means "no limit", where there is one ("min" takes it as the largest)
-* place         for a list: a function of an item, and of a function that returns the item's origin,
-                that returns the item as it is to be kept
-* user_only     a project's file never sets it, trusted or not: addresses, keys, whatever decides
-                where data goes
-* secret        masked wherever settings are shown
-* minimum       the least number, 0 without it (or the default, where that is less)
+* description   its purpose, one sentence
+* tighten       the change that an untrusted project may still make: "min" (only lower), "order"
+                (only towards the first of the choices), "union" (entries are added, also when
+                trusted), "true" (only switch on); without it, none
+* unlimited     the number that means "no limit", if there is one ("min" takes it as the largest)
+* place         for a list: a function of an item, and of a function that returns the item's
+                origin; it returns the item to store
+* user_only     a project's file never sets it, trusted or not: addresses, keys, destinations of
+                data
+* secret        masked in all output of settings
+* minimum       the least number; by default 0, or the field's default if that is less
 
-and for the program alone choices, values (the pattern of a table's).
+and for the program's own settings choices, values (the pattern of a table's values).
 """
 
 import math
@@ -52,7 +52,7 @@ class Origin(NamedTuple):
     name: str = ""
 
     def __str__(self) -> str:
-        """Return it as messages show it: FILE:LINE, or the variable, or the flag."""
+        """Return the form for messages: FILE:LINE, or the variable, or the flag."""
         place = f"{self.file}:{self.line}".removesuffix(":0") if self.file else self.name
         place = place or self.layer
         return f"{place} (managed)" if self.layer == "managed" else place
@@ -71,7 +71,7 @@ class Layer(NamedTuple):
     names: Mapping[str, str] = {}
 
     def table(self, path: tuple[str, ...]) -> Mapping[str, Any]:
-        """Return the table at *path*, empty when there is none, or something else."""
+        """Return the table at *path*; empty if there is none or the value is no table."""
         value: Any = self.data
         for part in path:
             value = value.get(part) if isinstance(value, dict) else None
@@ -84,7 +84,7 @@ class Layer(NamedTuple):
         return Origin(self.name, name=self.names.get(str(key[-1]), ""))
 
     def fault(self, key: Key, problem: str) -> PersonError:
-        """Make the error that names file, line, key and problem."""
+        """Return the error that names file, line, key and problem."""
         if self.document is None:
             kind = UsageError if self.name == "flag" else ConfigError
             return kind(f"{self.origin(key)}: {problem}")
@@ -93,10 +93,10 @@ class Layer(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The values that layers set, without defaults, their origins, and what was ignored.
+    """The values that layers set, without defaults, their origins, and notices of ignored ones.
 
-    *managed* holds what the managed layer set, which no other layer loosens, and *faults* what is
-    wrong.
+    *managed* has the values of the managed layer, which no other layer loosens, and *faults* the
+    errors.
     """
 
     values: dict[str, Any]
@@ -113,14 +113,14 @@ def resolve(
     check: Check,
     inner: Collection[str] = (),
 ) -> Resolved:
-    """Merge the tables at *path*; raises ConfigError or UsageError with all that is wrong.
+    """Merge the tables at *path*; raises ConfigError or UsageError with all problems.
 
-    The tables called *inner*, and those of plugins in `[plugins]`, are others' to read.
+    The tables called *inner*, and those of plugins in `[plugins]`, are skipped.
     """
     attributes = keys_of(settings_class)
     resolved = Resolved({}, {}, [], {}, [])
     for layer in layers:
-        # A plugin's table that is none was reported as an unknown key of `[plugins]`.
+        # A plugin's value that is no table is reported as an unknown key of `[plugins]`.
         table = layer.data.get(path[0], {}) if len(path) == 1 else {}
         if not isinstance(table, dict):
             _refuse(layer, path, f"expected a table, got {table!r}", resolved)
@@ -138,10 +138,10 @@ def resolve(
 
 
 def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
-    """Note a wrong key or value as a fault; in a stranger's file, ignore it and say so.
+    """Record an invalid key or value as a fault; in an untrusted file, only as a notice.
 
-    Such a file can only tighten: without the value everything is as in an empty folder, and a file
-    that comes with a repository must not keep a person from starting.
+    Such a file can only tighten: without the value the settings are those of an empty directory,
+    and a file in a cloned repository must not prevent a start.
     """
     fault = layer.fault(key, problem)
     if layer.trusted:
@@ -162,7 +162,7 @@ def _take(
     try:
         proposed = check(attribute, value)
     except ValueError as error:
-        # The line of the item is more use than the line of the list.
+        # The line of the item is more useful than that of the list.
         index = re.search(r"\[(\d+)\]", str(error).partition(":")[0])
         _refuse(layer, (*key, int(index[1])) if index else key, str(error), resolved)
         return
@@ -178,7 +178,7 @@ def _take(
         resolved.managed[name] = proposed, layer.origin(key)
     elif attribute.metadata.get("tighten") == "union":
         before = current if layer.name == "project" else managed[0] if managed else ()
-        # Behind what holds already; an item that is there keeps its place.
+        # Appended to the current items; an existing item keeps its position.
         proposed = (*before, *(item for item in proposed if item not in before))
     resolved.values[name] = proposed
     resolved.origins[name] = layer.origin(key)
@@ -203,7 +203,7 @@ def _refusal(
 
 
 def loosens_managed(metadata: Mapping[Any, Any], managed: Managed | None, proposed: Any) -> str:
-    """Say that *proposed* loosens a *managed* value; or ""."""
+    """Return the reason why *proposed* loosens a *managed* value, or ""."""
     if managed is None or managed[0] == proposed:
         return ""
     reason = _loosens(metadata, managed[0], proposed, "nothing else may")
@@ -211,7 +211,7 @@ def loosens_managed(metadata: Mapping[Any, Any], managed: Managed | None, propos
 
 
 def _loosens(metadata: Mapping[Any, Any], current: Any, proposed: Any, otherwise: str) -> str:
-    """Say that *proposed* loosens *current*, or *otherwise* where no order tells; or ""."""
+    """Return the reason why *proposed* loosens *current*, *otherwise* without an order, or ""."""
     if not metadata.get("tighten"):
         return otherwise
     if metadata["tighten"] == "union" or not _is_looser(metadata, current, proposed):
@@ -252,7 +252,7 @@ def variable_of(key: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    # For Python true is a number.
+    # In Python bool is a subclass of int.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -272,15 +272,14 @@ EXPECTED: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
     ),
 }
 
-# The words of a variable for a field that is true or false.
+# A variable's words for a field that is true or false.
 SWITCHES: Final[Mapping[str, bool]] = {"1": True, "true": True, "0": False, "false": False}
 
 
 def checked(attribute: "Attribute[Any]", value: object) -> Any:
-    """Return *value* as the core's field wants it; raises ValueError that says what was expected.
+    """Return *value* validated for a core field; raises ValueError that names the expected type.
 
-    By hand, because cattrs takes longer to import than everything else that `nanocoder run` does
-    before the request.
+    Without cattrs, whose import takes longer than the rest of `nanocoder run` before the request.
     """
     choices = attribute.metadata.get("choices")
     if choices is not None:
@@ -300,13 +299,13 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
 
 
 def is_plain(attribute: "Attribute[Any]", value: object) -> bool:
-    """Tell whether *value* surely fits a field of a simple type that checks nothing by itself."""
+    """Tell whether *value* surely fits a field of a simple type without own validation."""
     is_free = not (attribute.validator or attribute.converter or _is_number(value))
     return is_free and attribute.type in EXPECTED and EXPECTED[attribute.type][1](value)
 
 
 def check_minimum(attribute: "Attribute[Any]", value: object, expected: str = "a number") -> None:
-    """Raise ValueError for a number below the least one, which is 0 unless the field says else."""
+    """Raise ValueError for a number below the minimum, which is 0 unless the field sets one."""
     default = attribute.default if isinstance(attribute.default, int | float) else 0
     minimum = attribute.metadata.get("minimum", min(0, default))
     if isinstance(value, int | float) and not (value >= minimum and math.isfinite(value)):
@@ -318,12 +317,12 @@ def from_text(attribute: "Attribute[Any]", text: str) -> Any:
     kind: Any = attribute.type
     value: Any = SWITCHES.get(text.lower(), text) if kind is bool else text
     if kind in (int, float):
-        with suppress(ValueError, OverflowError):  # it is then refused as the text that it is
+        with suppress(ValueError, OverflowError):  # the text is then refused below
             value = kind(text)
     return checked(attribute, value)
 
 
 def keys_of(settings_class: type) -> "dict[str, Attribute[Any]]":
-    """Return the keys that a settings class knows, with their fields."""
+    """Return the keys of a settings class with their fields."""
     settings = (attribute for attribute in fields(settings_class) if attribute.init)
     return {attribute.alias or attribute.name: attribute for attribute in settings}

@@ -17,7 +17,7 @@ PLACES: Final = {
     "state": ("XDG_STATE_HOME", ".local/state", "user_state_dir"),
     "cache": ("XDG_CACHE_HOME", ".cache", "user_cache_dir"),
 }
-"""Each kind's variable, its place below the home directory, and platformdirs' name for it."""
+"""Each kind's variable, its path below the home directory, and platformdirs' function."""
 
 
 def user_config_dir(environment: Mapping[str, str] = os.environ) -> Path:
@@ -38,7 +38,7 @@ def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
 def _place(kind: str, environment: Mapping[str, str]) -> Path:
     variable, below_home, function = PLACES[kind]
     configured = environment.get(variable, "")
-    # The XDG specification has relative ones ignored.
+    # The XDG specification ignores relative paths.
     if configured and Path(configured).is_absolute():
         return Path(configured, "nanocoder")
     home = environment.get("HOME", "")
@@ -48,7 +48,7 @@ def _place(kind: str, environment: Mapping[str, str]) -> Path:
         raise ConfigError(f"{problem}; set HOME or {variable}")
     if sys.platform.startswith("linux"):
         return Path(home, below_home, "nanocoder")
-    # Only the odd system gets here: no need that the others wait for the import.
+    # Imported only on other systems than Linux.
     import platformdirs
 
     return Path(getattr(platformdirs, function)("nanocoder", appauthor=False))
@@ -73,8 +73,8 @@ def own_folders(
 def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
     """Return the reason why no session may open in *workspace*, or "".
 
-    A project that supplied our configuration, or a cache that says what to load, would be in
-    command. It is different where the workspace is the home directory, or holds it.
+    A project that supplied our configuration, or a cache that selects code to load, would control
+    nanocoder. A workspace that is or contains the home directory is allowed.
     """
     root = workspace.resolve()
     for kind, (variable, _, _) in PLACES.items():
@@ -113,8 +113,8 @@ def _is_inside(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
 def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
     """Tell whether *kind* is inside *root* only because the home directory is.
 
-    A variable may point into a project's checkout, which is the project's whatever the variable
-    calls it; only the home that the system knows may be a checkout.
+    A variable may point into a project's checkout, which the project controls; only the system's
+    home directory may be a checkout.
     """
     home, system_home = _home(environment), _known_home()
     if home is None or not home.is_relative_to(root):
@@ -134,7 +134,7 @@ def _home(environment: Mapping[str, str]) -> Path | None:
 
 
 def _known_home() -> Path | None:
-    """Return the home directory that the system knows."""
+    """Return the home directory in the system's user database, or None."""
     import pwd  # there is none on Windows
 
     try:
