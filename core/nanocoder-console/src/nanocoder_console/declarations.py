@@ -1,4 +1,4 @@
-"""Commands and their arguments, as declared: a command line, a help, a completion use them."""
+"""Declarations of commands and their arguments, for the command line, help and completion."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
@@ -20,11 +20,11 @@ def _texts(values: str | Iterable[str]) -> tuple[str, ...]:
 class Argument:
     """One argument of a command.
 
-    *names* are the spellings of an option ("-c", "--continue"), or the one name of an argument
-    that is found by its place. A "switch" also has a `--no-` form. *constant* is what an option
-    without a value stands for, *target* the attribute that holds the value if another name is
-    wanted. At most one of the arguments with the same *rival_group* may be given. *completes* says
-    which names a shell offers: "sessions", "models", "plugins" or "tools".
+    *names* are the spellings of an option ("-c", "--continue"), or the one name of a positional
+    argument. A "switch" also has a `--no-` form. *constant* is the value of an option that takes
+    none, *target* the attribute for the value if it has another name. Arguments with the same
+    *rival_group* exclude each other. *completes* selects the names that a shell completes:
+    "sessions", "models", "plugins" or "tools".
     """
 
     names: tuple[str, ...] = field(converter=_texts)
@@ -45,10 +45,10 @@ class Command(Generic[HostT]):
     """A command of the command line: `nanocoder NAME …`.
 
     A name of two words is an action of a group: "plugins new". *run* gets the values of
-    *arguments*, and the host, through which it opens sessions; it returns the exit code. A command
-    named like a group, without *run*, gives the group its help. The command named "chat" is what
-    `nanocoder` alone starts. *outside_calls* refuses the command in processes that a tool starts: a
-    session must not loosen its own rules.
+    *arguments*, and the host, which opens sessions; it returns the exit code. A command named like
+    a group, without *run*, has the group's help. `nanocoder` alone starts the command "chat".
+    *outside_calls* refuses the command in processes that a tool starts: a session must not loosen
+    its own rules.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""argparse, made of declared commands: with advice in its errors, and no shortened options."""
+"""An argparse parser from declared commands, with hints in errors and no abbreviated options."""
 
 import re
 from argparse import Action, ArgumentParser, BooleanOptionalAction, HelpFormatter
@@ -15,18 +15,18 @@ TYPES: Final = {"integer": int, "number": float}
 _CHOICE: Final = r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)$"
 _NUMBER: Final = r"argument ([^:]*): invalid (int|float) value: (.*)$"
 SILENT: Final = partial(HelpFormatter, width=80)
-"""Spares the look for the terminal's width, which argparse takes for each argument."""
+"""Avoids the lookup of the terminal's width, which argparse does for each argument."""
 
 Commands = Mapping[str, Command[Any]]
 """Commands by their names."""
 Note = Callable[[Action, Argument], object]
-"""Gets each argument as argparse has it and as it was declared."""
+"""Called with each argument, as argparse's action and as declared."""
 
 
 class Parser(ArgumentParser):
-    """Raises instead of leaving, and knows what was probably meant.
+    """A parser that raises UsageError with a suggestion instead of exiting.
 
-    It takes no shortened option: a later option could change what it means.
+    It accepts no abbreviated option, whose meaning a later option could change.
     """
 
     def __init__(self, prog: str, arguments: Iterable[Argument] = (), **options: Any) -> None:
@@ -34,7 +34,7 @@ class Parser(ArgumentParser):
         self.add(arguments)
 
     def add(self, arguments: Iterable[Argument], note: Note = lambda *_: None) -> None:
-        """Add *arguments*; *note* gets each as argparse has it and as it was declared."""
+        """Add *arguments*; *note* gets each as argparse's action and as declared."""
         rivals: dict[str, Any] = {"": self}
         for argument in arguments:
             if argument.rival_group not in rivals:
@@ -43,7 +43,7 @@ class Parser(ArgumentParser):
             note(place.add_argument(*argument.names, **_details(argument)), argument)
 
     def add_commands(self, commands: Commands, note: Note = lambda *_: None) -> None:
-        """Add *commands*, those with a first word in common as actions of one group."""
+        """Add *commands*; those with the same first word become actions of one group."""
         places: Any = self.add_subparsers(metavar="COMMAND", parser_class=Parser)
         for name in first_words(commands):
             actions = actions_of(name, commands)
@@ -58,7 +58,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""
-        # The wording differs between versions of Python: what does not match is shown as it is.
+        # The wording differs between Python versions: an unknown message is shown unchanged.
         if choice := re.match(_CHOICE, message):
             name, value, listed = choice.groups()
             hint = did_you_mean(value, re.findall(r"'([^']*)'", listed), ".")
@@ -80,7 +80,7 @@ def actions_of(group: str, commands: Commands) -> Commands:
 
 
 def first_words(commands: Collection[str]) -> list[str]:
-    """Return the names of commands, and of groups of them."""
+    """Return the names of single commands and of groups."""
     return list(dict.fromkeys(name.split()[0] for name in commands))
 
 
@@ -91,7 +91,7 @@ def options_of(arguments: Iterable[Argument]) -> list[str]:
 
 
 def target_of(argument: Argument) -> str:
-    """Return the name under which the value of an argument is found."""
+    """Return the attribute that holds the value of an argument."""
     long = [name for name in argument.names if name.startswith("--")] or [*argument.names]
     return argument.target or long[0].lstrip("-").replace("-", "_")
 

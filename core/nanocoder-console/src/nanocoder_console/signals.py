@@ -1,7 +1,7 @@
-"""The signals that end a command: a handler notes them, a thread obeys.
+"""The signals that end a command: a handler records them, a thread reacts.
 
-A handler runs between any two steps of the main thread, which may hold any lock or be in the middle
-of anything. So it takes no lock and raises nothing; whatever waits is woken by its `Cancel`.
+A handler runs between any two instructions of the main thread, which may hold any lock. So it takes
+no lock and raises nothing; waiting code is woken by its `Cancel`.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ React = Callable[[int], object]
 
 
 class Signals:
-    """SIGINT, SIGTERM and SIGHUP while it is entered, which may be done more than once.
+    """Handling of SIGINT, SIGTERM and SIGHUP while it is entered; may be entered repeatedly.
 
-    The handler that `obeyed_by` registered obeys the first signal. The second one ends the
-    process at once, whatever it is doing.
+    The function registered by `obeyed_by` handles the first signal. The second one ends the
+    process at once.
     """
 
     def __init__(self) -> None:
@@ -56,13 +56,13 @@ class Signals:
             signal.signal(number, handler)
         self._before.clear()
         self._inbox.put(0)
-        # A terminal that hangs up refuses what we still write to it.
+        # A terminal that has hung up refuses further output.
         if self.number and isinstance(error, (OSError, KeyboardInterrupt)):
             raise SystemExit(self.exit_code) from error
 
     @property
     def number(self) -> int:
-        """The signal that came first; 0 if none did."""
+        """The number of the first signal; 0 if there was none."""
         return next(iter(self._received), 0)
 
     @property
@@ -74,7 +74,7 @@ class Signals:
     def obeyed_by(self, react: React) -> Iterator[None]:
         """Call *react* with the number of a signal, on another thread.
 
-        One that came before is obeyed at once.
+        An earlier signal is handled at once.
         """
         with self._lock:
             self._reactions.append(react)
@@ -87,7 +87,7 @@ class Signals:
                 self._reactions.remove(react)
 
     def forget_interrupts(self) -> int:
-        """Forget each SIGINT so far, which has done its work; return what else came, or 0."""
+        """Drop all SIGINTs so far, which were handled; return another signal's number, or 0."""
         received = list(self._received)
         for number in received:
             if number != signal.SIGINT:
@@ -96,22 +96,22 @@ class Signals:
         return 0
 
     def _note(self, number: int, _frame: object) -> None:
-        # Both are single steps of the interpreter, made to be safe here.
+        # Both operations are atomic, and safe in a signal handler.
         self._received.append(number)
         self._inbox.put(number)
 
     def _obey(self) -> None:
         while number := self._inbox.get():
             if len(received := list(self._received)) > 1:
-                self._leave(received[-1])  # this thread may only now see the first
+                self._leave(received[-1])  # this thread may see both at once
             with self._lock:
                 reactions = self._reactions[-1:]
             for react in reactions:
-                # On a thread of its own: if it hangs, the second signal is still obeyed.
+                # On a thread of its own: if it hangs, the second signal is still handled.
                 threading.Thread(target=react, args=(number,), daemon=True).start()
 
     def _leave(self, number: int) -> None:
-        """End the process; children end with it, and the journal has every event so far."""
+        """End the process; its children end with it, and the journal has every event so far."""
         with contextlib.suppress(Exception):
             _restore_terminal(self._terminal)
         os._exit(EXIT_BASE + number)
@@ -119,7 +119,7 @@ class Signals:
 
 def _numbers() -> list[int]:
     numbers = [int(signal.SIGINT), int(signal.SIGTERM)]
-    # Under nohup the end of the terminal means nothing; a system may not know it at all.
+    # Under nohup SIGHUP is ignored; some systems do not have it.
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
         numbers.append(int(hangup))
@@ -129,16 +129,16 @@ def _numbers() -> list[int]:
 def _terminal_settings() -> list[Any]:
     if not is_terminal(sys.stdin):
         return []
-    import termios  # only where there is a terminal
+    import termios  # only with a terminal
 
     return termios.tcgetattr(sys.stdin.fileno())
 
 
 def _restore_terminal(settings: list[Any]) -> None:
-    """Give the terminal its *settings* back; raises where there is none."""
+    """Restore the terminal's *settings*; raises without a terminal."""
     import termios
 
-    # A process in the background would be stopped by what follows.
+    # tcsetattr would stop a process in the background.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, settings)
     if os.isatty(1) and select.select([], [1], [], 0)[1]:

@@ -1,8 +1,8 @@
-"""The standard streams: what is printed, made safe first, and a prompt that comes in by a pipe.
+"""The standard streams: safe output, and a prompt from a pipe.
 
-`git diff | nanocoder run "review this"` sends both. An open pipe need not belong to us: a program
-that cron or a build server starts may inherit one that no process ever writes to or closes. So a
-pipe has a moment to send something, unless `--stdin` says that there will be something.
+`git diff | nanocoder run "review this"` has both. An open pipe may not be meant for us: a program
+started by cron or a build server may inherit one that no process ever writes to or closes. So a
+pipe has a short time to send something, unless `--stdin` promises input.
 """
 
 import json
@@ -33,17 +33,17 @@ TOO_LONG: Final = (
 
 
 class CleanedStream(TextIOWrapper):
-    """Standard error: *clean* takes the secrets out of each text."""
+    """Standard error, redacted by *clean*."""
 
     clean: Callable[[str], str] = staticmethod(str)
 
     def write(self, text: str) -> int:
-        """Write *text* as `clean` leaves it."""
+        """Write *text*, redacted by `clean`."""
         return super().write(self.clean(text))
 
 
 def answers() -> TextIO:
-    """Return standard output, also where it is kept for JSON and `sys.stdout` is another."""
+    """Return standard output, also if it is reserved for JSON and `sys.stdout` is another."""
     is_kept = sys.stdout is sys.stderr and sys.__stdout__ is not None
     return sys.__stdout__ if is_kept else sys.stdout  # type: ignore[return-value]
 
@@ -54,19 +54,19 @@ def print_json(value: Any) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """Print one line, with anything that could steer a terminal made visible."""
+    """Print one line with terminal control characters escaped."""
     sys.stdout.write(for_terminal(text) + "\n")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows below their heads, aligned; numbers to the right.
+    """Print aligned rows below their heads; numbers are aligned to the right.
 
-    In a narrow terminal the last column is wrapped at words, and where too little room stays for
-    it, each row becomes lines with the head and the cell. Elsewhere a row is a line.
+    In a narrow terminal the last column is wrapped at words, and if too little width remains for
+    it, each row becomes lines with the head and the cell. Otherwise a row is a line.
     """
     texts = [[" ".join(for_terminal(str(cell)).split("\n")) for cell in row] for row in rows]
     columns = [[title, *cells] for title, *cells in zip(head, *texts, strict=True)]
-    # One long value must not push what follows it out of sight.
+    # One long value must not push the next columns out of view.
     widths = [min(WIDE, max(map(len, column))) for column in columns]
     room = terminal_width()
     rest = room - sum(widths[:-1]) - 2 * len(widths[:-1])
@@ -88,7 +88,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _folded(text: str, width: int, indent: int = 0) -> str:
     """Return *text* in lines of *width* columns, all but the first behind *indent* spaces.
 
-    A longer word is cut in a table alone: elsewhere a person may copy it.
+    A longer word is cut only in a table: elsewhere a person may copy it.
     """
     import textwrap  # only a narrow terminal needs it
 
@@ -97,7 +97,7 @@ def _folded(text: str, width: int, indent: int = 0) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether *stream* is a terminal; one that is closed or missing is none."""
+    """Tell whether *stream* is a terminal; false if it is closed or None."""
     with suppress(OSError, ValueError):
         return stream is not None and os.isatty(stream.fileno())
     return False
@@ -113,23 +113,23 @@ def terminal_width() -> int:
 
 
 def is_agreed(question: str) -> bool:
-    """Ask for a yes; anything else is a no, an end of input too."""
+    """Ask a person to confirm; return true for a yes, false for other answers and end of input."""
     try:
         return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
     except (EOFError, KeyboardInterrupt) as end:
-        print_line()  # what comes next would stand behind the question
+        print_line()  # ends the line of the question
         if isinstance(end, EOFError):
             return False
         raise
 
 
 def complain(message: str) -> None:
-    """Write a message for a person to stderr, made safe for a terminal and wrapped at its spaces.
+    """Write a message for a person to stderr, escaped for a terminal and wrapped at spaces.
 
     A closed stderr is no error.
     """
     with suppress(OSError, ValueError, AttributeError):
-        # Before lines end elsewhere: a secret may have a space.
+        # Before wrapping: a secret may contain a space.
         text = getattr(sys.stderr, "clean", str)(f"nanocoder: {for_terminal(message)}")
         with suppress(OSError):  # no terminal
             columns = os.get_terminal_size(sys.stderr.fileno()).columns or len(text)
@@ -139,10 +139,10 @@ def complain(message: str) -> None:
 
 
 def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str | None]:
-    """Return the prompt, and the part that was typed if that is not all of it.
+    """Return the prompt, and the part that was typed, or None if that is all of it.
 
-    *word* "-" stands for standard input. *wait* says whether to read all of it (True), nothing
-    (False), or what is there (None). Raises UsageError for an empty prompt, or too much input.
+    *word* "-" means standard input. *wait* True reads all of it, False nothing, None only a pipe
+    that sends soon. Raises: UsageError for an empty prompt, or too much input.
     """
     if word == "-":
         text, typed = sys.stdin.buffer.read().decode("utf-8-sig", "replace"), None
@@ -155,7 +155,7 @@ def prompt_of(word: str | None, *, wait: bool | None = None) -> tuple[str, str |
 
 
 def _joined_prompt(prompt: str, piped: str) -> str:
-    """Return *prompt* with *piped* behind it, between two lines that *piped* does not contain."""
+    """Return *prompt* followed by *piped* between marker lines that *piped* does not contain."""
     if not (piped.strip() and prompt.strip()):
         return piped if piped.strip() else prompt
     tag = "stdin"
@@ -175,13 +175,13 @@ def _piped_text(*, wait: bool) -> str:
     is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     if not (stat.S_ISREG(mode) or is_pipe or (wait and not os.isatty(descriptor))):
         return ""
-    import select  # only a pipe is waited for
+    import select  # needed only for a pipe
 
     if is_pipe and not wait and not select.select([descriptor], [], [], FIRST_BYTE_S)[0]:
         complain(LEFT_OUT)
         return ""
     content = bytearray()
-    with suppress(OSError):  # a socket whose other end broke off; what came before counts
+    with suppress(OSError):  # a reset socket; earlier input counts
         while len(content) <= MAX_BYTES and (piece := os.read(descriptor, 65_536)):
             content += piece
     if len(content) > MAX_BYTES:
