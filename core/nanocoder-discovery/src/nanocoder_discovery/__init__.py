@@ -1,4 +1,4 @@
-"""Plugins that are installed: found without importing, described once, agreed to by a lock."""
+"""Find installed plugins without importing them, cache their descriptions, and lock them."""
 
 from nanocoder_schema import front_door
 

@@ -1,4 +1,4 @@
-"""Plugins described in a child process: one that crashes or hangs harms nothing."""
+"""Describe plugins in a child process, isolated from crashes and hangs."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 HANDED_ON = ("HOME", "LANG", "TMPDIR", "PYTHONUSERBASE", "PYTHONUTF8", "PYTHONDONTWRITEBYTECODE")
-"""Our variables that an import may need. Keys stay out: a new plugin has not been judged yet."""
+"""Environment variables for the child. Keys are not among them: a new plugin is unverified."""
 
 
 def describe_in_child(
@@ -15,8 +15,8 @@ def describe_in_child(
 ) -> dict[str, dict[str, Any]]:
     """Describe each plugin in a child process, which runs *code*: it calls `serve`.
 
-    When one ends or hangs the child, blame that one and go on with the rest. The description of
-    one that took too long has `late`.
+    If one ends or hangs the child, that one gets the error and a new child describes the rest. The
+    description of one that timed out has `late`.
     """
     answers: dict[str, dict[str, Any]] = {}
     rest = list(plugins)
@@ -25,7 +25,7 @@ def describe_in_child(
         answers.update(described)
         rest = [pair for pair in rest if pair[0] not in answers]
         if rest:
-            # They are described in order, so the first without an answer is the one to blame.
+            # They are described in order, so the first without an answer caused the end.
             name, _ = rest.pop(0)
             answers[name] = dict(failure)
     return answers
@@ -34,10 +34,10 @@ def describe_in_child(
 def _ask_child(
     code: str, plugins: Sequence[tuple[str, str]], deadline_s: float
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the descriptions that came, and what is wrong with the first that did not."""
+    """Return the received descriptions, and that of the failure of the first missing one."""
     import subprocess
 
-    # -P: the current directory must not be importable here either.
+    # -P: nothing may be imported from the current directory.
     flags = ["-I"] if sys.flags.isolated else ["-P"]
     if sys.pycache_prefix is not None:
         flags += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
@@ -51,7 +51,7 @@ def _ask_child(
     ) as process:
         pipe = process.stdout.fileno() if process.stdout else -1
         lines, is_late = _lines_until_silence(pipe, len(plugins), deadline_s)
-        # Also after all answers: a thread of a plugin would keep it alive.
+        # Killed also after all answers: a plugin's thread could keep it alive.
         process.kill()
     answers = dict(json.loads(line) for line in lines)
     if is_late:
@@ -62,7 +62,7 @@ def _ask_child(
 def _child_environment() -> dict[str, str]:
     """Return the child's environment; PYTHONPATH keeps only entries of our own `sys.path`."""
     environment = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
-    # A folder of a project in our PATH must not decide what a plugin starts.
+    # A project's directory in our PATH must not supply programs for a plugin.
     environment["PATH"] = os.defpath
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     trusted = [entry for entry in inherited if os.path.abspath(entry) in sys.path]  # as `site` does
@@ -72,7 +72,7 @@ def _child_environment() -> dict[str, str]:
 def _lines_until_silence(
     descriptor: int, expected: int, deadline_s: float
 ) -> tuple[list[bytes], bool]:
-    """Read lines until *expected* came, the writer ended, or nothing came for the deadline."""
+    """Read lines until *expected* ones, the end of the writer, or a timeout without input."""
     import select
 
     data = b""
@@ -90,7 +90,7 @@ def _lines_until_silence(
 def serve(describe: Callable[[str, str], Mapping[str, Any]]) -> NoReturn:
     """Read [[name, module], …] from the argument; write a line of JSON for each to stdout."""
     plugins: list[list[str]] = json.loads(sys.argv.pop())
-    # A copy, before standard output is turned away.
+    # A copy, before standard output is redirected.
     out = os.dup(1)
     # A plugin that prints at import must not write into the answers.
     silent = os.open(os.devnull, os.O_WRONLY)
@@ -100,5 +100,5 @@ def serve(describe: Callable[[str, str], Mapping[str, Any]]) -> NoReturn:
         data = (json.dumps([name, describe(name, module)]) + "\n").encode()
         while data:
             data = data[os.write(out, data) :]
-    # Without the functions that plugins registered for the end: one that hangs would hold us up.
+    # Without atexit functions of plugins, which may hang.
     os._exit(0)

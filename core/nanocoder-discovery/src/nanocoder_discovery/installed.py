@@ -23,10 +23,10 @@ METADATA_FOLDERS = (".dist-info", ".egg-info")
 
 @value
 class Installed:
-    """An entry point of our group: the plugin's *name*, its distribution and the module behind it.
+    """An entry point of our group: the plugin's *name*, its distribution and its module.
 
-    *stamp* changes when the distribution is installed anew. *problem* says why its metadata cannot
-    be used. A library has no *module* and the name of its distribution.
+    *stamp* changes when the distribution is reinstalled. *problem* is the reason why its metadata
+    cannot be used. A library has no *module*, and the *name* of its distribution.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Installed:
 
     @property
     def package(self) -> str:
-        """Its distribution with the version."""
+        """The distribution with its version."""
         return f"{self.distribution} {self.version}"
 
 
 def site_paths() -> list[str]:
     """Return the interpreter's own site directories, then the zip files on its path.
 
-    Never the current directory, and nothing that PYTHONPATH names.
+    The current directory and PYTHONPATH are not used.
     """
     import site
 
@@ -59,12 +59,12 @@ def site_paths() -> list[str]:
 
 
 def fingerprint(sites: Iterable[str]) -> str:
-    """Return a text that changes when anything is installed, upgraded or removed."""
+    """Return a fingerprint that changes when a package is installed, upgraded or removed."""
     parts = []
     for site in sites:
         parts.append(f"{site} {mtime_of(site) if os.path.isfile(site) else ''}")
         for folder, stamp in sorted(_metadata_folders(site)):
-            # An edit of this file in place leaves the time of its folder as it was.
+            # An edit of this file in place does not change the mtime of its folder.
             entry_points = mtime_of(os.path.join(site, folder, "entry_points.txt"))
             parts.append(f"{folder} {stamp} {entry_points}")
     return "\n".join(parts)
@@ -85,7 +85,7 @@ def find_plugins(sites: Iterable[str]) -> list[Installed]:
 
 
 def find_libraries(sites: Iterable[str]) -> list[Installed]:
-    """Return nanocoder itself and the distributions made for it that are no plugins: kits."""
+    """Return nanocoder itself and the distributions that depend on it without being plugins."""
     libraries: dict[str, Installed] = {}
     for site, folder, stamp, distribution in _distributions(sites):
         if not _has_our_group(distribution):
@@ -96,7 +96,7 @@ def find_libraries(sites: Iterable[str]) -> list[Installed]:
 
 
 def modules_of(installed: Installed) -> set[str]:
-    """Return the top-level modules that a distribution brings, linked ones (editable) included."""
+    """Return the top-level modules of a distribution, including those of an editable install."""
     names = {installed.module} - {""}
     distribution = distribution_of(installed)
     for path in map(str, (distribution and distribution.files) or ()):
@@ -109,12 +109,12 @@ def modules_of(installed: Installed) -> set[str]:
 
 
 def _normal(name: str) -> str:
-    """Return a distribution's name as indexes compare it, without what follows it."""
+    """Return the normalized name at the beginning of a distribution's name or requirement."""
     return re.sub(r"[-_.]+", "-", re.split(r"[ ;<>=!~\[(]", name, maxsplit=1)[0]).lower()
 
 
 def distribution_of(installed: Installed) -> "Distribution | None":
-    """Return the distribution of *installed*; None where it is gone."""
+    """Return the distribution of *installed*; None if it is gone."""
     from importlib_metadata import Distribution
 
     matching = Distribution.discover(name=installed.distribution, path=[installed.site])
@@ -122,7 +122,7 @@ def distribution_of(installed: Installed) -> "Distribution | None":
 
 
 def _distributions(sites: Iterable[str]) -> "Iterator[tuple[str, str, int, Distribution]]":
-    """Yield each distribution with its site, its metadata folder there and the time of that."""
+    """Yield (site, metadata folder, mtime, distribution) of each distribution."""
     from importlib_metadata import Distribution
 
     for site in sites:
@@ -153,7 +153,7 @@ def _has_our_group(distribution: "Distribution") -> bool:
 def _identified(site: str, folder: str, stamp: int, distribution: "Distribution") -> Installed:
     try:
         name, version = distribution.name, distribution.version
-    except (OSError, ValueError, KeyError):  # damaged: the folder's name says the same
+    except (OSError, ValueError, KeyError):  # damaged: the folder's name has the same
         name, _, version = folder.rpartition(".")[0].partition("-")
     name = _normal(name)
     return Installed(name, "", name, version, site, stamp)
@@ -163,7 +163,7 @@ def _entry_points(owner: Installed, distribution: "Distribution") -> list[Instal
     try:
         points = distribution.entry_points.select(group=GROUP)
         return [evolve(owner, name=point.name, module=point.module) for point in points]
-    except Exception as error:  # noqa: BLE001 - a policy among them must not vanish in silence
+    except Exception as error:  # noqa: BLE001 - a policy among them must not disappear silently
         problem = f"its entry_points.txt cannot be read: {problem_of(error)}"
         return [evolve(owner, name=owner.name.removeprefix(PREFIX), problem=problem)]
 
@@ -177,7 +177,7 @@ def _requires_us(distribution: "Distribution") -> bool:
 
 
 def _packages_in(folder: str) -> set[str]:
-    """Return the packages in *folder*; a line of a .pth file may be something else."""
+    """Return the packages in *folder*, a line of a .pth file, which may be no directory."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries]
@@ -187,9 +187,9 @@ def _packages_in(folder: str) -> set[str]:
 
 
 def parts_of(package: str) -> list[str]:
-    """Return the modules of an imported package, which may import them when it is called.
+    """Return the modules of an imported package, which it may import later.
 
-    Its sub-packages are left out: what only commands need lies there.
+    Sub-packages are omitted: they have the code of commands.
     """
     folders = filter(os.path.isdir, getattr(sys.modules.get(package), "__path__", ()))
     names = [name for folder in folders for name in os.listdir(folder)]
@@ -197,7 +197,7 @@ def parts_of(package: str) -> list[str]:
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file, "" where it cannot be read."""
+    """Return the text of a file, "" if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -206,8 +206,8 @@ def text_of(path: str) -> str:
 
 
 def package_files(origin: str) -> list[tuple[str, int]]:
-    """Return the Python files beside *origin* with their mtimes, so that an edit shows."""
-    if not os.path.isfile(origin):  # built in, or in a zip file, whose own time counts
+    """Return the Python files beside *origin* with their mtimes in ns, to detect edits."""
+    if not os.path.isfile(origin):  # built in, or in a zip file, whose own mtime counts
         return []
     folder, file = os.path.split(origin)
     names = [file]
@@ -217,7 +217,7 @@ def package_files(origin: str) -> list[tuple[str, int]]:
 
 
 def mtime_of(path: str) -> int:
-    """Return the mtime in nanoseconds, 0 when there is no such file."""
+    """Return the mtime in nanoseconds, 0 if there is no such file."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

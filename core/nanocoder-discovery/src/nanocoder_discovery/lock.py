@@ -1,8 +1,8 @@
 """The lock file of approved plugins and of the libraries that they share.
 
-It names plugins with their versions and contents, and beside them nanocoder itself and the
-libraries made for it. `nanocoder plugins lock` writes it, `plugins sync` compares, and
-`[plugins] strict = true` loads only what it names.
+It has the versions and digests of plugins, of nanocoder itself and of the libraries that depend on
+it. `nanocoder plugins lock` writes it, `plugins sync` compares, and `[plugins] strict = true` loads
+only locked plugins.
 """
 
 import json
@@ -27,15 +27,15 @@ from nanocoder_discovery.installed import (
 
 LOCK_FORMAT = 3
 UNCHECKED = 0b01
-"""The flags of a compiled file that Python runs whatever became of its source."""
+"""The flags of a compiled file that Python runs without checking its source."""
 
 
 @value
 class Locked:
-    """One plugin, or library, as it was agreed to.
+    """One plugin, or library, as it was approved.
 
-    *record* is the SHA-256 of its distribution's RECORD file and of what lies in its package: an
-    edit in place leaves the RECORD as it was.
+    *record* is the SHA-256 of its distribution's RECORD file and of the files in its package: an
+    edit in place does not change the RECORD.
     """
 
     distribution: str
@@ -45,17 +45,17 @@ class Locked:
 
 
 def installed_now(sites: Sequence[str] | None = None) -> dict[str, Locked]:
-    """Return all that a lock names: every plugin, and every library that plugins share."""
+    """Return the locked form of every installed plugin and shared library, by name."""
     sites = site_paths() if sites is None else sites
     installed = [*find_libraries(sites), *find_plugins(sites)]
     return {plugin.name: _locked(plugin) for plugin in installed}
 
 
 def refused_by(path: Path) -> dict[str, str]:
-    """Return by plugin why the lock at *path* does not agree to it.
+    """Return, by plugin, the reason why the lock at *path* does not approve it.
 
-    Nothing is imported for it. Raises ConfigError without a lock, and where something that a locked
-    plugin needs is gone or was changed.
+    Nothing is imported. Raises: ConfigError without a lock, and if a library of a locked plugin is
+    gone or was changed.
     """
     locked, now = read_lock(path), installed_now()
     refused = {}
@@ -68,7 +68,7 @@ def refused_by(path: Path) -> dict[str, str]:
 
 
 def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
-    """Write the lock in one step; raises ConfigError when it cannot be written."""
+    """Write the lock atomically; raises ConfigError if it cannot be written."""
     rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
     text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
     try:
@@ -78,9 +78,9 @@ def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
 
 
 def read_lock(path: Path) -> dict[str, Locked]:
-    """Return the lock; raises ConfigError when it is missing or damaged.
+    """Return the lock; raises ConfigError if it is missing or damaged.
 
-    Strict mode must not fall open.
+    Strict mode must not fail open.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
 
 
 def differences(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> dict[str, str]:
-    """Return, by plugin, how what is installed differs from what was locked."""
+    """Return, by plugin, the difference between the lock and the installation."""
     changes = dict.fromkeys(now.keys() - locked.keys(), "is not in the lock")
     changes |= dict.fromkeys(locked.keys() - now.keys(), "is locked but not installed")
     for name in locked.keys() & now.keys():
@@ -119,13 +119,13 @@ def _locked(installed: Installed) -> Locked:
         for path in [*files, *filter(_is_unchecked, _compiled(files))]:
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
-                # The name, too: two files that change places are a change.
+                # The name, too: two files that swap names are a change.
                 digest.update(content + os.fsencode(path.relative_to(folder)))
     return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
 
 
 def _compiled(files: Iterable[Path]) -> Iterator[Path]:
-    """Yield the compiled files that this interpreter would run in place of those beside them."""
+    """Yield the compiled files that this interpreter would run in place of *files*."""
     for path in files:
         if path.suffix == ".py":
             name = f"{path.stem}.{sys.implementation.cache_tag}"
@@ -134,7 +134,7 @@ def _compiled(files: Iterable[Path]) -> Iterator[Path]:
 
 
 def _is_unchecked(path: Path) -> bool:
-    """Tell whether Python would run a compiled file without a look at its source."""
+    """Tell whether Python would run a compiled file without checking its source."""
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -144,7 +144,7 @@ def _is_unchecked(path: Path) -> bool:
 
 
 def _package(module: str) -> tuple[Path, list[Path]]:
-    """Return the folder of a module's package and its files, without what the interpreter makes."""
+    """Return the folder of a module's package and its files, except for compiled ones."""
     from importlib.machinery import PathFinder  # only a lock needs it
 
     # Outer packages need no file of their own: several distributions can share them.

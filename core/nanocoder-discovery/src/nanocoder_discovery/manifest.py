@@ -1,4 +1,4 @@
-"""The manifest cache: what every plugin offers, kept so that a start imports none of them."""
+"""The manifest cache of all plugins' descriptions, so that a start imports none of them."""
 
 import json
 import os
@@ -33,16 +33,16 @@ DESCRIBE_DEADLINE_S = 10.0
 
 @value
 class Entry(Installed):
-    """One plugin as the manifest knows it.
+    """One plugin in the manifest.
 
-    *since* is smaller than that of every plugin that came later.
+    *since* orders plugins by their installation, the first one lowest.
     """
 
     description: Mapping[str, Any] = Factory(dict)
     since: int = 0
 
     def still_holds(self, plugin: Installed) -> bool:
-        """Tell whether it describes this installation, whose files are untouched."""
+        """Tell whether the entry describes this installation with unchanged files."""
         sites = [mtime_of(plugin.site)]
         return (
             vars(plugin).items() <= vars(self).items()
@@ -57,21 +57,21 @@ class Entry(Installed):
 
     @property
     def hooks(self) -> Mapping[str, Sequence[str]]:
-        """The hooks that it implements, each with the names of the arguments that it takes."""
+        """The implemented hooks, each with the names of the arguments that it takes."""
         return self.description.get("hooks", {})  # type: ignore[no-any-return]
 
     @property
     def is_policy(self) -> bool:
-        """Tell whether it judges calls, results or requests, and may not be left out."""
+        """Tell whether it judges calls, results or requests, and so may not be omitted."""
         return bool(self.description.get("policy"))
 
     def rank(self, hook: str, otherwise: int) -> int:
-        """Return when it is asked where the first answer wins: the lowest number first."""
+        """Return its rank for a *hook* whose first answer wins, the lowest first."""
         rank: int = self.description.get("ranks", {}).get(hook, otherwise)
         return rank
 
     def offers(self, what: str) -> Sequence[Mapping[str, Any]]:
-        """Return the descriptions of its tools, or providers, or commands."""
+        """Return the descriptions of its offers of kind *what*, such as "tools"."""
         return self.description.get(what, ())  # type: ignore[no-any-return]
 
 
@@ -101,11 +101,11 @@ def load(
     deadline_s: float = DESCRIBE_DEADLINE_S,
     refused: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """Return the manifest of what is installed in *sites*.
+    """Return the manifest of the plugins in *sites*.
 
     Metadata are read only if the fingerprint of *sites* has changed, and a child process describes
-    the plugins that the cache lacks. A cache that cannot be read is rebuilt; without a writable one
-    it works, too. *refused* says by name why some plugins are set aside: they are not imported.
+    plugins that are not in the cache. An unreadable cache is rebuilt; a writable one is optional.
+    *refused* maps names of disabled plugins to reasons: they are not imported.
     """
     # Another interpreter, environment or version may describe plugins differently.
     key = [FORMAT, describer.version, sys.version, sys.prefix]
@@ -121,9 +121,9 @@ def load(
     missing = [plugin for plugin in installed if plugin.name not in entries]
     if missing:
         for name, entry in _described_now(missing, describer, deadline_s).items():
-            is_known = name in cached  # an upgrade does not make it a newcomer
+            is_known = name in cached  # an upgrade is no new installation
             entries[name] = evolve(entry, since=cached[name].since) if is_known else entry
-    # A plugin that is refused today may be accepted tomorrow: until then its entry stays.
+    # A refused plugin may be accepted later, so its entry stays in the cache.
     to_store = {name: entry for name, entry in entries.items() if name not in problems}
     to_store |= {name: cached[name] for name in problems if name in cached}
     if missing or not is_current or cached.keys() != to_store.keys():
@@ -132,7 +132,7 @@ def load(
         write_cache(
             cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
         )
-    # A first start finds everything new: that is no news to a person.
+    # At a first start all plugins are new, which is not worth a notice.
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
 
@@ -163,7 +163,7 @@ def _cached_entries(
     problems: Mapping[str, str],
     describer: Describer,
 ) -> dict[str, Entry]:
-    """Return the entries that need no import; the other plugins have to be described."""
+    """Return the entries that need no import, by name."""
     entries: dict[str, Entry] = {}
     for plugin in installed:
         entry = cached.get(plugin.name)
@@ -180,9 +180,9 @@ def _entry(plugin: Installed, description: Mapping[str, Any]) -> Entry:
 
 
 def _problems(installed: Sequence[Installed]) -> dict[str, str]:
-    """Return by name why plugins cannot be used before anything of them is imported.
+    """Return, by name, the problems of plugins that are known without an import.
 
-    No plugin gets a name that two distributions claim: the order of a directory decides nothing.
+    A name that two distributions claim is refused to both: a directory's order must not decide.
     """
     problems = {plugin.name: plugin.problem for plugin in installed if plugin.problem}
     for name, claims in groupby(installed, key=attrgetter("name")):
@@ -204,8 +204,8 @@ def _described_now(
         description = answers[plugin.name]
         if "error" in description:
             description |= _guess(plugin, describer)
-            # A failure is tried again when anything was installed: what it missed may be there
-            # now. One that took too long is tried again only when it has changed itself.
+            # A failed plugin is tried again after any installation, which may have added a missing
+            # dependency. One that timed out is tried again only after its own change.
             if not description.get("late"):
                 description["sites"] = [mtime_of(plugin.site)]
     return {plugin.name: _entry(plugin, answers[plugin.name]) for plugin in missing}
@@ -218,7 +218,7 @@ def read_cache(cache: Path | None, key: Sequence[Any]) -> dict[str, Any]:
     try:
         with os.fdopen(open_private(cache), "rb") as file:
             digest, _, text = file.read().partition(b"\n")
-        # One wrong bit could take a policy's hook away, unseen.
+        # One wrong bit could silently remove a policy's hook.
         if digest != _digest(text):
             return {}
         data = json.loads(text)
@@ -232,7 +232,7 @@ def _digest(text: bytes) -> bytes:
 
 
 def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
-    """Write *data* for `read_cache`, if it can be written."""
+    """Write *data* for `read_cache`; errors are ignored."""
     if cache is not None:
         text = json.dumps(data).encode()
         with suppress(OSError):
@@ -247,5 +247,5 @@ def _guess(plugin: Installed, describer: Describer) -> dict[str, Any]:
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
     judges = any(gate in text_of(path) for path, _ in files for gate in describer.gates)
-    is_zipped = os.path.isfile(plugin.site)  # nothing in it can be looked at
+    is_zipped = os.path.isfile(plugin.site)  # its files cannot be inspected
     return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}
