@@ -1,4 +1,4 @@
-"""Arguments described and checked, strict JSON, text made safe and cut; names load at first use."""
+"""Schemas and validation of arguments, strict JSON, safe and clipped text; loaded at first use."""
 
 from nanocoder_schema.doors import front_door
 

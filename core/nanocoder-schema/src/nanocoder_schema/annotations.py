@@ -1,4 +1,4 @@
-"""Annotations without their wrapping, and the form that values of their types have in JSON."""
+"""Unwrapped annotations, and the JSON form of their types."""
 
 import copy
 import enum
@@ -28,7 +28,7 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 class Unwrapped(NamedTuple):
-    """The type of an annotation, its arguments and `Param`s; Union for both kinds of union."""
+    """The type of an annotation, its arguments and its `Param`s; Union for both kinds of union."""
 
     kind: Any
     args: tuple[Any, ...]
@@ -42,7 +42,7 @@ class Unwrapped(NamedTuple):
         if form == "mapping" and args and unwrap(args[0]).kind is not str:
             return "untyped"
         if kind is tuple and args and args[-1] is not ...:
-            return "untyped"  # providers refuse the schema of a list whose items have places
+            return "untyped"  # providers refuse the schema of a tuple with positional types
         if isinstance(kind, type) and attrs.has(kind) and not args:
             return "class"
         if form:
@@ -60,12 +60,12 @@ class Unwrapped(NamedTuple):
 
     @property
     def choices(self) -> list[Any]:
-        """The members as they are in JSON."""
+        """The members in their JSON form."""
         return [getattr(member, "value", member) for member in self.members]
 
 
 def unwrap(annotation: Any) -> Unwrapped:
-    """Look through Annotated, NewType and `type` aliases."""
+    """Resolve Annotated, NewType and `type` aliases."""
     notes: list[Param] = []
     while True:
         if typing.get_origin(annotation) is Annotated:
@@ -84,7 +84,7 @@ def unwrap(annotation: Any) -> Unwrapped:
 
 
 def parameters_of(function: Callable[..., Any]) -> type:
-    """Make an attrs class of the parameters of *function* but `ctx`.
+    """Return an attrs class of the parameters of *function*, except for `ctx`.
 
     Raises: TypeError for parameters that cannot be passed by name.
     """
@@ -104,7 +104,7 @@ def _field(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     metadata = {}
     default = attrs.NOTHING if parameter.default is parameter.empty else parameter.default
     if isinstance(default, list | dict | set):
-        # Two calls must not share one list.
+        # Calls must not share one mutable default.
         metadata[SHOWN_DEFAULT] = default
         default = attrs.Factory(partial(copy.deepcopy, default))
     annotation = _resolve(function, parameter)
@@ -112,7 +112,7 @@ def _field(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
 
 
 def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """Resolve one annotation alone: that of `ctx` may only exist while types are checked."""
+    """Resolve a single annotation: that of `ctx` may exist only under TYPE_CHECKING."""
     if parameter.annotation is parameter.empty:
         return Unannotated
     holder = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
@@ -122,4 +122,4 @@ def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
 
 
 class Unannotated:
-    """Stands for the type of a parameter that has none."""
+    """The type of a parameter without an annotation."""

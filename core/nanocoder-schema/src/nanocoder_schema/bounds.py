@@ -1,7 +1,7 @@
-"""The note on a parameter: its purpose and its bounds, and the check of these.
+"""Descriptions and bounds of parameters, and the check of bounds.
 
-Some patterns take years for thirty characters, and nothing interrupts Python's engine: a pattern
-without a bound is refused where it is declared.
+Some patterns take years for thirty characters, and Python's engine cannot be interrupted: a pattern
+with unbounded backtracking is refused at its declaration.
 """
 
 import operator
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from nanocoder_schema.errors import show
 
 MOST_STEPS = 10_000_000
-"""The limit for one match: about a tenth of a second."""
+"""The limit of steps for one match, about a tenth of a second."""
 LIMITS = (
     ("ge", operator.ge, "at least"),
     ("gt", operator.gt, "more than"),
@@ -57,7 +57,7 @@ def bound_problems(note: Param, value: Any) -> Iterator[str]:
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise TypeError for a *pattern* that may take years for thirty characters."""
+    """Raise TypeError for a *pattern* with unbounded backtracking."""
     if _most_steps(pattern, 1) > MOST_STEPS:
         raise TypeError(
             f"the pattern {pattern!r} repeats a group, or what a group has matched, which can take "
@@ -73,11 +73,11 @@ def _pattern_problems(pattern: str, text: str) -> Iterator[str]:
 
 
 def _most_steps(pattern: str, length: int) -> float:
-    """Return a bound for the steps that the engine takes; infinity where there is none."""
+    """Return an upper bound of the engine's steps; infinity if there is none."""
     plain = re.sub(r"\\[1-9]", "(x)*", pattern)  # a back reference counts as the worst case
     plain = re.sub(r"\\.", "x", plain)
     plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
-    # In a verbose pattern there may be spaces and comments before what repeats a group.
+    # In a verbose pattern, spaces and comments may precede a group's quantifier.
     if re.search(r"\)[*+{]|\(\?P=|\(\?[a-z-]*x", plain):
         return float("inf")
     repeats = len(re.findall(r"[*+{]", plain))

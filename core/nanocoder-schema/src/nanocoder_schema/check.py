@@ -1,6 +1,6 @@
-"""JSON values into checked Python values, nothing coerced; faults in lines that a model can act on.
+"""Validate JSON values as Python values, without coercion; errors tell a model what to change.
 
-Imports cattrs, which costs 40 ms: import this module late.
+This imports cattrs, which takes 40 ms: import this module late.
 """
 
 import math
@@ -35,7 +35,7 @@ MAX_LINES = 50
 
 
 def structured(cls: type[T], data: Any, where: str = "") -> T:
-    """Make a *cls* of *data*.
+    """Return a *cls* built from *data*.
 
     Raises: BadArguments with one line for each problem.
     """
@@ -51,9 +51,9 @@ def converter() -> Converter:
     """Return the one strict converter."""
     strict = Converter(detailed_validation=True, forbid_extra_keys=True)
     strict.register_structure_hook_factory(lambda _: True, _hook)
-    # No cache for other annotations: A | B equals B | A, but its first member goes first.
+    # No cache for other annotations: A | B equals B | A, but tries A first.
     hook_of = cache(lambda cls: _hook(cls, strict))
-    # cattrs has hooks of its own for these and their subclasses, and asks them first.
+    # cattrs has own hooks for these and their subclasses, and tries them first.
     for kind in (str, bytes, int, float, Path):
         strict.register_structure_hook(kind, lambda value, cls: hook_of(cls)(value, cls))
     return strict
@@ -79,12 +79,12 @@ def _hook_of(annotation: Any, strict: Converter) -> Hook:
     try:
         return strict.get_structure_hook(annotation)
     except RecursionError:
-        # cattrs raises this for a class that it is just building: look its hook up when it is used.
+        # cattrs raises this for a recursive class: look its hook up at its use.
         return strict.structure
 
 
 def _only(expected: str, types: Any, build: Hook) -> Hook:
-    """Refuse all but *types*: a string is iterable, "abc" must not become ["a", "b", "c"]."""
+    """Return a hook that accepts only *types*: "abc" must not become ["a", "b", "c"]."""
 
     def only(value: Any, annotation: Any) -> Any:
         if not isinstance(value, types):
@@ -106,9 +106,9 @@ def _class(unwrapped: Unwrapped, strict: Converter) -> Hook:
 
 
 def _validated(cls: type, field: "attrs.Attribute[Any]", strict: Converter) -> Hook:
-    """Run a field's own validator with its type.
+    """Return a hook that runs a field's own validator after its type check.
 
-    __init__ would stop at the first validator that fails, and not name the field.
+    __init__ would stop at the first failing validator, and not name the field.
     """
     annotation = field.type or Unannotated
     hook = _hook_of(annotation, strict)
@@ -116,7 +116,7 @@ def _validated(cls: type, field: "attrs.Attribute[Any]", strict: Converter) -> H
     def validated(value: Any, _: Any) -> Any:
         result = hook(value, annotation)
         if field.converter is None and field.validator is not None:
-            # A validator that needs other fields finds none here; __init__ runs it again.
+            # A validator that needs other fields fails here; __init__ runs it again.
             with suppress(AttributeError):
                 field.validator(object.__new__(cls), field, result)
         return result
@@ -144,7 +144,7 @@ def _union(unwrapped: Unwrapped, strict: Converter) -> Hook:
 
     def either(value: Any, _: Any) -> Any:
         errors: list[Exception] = []
-        # The member of the value's very own type goes first: 2.0 is a float where both are offered.
+        # The member with the value's exact type is tried first: 2.0 is a float, not an int.
         for _, member, hook in sorted(members, key=lambda entry: entry[0] is not type(value)):
             try:
                 return hook(value, member)
@@ -156,7 +156,7 @@ def _union(unwrapped: Unwrapped, strict: Converter) -> Hook:
 
 
 def _closest(errors: list[Exception], value: Any) -> Exception:
-    """Choose the fault inside a member whose shape fits, else name every shape."""
+    """Return the error of the member whose shape fits, else one that lists every shape."""
     wrong_types = [error for error in errors if isinstance(error, WrongType)]
     if len(wrong_types) < len(errors):
         return next(error for error in errors if not isinstance(error, WrongType))
@@ -166,14 +166,14 @@ def _closest(errors: list[Exception], value: Any) -> Exception:
 
 
 def _anything(unwrapped: Unwrapped, _: Converter) -> Hook:
-    """Accept any value where the type says nothing about JSON; the schema names the place."""
+    """Return a hook that accepts any value, for a type without a JSON form."""
     if unwrapped.kind is Path:
         return lambda value, _: Path(SCALAR_HOOKS[str](value, str))
     return lambda value, _: value
 
 
 def _choice(unwrapped: Unwrapped, _: Converter) -> Hook:
-    """Return a hook for a Literal or an Enum: members are chosen by value, and True is not 1."""
+    """Return a hook for a Literal or an Enum, which selects by value and type: True is not 1."""
     values = unwrapped.choices
     members = {_key(value): member for value, member in zip(values, unwrapped.members, strict=True)}
     listed = ", ".join(map(show, values))
@@ -260,13 +260,13 @@ def _lines(error: Exception, path: str) -> Iterator[str]:
     elif isinstance(error, RecursionError):
         raise error
     else:
-        # attrs puts the class, the attribute and the value behind its message.
+        # attrs appends the class, the attribute and the value to its message.
         text = str(error.args[0]) if error.args else type(error).__name__
         yield f"{path or 'the arguments'}: {text}"
 
 
 def _member_lines(error: Exception, path: str) -> Iterator[str]:
-    # The last note is of the innermost level, the others are of the levels around it.
+    # The last note is of the innermost level, the others of the outer levels.
     kinds = AttributeValidationNote | IterableValidationNote
     notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, kinds)]
     note = notes[-1] if notes else None

@@ -1,4 +1,4 @@
-"""Text cut to size, and its tokens counted."""
+"""Clip text to a size, and estimate its tokens."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from nanocoder_schema.text import one_line
 
 VALUE_COLUMNS = 60
 REPEATED_CHARS = 2_000
-"""So much of the end of a text must be repetition; less may be a table or a banner."""
+"""The least length of a repetition at the end of a text; less may be a table or a banner."""
 MAX_PERIOD_CHARS = 2_000
 REPEATS = 3
 REPETITION_CHARS = REPEATS * MAX_PERIOD_CHARS
-"""So much of the end of a text shows that it repeats itself, however long the passage is."""
+"""The length of a text's end that is enough to detect any repetition."""
 END_CHARS = 32
 SLACK = 1 / 20
 """The part by which an output may exceed its limit: a small cut is not worth its note."""
@@ -32,14 +32,14 @@ _PUNCTUATION_WEIGHT = 0.609
 _RUN_OF_SPACES_WEIGHT = -1.072
 
 
-# As text: `re` compiles it at its first use, and keeps it.
+# As text: `re` compiles it at its first use, and caches it.
 _CLIP_NOTE = (
     r"(?m)^\[([\d,]{1,20}) (lines?|characters) left out(?:; whole output: ([^\n]{1,4096}))?\]$"
 )
 
 
 def clip(text: str, *, head: int, tail: int) -> str:
-    """Keep the first *head* and last *tail* characters; say how many are left out."""
+    """Keep the first *head* and last *tail* characters, and state the number of the others."""
     missing = len(text) - head - tail
     if missing <= 0:
         return text
@@ -56,12 +56,12 @@ class OutputLimit(NamedTuple):
 
     @classmethod
     def of(cls, chars: int, lines: int, *, head: float) -> "OutputLimit":
-        """Share *chars* and *lines* between the head, which gets the part *head*, and the tail."""
+        """Divide *chars* and *lines* between head and tail; *head* is the head's fraction."""
         head_chars, head_lines = int(chars * head), int(lines * head)
         return cls(head_chars, chars - head_chars, head_lines, lines - head_lines)
 
     def holds(self, text: str) -> bool:
-        """Tell whether *text* is shown whole: it is short, or hardly longer than what is shown."""
+        """Tell whether *text* is within the limit, or hardly longer, and so is not clipped."""
         chars = self.head_chars + self.tail_chars
         lines = self.head_lines + self.tail_lines
         return len(text) <= chars and text.count("\n") < lines + 1 + lines * SLACK
@@ -70,12 +70,12 @@ class OutputLimit(NamedTuple):
 def clip_output(
     text: str, limit: OutputLimit, *, where: str = "", unseen: tuple[int, int] = (0, 0)
 ) -> str:
-    """Keep the head and the tail of an output; one line between them says what is left out.
+    """Keep the head and the tail of an output, with a line between them about the rest.
 
-    Whole lines are kept where they are not too long. *where* is the file that holds all of it. If
-    the middle of an output is missing, *text* is its beginning and its end, longer than what is
-    shown, and *unseen* says how many lines and characters lie between. A text that was clipped
-    before is counted once when it is clipped again, and its file is named.
+    Lines are kept whole if they are not too long. *where* is the file with the full output. If the
+    middle of an output is missing, *text* is its beginning and its end, longer than the limit, and
+    *unseen* the numbers of lines and characters between. Clipping a clipped text again counts the
+    omitted part once, and names its file.
     """
     if limit.holds(text) and not any(unseen):
         return text
@@ -112,7 +112,7 @@ def _tail(text: str, limit: OutputLimit) -> str:
 
 
 def _counted(middle: str) -> tuple[int, int, str]:
-    """Return the lines and characters of *middle*, and where all of it is if it was clipped."""
+    """Return the lines and characters of *middle*, and its file if it was clipped before."""
     lines, chars, where = middle.count("\n"), len(middle), ""
     for note in re.finditer(_CLIP_NOTE, middle):
         count = int(note[1].replace(",", ""))
@@ -123,20 +123,20 @@ def _counted(middle: str) -> tuple[int, int, str]:
 
 
 def count_tokens(text: str) -> int:
-    """Estimate how many tokens a model sees in *text*, in 15 ms for a megabyte.
+    """Estimate the tokens of *text*, in 15 ms for a megabyte.
 
     The weights were fitted to o200k on 460 files of source code, prose and data: half of the
     estimates are within 3 %, nine of ten within 11 %. Random text (base64, hashes) has up to twice
     as many tokens as estimated.
     """
-    # A conversation that is shortened is counted several times. Long texts are not kept.
+    # A compacted transcript is counted several times. Long texts are not cached.
     return _count(text) if len(text) <= 1 << 13 else _count.__wrapped__(text)
 
 
 @lru_cache(maxsize=512)
 def _count(text: str) -> int:
     tokens = _RUN_OF_SPACES_WEIGHT * text.count("  ")
-    for start in range(0, len(text), 1 << 16):  # a slice at a time: no long copies
+    for start in range(0, len(text), 1 << 16):  # in slices, to avoid long copies
         data = text[start : start + (1 << 16)].encode("utf-8", "replace")
         tokens += _PUNCTUATION_WEIGHT * len(data)
         for members, weight in _TOKENS_OF_BYTES:
@@ -146,7 +146,7 @@ def _count(text: str) -> int:
 
 
 def brief(arguments: Mapping[str, Any]) -> str:
-    """Return a call's arguments on one line; values that are no text as JSON."""
+    """Return a call's arguments on one line; values other than strings as JSON."""
     texts = {
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         for key, value in arguments.items()
@@ -155,7 +155,7 @@ def brief(arguments: Mapping[str, Any]) -> str:
 
 
 def without_password(text: str) -> str:
-    """Return *text* with *** in place of the user and password of each address in it."""
+    """Return *text* with *** in place of the user and password of each URL in it."""
     if "@" not in text:
         return text
     text = re.sub(r"://\S*@", "://***@", text)
@@ -163,13 +163,13 @@ def without_password(text: str) -> str:
 
 
 def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
-    """Tell whether *text* ends in one passage over and over, over *least* characters or more.
+    """Tell whether *text* ends in a repeated passage, of *least* characters or more in total.
 
-    The passage may have up to 2,000 characters. The work is bounded, however long the text is.
+    The passage may have up to 2,000 characters. The time does not depend on the text's length.
     """
     tail = text[-max(least, REPETITION_CHARS) :]
-    # A passage that repeats brings the very end of the text again, one period before it. Most texts
-    # have no such place, which one search tells.
+    # In a repetition the last characters occur once more, one period before. A single search rules
+    # this out for most texts.
     end = tail[-min(END_CHARS, least // 2) :]
     place = tail.rfind(end, 0, len(tail) - 1)
     while place >= 0:

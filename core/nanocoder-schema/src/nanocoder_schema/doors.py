@@ -1,7 +1,7 @@
-"""The front door of a package: its public names, each loaded when it is first used.
+"""Lazy exports: the public names of a package, each loaded at its first use.
 
-It imports `sys` alone, which Python loads itself: the command line comes in here before it has
-taken folders out of the search path that a workspace could supply modules by.
+This imports only `sys`, which Python loads itself: the command line uses it before it has removed
+untrusted directories from the module search path.
 """
 
 import sys
@@ -10,11 +10,11 @@ import sys
 def front_door(package: str) -> tuple[list[str], object, object]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package that loads names at first use.
 
-    The stub beside it is the list of its names, for type checkers, too; each line says where one
-    lives: `from MODULE import NAME as NAME`.
+    The stub file of the package lists its names, for type checkers, too, one on each line:
+    `from MODULE import NAME as NAME`.
     """
     spec = sys.modules[package].__spec__
-    # Read by the loader, because the package may be in a zip file.
+    # Read with the loader, because the package may be in a zip file.
     stub = spec.loader.get_data(f"{spec.submodule_search_locations[0]}/__init__.pyi")  # type: ignore[union-attr,index]
     lines = (line.split() for line in stub.decode().splitlines())
     homes = {words[3]: words[1] for words in lines if words[:1] == ["from"]}

@@ -1,4 +1,4 @@
-"""The root of the exceptions of the family, and what is wrong with a value."""
+"""The base exceptions of all packages, and short descriptions of wrong values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,13 +13,13 @@ class NanocoderError(Exception):
 
 
 class PersonError(NanocoderError):
-    """Something only a person can put right; ends the command with its exit code."""
+    """An error that only a person can fix; ends the command with its exit code."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(PersonError):
-    """The command line, or an argument of the Python API, makes no sense."""
+    """The command line, or an argument of the Python API, is invalid."""
 
     error_class = "usage"
     exit_code = 2
@@ -30,17 +30,17 @@ class UsageError(PersonError):
 
 
 class ConfigError(PersonError):
-    """A configuration file or an environment variable is wrong; the message says where."""
+    """A configuration file or an environment variable is invalid; the message names it."""
 
     error_class = "configuration"
     exit_code = 2
 
 
 class ToolError(NanocoderError):
-    """A tool could not do what was asked; the message is what the model reads.
+    """A tool failed; the model reads the message.
 
-    Plugins raise this with an *error_class* of their own when none below fits; *data* is structured
-    detail.
+    Plugins raise this with an *error_class* of their own if none below fits; *data* has structured
+    details.
     """
 
     error_class = "tool_failed"
@@ -55,7 +55,7 @@ class ToolError(NanocoderError):
 
 
 class BadArguments(ToolError):
-    """The arguments do not fit the schema; *problems* has a line for each fault."""
+    """The arguments do not fit the schema; *problems* has a line for each."""
 
     error_class = "invalid_arguments"
 
@@ -75,7 +75,7 @@ class WrongType(ValueError):
 
 
 def show(value: Any) -> str:
-    """Show a JSON value briefly: scalars as themselves, the rest by kind."""
+    """Return a short form of a JSON value: scalars as they are, others by kind."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
@@ -90,34 +90,34 @@ def show(value: Any) -> str:
 
 
 def problem_of(error: BaseException, module: str = "") -> str:
-    """Say in one line what an exception means to a person, and where the code of *module* failed.
+    """Return one line about an exception for a person, with the failing line of *module*.
 
-    The place is the last one that belongs to the package of *module*.
+    That is the innermost one in the package of *module*.
     """
     text = text_of_error(error)
     if isinstance(error, NanocoderError) and text:
         return text
     if isinstance(error, SyntaxError) and error.filename:
-        # Its own text has the file's name alone, which many files share.
+        # Its own text has only the file's name, which many files share.
         text = f"{error.msg} ({error.filename}, line {error.lineno})"
-    line = " ".join(text[:2_000].split())  # the text of a plugin may have no end
+    line = " ".join(text[:2_000].split())  # a plugin's text may be very long
     problem = f"{type(error).__name__}: {line}" if line else type(error).__name__
     return problem + _place_in(str(module).partition(".")[0], error)
 
 
 def _place_in(package: str, error: BaseException) -> str:
-    """Return the file and line of *package* that *error* came from; "" where it was elsewhere."""
+    """Return the file and line in *package* that raised *error*; "" if there is none."""
     place, trace = "", error.__traceback__
     while package and trace is not None:
         frame, line, trace = trace.tb_frame, trace.tb_lineno, trace.tb_next
         if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
-            # The folders above say where this person's files are, and a model may read it.
+            # Without its directories, which reveal the person's paths to a model.
             place = f" ({'/'.join(frame.f_code.co_filename.split('/')[-2:])}:{line})"
     return place
 
 
 def text_of_error(error: BaseException) -> str:
-    """Return the text of *error*, "" where it cannot even say what it is."""
+    """Return the text of *error*, "" if formatting it fails."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - its own code may do anything there

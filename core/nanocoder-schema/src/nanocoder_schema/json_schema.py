@@ -1,4 +1,4 @@
-"""From an attrs class to its JSON Schema: one walk over its fields and their annotations."""
+"""Build the JSON Schema of an attrs class, in one walk over its fields and annotations."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -21,27 +21,27 @@ EMPTY_FACTORIES = (list, tuple, dict)
 
 
 class Description(NamedTuple):
-    """A JSON Schema, and the places whose type has no JSON form."""
+    """A JSON Schema, and the paths of fields whose type has no JSON form."""
 
     schema: Schema
     untyped: tuple[str, ...]
 
 
 def describe(cls: type) -> Description:
-    """Describe an attrs class as a closed JSON Schema object."""
+    """Return the closed JSON Schema object of an attrs class."""
     walk = _Walk()
     return Description(walk.class_schema(cls, ""), tuple(walk.untyped))
 
 
 class _Walk:
-    """One walk: the places whose type has no JSON form, and the classes that it is in."""
+    """The state of a walk: paths of fields without a JSON form, and the enclosing classes."""
 
     def __init__(self) -> None:
         self.untyped: list[str] = []
         self._outer: list[type] = []
 
     def class_schema(self, cls: type, path: str) -> Schema:
-        """Write *cls* out where it is used."""
+        """Return the inlined schema of *cls*."""
         self._outer.append(cls)
         attrs.resolve_types(cls)
         properties, required = {}, []
@@ -62,7 +62,7 @@ class _Walk:
         }
 
     def _schema(self, annotation: Any, path: str, outer: Notes = ()) -> Schema:
-        """Return the schema of *annotation*; the bounds in *outer* hold for it, too."""
+        """Return the schema of *annotation*; the bounds in *outer* apply to it, too."""
         unwrapped = unwrap(annotation)
         kind, args, notes = unwrapped.kind, unwrapped.args, unwrapped.notes + outer
         head: Schema = {}
@@ -83,7 +83,7 @@ class _Walk:
             case "union" if not _is_ambiguous(args):
                 null_last = sorted(args, key=lambda arg: unwrap(arg).kind is type(None))
                 tail = {"anyOf": [self._schema(arg, path, notes) for arg in null_last]}
-            case "class" | "union" | "untyped":  # a class in itself would be written out for ever
+            case "class" | "union" | "untyped":  # a recursive class would be inlined for ever
                 self.untyped.append(path)
         text = next((note.description for note in unwrapped.notes if note.description), "")
         return {**head, **({"description": text} if text else {}), **tail}
@@ -94,13 +94,13 @@ class _Walk:
 
 
 def _is_ambiguous(members: tuple[Any, ...]) -> bool:
-    """Tell whether a value's JSON type may leave open which of *members* it is."""
+    """Tell whether a value's JSON type may not identify one of *members*."""
     forms = [unwrap(member).form for member in members]
     return any(sum(form in kinds for form in forms) > 1 for kinds in (OBJECTS, ARRAYS))
 
 
 def _enumeration(values: list[Any]) -> Schema:
-    """Name the type, too, where all *values* have one: some providers insist."""
+    """Return an enum schema, with the type if all *values* share one: some providers need it."""
     types = {type(value) for value in values}
     return {**({"type": JSON_TYPE[types.pop()]} if len(types) == 1 else {}), "enum": values}
 
@@ -118,7 +118,7 @@ def _typed(json_type: str, notes: Notes) -> Schema:
 
 
 def _default(field: "attrs.Attribute[Any]") -> Schema:
-    """Return the default to show; one without a JSON form is not shown."""
+    """Return the default as a schema; empty for one without a JSON form."""
     default: Any = field.metadata.get(SHOWN_DEFAULT, field.default)
     if isinstance(default, FACTORY):
         default = default.factory() if default.factory in EMPTY_FACTORIES else attrs.NOTHING

@@ -1,7 +1,4 @@
-"""JSON text: read strictly where a model wrote it, written in one way for digests.
-
-The forms in which models send calls are brought into one.
-"""
+"""Parse models' JSON strictly, serialize canonical JSON for digests, and normalise calls."""
 
 import json
 import math
@@ -28,9 +25,9 @@ HINTS = {
 
 
 def parse_json(text: str) -> Any:
-    """Read JSON that a model wrote; an empty text is `{}`, a call without arguments.
+    """Parse JSON that a model wrote; an empty text is `{}`, a call without arguments.
 
-    Raises: BadArguments when *text* is not JSON, names a key twice, is nested deeper than 64
+    Raises: BadArguments if *text* is not JSON, names a key twice, is nested deeper than 64
     levels, or holds NaN, Infinity, half of a surrogate pair or a number beyond 64 bits.
     """
     if not text.strip():
@@ -67,14 +64,14 @@ def hint_for_text(value: Any) -> str:
 
 
 def canonical_json(value: Any) -> str:
-    """Write *value* in the one way that digests are computed from: sorted, no spaces, ASCII."""
+    """Serialize *value* in the canonical form for digests: sorted, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def copy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a call's arguments that shares only immutable values.
 
-    Raises: BadArguments for values that JSON cannot hold, because an approval is of a digest.
+    Raises: BadArguments for values that are not JSON, because an approval is for a digest.
     """
     if not all(isinstance(name, str) for name in arguments):
         raise BadArguments(["the names of arguments have to be texts"])
@@ -110,7 +107,7 @@ def json_problem(value: Any, depth: int = 0, objects: type[Any] = dict) -> str:
 def _problem_inside(values: Iterable[Any], depth: int, objects: type[Any]) -> str:
     if depth > MAX_DEPTH:
         return TOO_DEEP
-    # Most values are texts: they are skipped here, without a call.
+    # Most values are strings, which are skipped here without a call.
     problems = (json_problem(item, depth, objects) for item in values if type(item) is not str)
     return next(filter(None, problems), "")
 
@@ -140,7 +137,7 @@ def _float(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    # Servers read no more, and reading very long numbers takes quadratic time.
+    # Servers accept no more, and parsing very long numbers takes quadratic time.
     if len(text.removeprefix("-")) > MAX_DIGITS:
         raise _invalid(f"the number {text[:EXCERPT_CHARS]} has more digits than 64 bits hold")
     return int(text)
@@ -162,12 +159,12 @@ def _fault(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _excerpt(text: str) -> str:
-    # Not repr: it doubles each backslash, and here they may be what is wrong.
+    # Not repr: it doubles each backslash, which may be the mistake.
     return f"«{for_terminal(text.replace(chr(10), '⏎'), keep_emoji=False)}»"
 
 
 def _has_half_a_pair(text: str, value: Any) -> bool:
-    # Written to a file such a string fails far from here, and no model understands why.
+    # Writing such a string to a file fails later, with an error that no model understands.
     if "\\u" not in text and text.isascii():
         return False
     try:
@@ -180,7 +177,7 @@ def _has_half_a_pair(text: str, value: Any) -> bool:
 def normalise(
     call: Any, parameters_of: Callable[[str], Collection[str]] | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the name and the arguments of a call, in whichever form a model sent it.
+    """Return the name and the arguments of a call in any of the forms that models send.
 
     The forms are `{"name": n, "params": {…}}`, the same with "arguments", and direct:
     `{"name": n, "path": …}`; each as a mapping or as JSON text, and the arguments as JSON text,
@@ -188,7 +185,7 @@ def normalise(
     that has a parameter called "params" still gets it, and arguments that are wrapped twice are
     unwrapped.
 
-    Raises: BadArguments when there is no name, the text is not JSON, or there are more than 1,000
+    Raises: BadArguments if there is no name, the text is not JSON, or there are more than 1,000
     parameters.
     """
     call = parse_json(call) if isinstance(call, str) else call
@@ -208,7 +205,7 @@ def normalise(
 
 
 def _without_wrapper(arguments: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """Take arguments out of a wrapper, which is no parameter of the tool itself."""
+    """Unwrap arguments whose wrapper is not a parameter of the tool."""
     if len(arguments) != 1 or next(iter(arguments)) not in WRAPPERS:
         return arguments
     ((wrapper, inside),) = arguments.items()

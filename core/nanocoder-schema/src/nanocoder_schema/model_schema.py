@@ -1,6 +1,6 @@
-"""A JSON Schema as a model reads it: without the bounds and defaults that a check enforces anyway.
+"""JSON Schemas for models, without bounds and defaults, which the check enforces anyway.
 
-Every start needs this and nothing else of schemas: those of tools are in the manifest.
+A start needs only this module for schemas: those of tools are in the manifest.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,17 +11,17 @@ STRING = {"min_length": "minLength", "max_length": "maxLength", "pattern": "patt
 ARRAY = {"min_length": "minItems", "max_length": "maxItems"}
 OBJECT = {"min_length": "minProperties", "max_length": "maxProperties"}
 BOUNDS = {"string": STRING, "integer": NUMBER, "number": NUMBER, "array": ARRAY, "object": OBJECT}
-"""The keywords of bounds by the type that has them, each with its name in `Param`."""
+"""The keywords of bounds by JSON type, each with its name in `Param`."""
 NOT_FOR_MODELS = {"uniqueItems"}.union(*(names.values() for names in BOUNDS.values()))
 
 
 def for_model_schema(schema: Mapping[str, Any], described: Collection[str] = ()) -> dict[str, Any]:
     """Return *schema* without bounds, closedness, defaults and the descriptions of items.
 
-    A switch that is on keeps its default. The check of a call still enforces everything and names
-    each fault; a model that should know a bound beforehand reads it in a description. Fields with
-    the names *described* are described further out, and not again here. A description of one
-    phrase needs no full stop.
+    A default of true is kept. The check of a call still enforces everything and reports each
+    problem; a bound that a model should know beforehand is in a description. Fields with the names
+    *described* have a description in an outer schema, and none here. A description of one phrase
+    has no full stop.
     """
     inner = {*described, *schema.get("properties", ())}
     return {
@@ -45,7 +45,7 @@ def _value_for_model(
     if key in {"anyOf", "prefixItems"}:
         return [for_model_schema(member, inner) for member in value]
     if key in {"items", "additionalProperties"} and isinstance(value, dict):
-        # A list and the fields of its items already say what the items are.
+        # The list's and the item fields' descriptions are enough.
         is_described = key == "items" and "properties" in value
         return for_model_schema(_undescribed(value) if is_described else value, inner)
     return value

@@ -1,7 +1,4 @@
-"""Arguments defined by a function's signature or by an attrs class.
-
-Nothing is inspected before it is asked for.
-"""
+"""Parameters defined by a function's signature or by an attrs class, inspected at first use."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -14,14 +11,14 @@ T = TypeVar("T")
 
 
 class Signature:
-    """The parameters of one tool: its JSON Schema, and the check of what a model sends."""
+    """The parameters of one tool: their JSON Schema, and the validation of arguments."""
 
     def __init__(self, make_class: Callable[[], type]) -> None:
         self._make_class = make_class
 
     @classmethod
     def of_function(cls, function: Callable[..., Any]) -> "Signature":
-        """Take the parameters of *function*, without `ctx`, which no model sends."""
+        """Use the parameters of *function*, except for `ctx`, which no model sends."""
 
         def make() -> type:
             from nanocoder_schema.annotations import parameters_of
@@ -32,7 +29,7 @@ class Signature:
 
     @classmethod
     def of_class(cls, attrs_class: type) -> "Signature":
-        """Take the fields of an attrs class as parameters."""
+        """Use the fields of an attrs class as parameters."""
         return cls(lambda: attrs_class)
 
     @cached_property
@@ -47,7 +44,7 @@ class Signature:
 
     @property
     def untyped(self) -> tuple[str, ...]:
-        """The places whose type has no JSON form; the schema leaves them open."""
+        """The paths of fields whose type has no JSON form; the schema does not restrict them."""
         return self._description.untyped
 
     def check(self, arguments: Any) -> dict[str, Any]:
@@ -66,18 +63,18 @@ class Signature:
 
     @cached_property
     def _description(self) -> "Description":
-        # attrs and inspect cost time; a start with a warm manifest cache needs no schema.
+        # Importing attrs and inspect takes time, and a start with a warm cache needs no schema.
         from nanocoder_schema.json_schema import describe
 
         return describe(self.parameters)
 
 
 def structure(cls: type[T], data: Any, *, where: str = "") -> T:
-    """Make a *cls*, an attrs class, of JSON, as strictly as arguments are checked.
+    """Return a *cls*, an attrs class, built from JSON, validated like arguments.
 
-    Raises: BadArguments with every problem at once; *where* is put before each name.
+    Raises: BadArguments with every problem at once; *where* is the prefix of each name.
     """
-    # cattrs costs 40 ms to import; the first request to a model leaves without it.
+    # Importing cattrs takes 40 ms; the first request to a model does not need it.
     from nanocoder_schema.check import structured
 
     return structured(cls, data, where)

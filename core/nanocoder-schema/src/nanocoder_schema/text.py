@@ -1,19 +1,19 @@
-"""Text from outside, made harmless for a terminal and for a model."""
+"""Escape or clean untrusted text for a terminal and for a model, and suggest similar names."""
 
 import re
 import unicodedata
 from collections.abc import Iterable
 
-# Patterns that few texts need are compiled at their first use (`re` keeps them): compiling all of
-# them took a fiftieth of a start.
+# Rarely used patterns are compiled at their first use (`re` caches them): compiling all of them
+# took a fiftieth of a start.
 # Escapes: C0 except "\n" and "\t", DEL. In text that is not ASCII the rest is found by category.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _BEYOND_ASCII = "[^\x00-\x7f]+"
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED_MARKS = f"({_MARK}{{8}}){_MARK}+"
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-# No font shows these, whatever their category says: fillers, joiners and variation selectors, of
-# which a run can spell a text. They are Unicode's Default_Ignorable_Code_Point, and a blank.
+# Invisible in any font: fillers, joiners and variation selectors, of which a run can encode a text.
+# They are Unicode's Default_Ignorable_Code_Point, and a blank.
 _UNSEEN = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef"
@@ -24,20 +24,20 @@ _STYLED = frozenset({"So", "Sk", "Sm", "Po", "Pd"})
 _EMOJI_STYLE = "\ufe0f"
 _KEYCAP = "\u20e3"
 
-# Terminal sequences as a whole, so that no "[31m" is left; then single controls.
+# Complete terminal sequences, so that no "[31m" remains; then single control characters.
 _SEQUENCES = (
     "\x1b\\[[0-?]*[ -/]*[@-~]"
     "|\x1b[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]*[0-~]"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
-# Characters that no font shows and that can carry a message to a model all the same.
+# Invisible characters that can carry a message to a model.
 _SMUGGLED = "[\U000e0000-\U000e0fff]"
 _SURROGATES = "[\ud800-\udfff]"
 
 
 def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
-    r"""Make every character visible that a terminal could obey or hide.
+    r"""Escape every character that a terminal could interpret or hide.
 
     Controls except "\n" and "\t", bidi, zero width, private, unassigned and tag characters, fillers
     and variation selectors become escapes such as \x1b and \u202e. With *keep_emoji* the joiners
@@ -52,7 +52,7 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
 
 
 def is_hidden(letter: str) -> bool:
-    """Tell whether a terminal could obey *letter*, or show nothing for it."""
+    """Tell whether a terminal could interpret or hide *letter*."""
     return unicodedata.category(letter) in _HIDDEN or bool(re.match(f"[{_UNSEEN}]", letter))
 
 
@@ -73,13 +73,13 @@ def _is_of_emoji(run: str, index: int) -> bool:
         return _joins(run, index)
     if run[index] != _EMOJI_STYLE:
         return False
-    if index == 0:  # a digit stands before the run
+    if index == 0:  # a digit precedes the run
         return run[1:2] == _KEYCAP
     return unicodedata.category(run[index - 1]) in _STYLED
 
 
 def _joins(run: str, index: int) -> bool:
-    """Tell whether the joiner at *index* stands between two parts of an emoji."""
+    """Tell whether the joiner at *index* is between two parts of an emoji."""
     if index == 0 or index + 1 == len(run):
         return False
     before, after = run[index - 1], run[index + 1]
@@ -96,10 +96,10 @@ def _escaped(letter: str) -> str:
 
 
 def for_model(text: str) -> str:
-    r"""Take out what only deceives: terminal sequences, controls, tag characters.
+    r"""Remove terminal sequences, control characters and tag characters.
 
-    "\r\n" and a lone "\r" become "\n", lone surrogates U+FFFD. A last line says how many sequences
-    and characters were taken out, if any were.
+    "\r\n" and a lone "\r" become "\n", lone surrogates U+FFFD. A last line has the number of
+    removed sequences and characters, if there are any.
     """
     if text.isascii() and not _CONTROLS.search(text):
         return text
@@ -118,7 +118,7 @@ def for_model(text: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """Return *text* for a terminal on one line of at most *width* characters."""
-    # Escapes only make text longer, so this much is enough; cleaning a megabyte would be slow.
+    # Escaping only lengthens text, so this much is enough; cleaning a megabyte would be slow.
     line = for_terminal(" ".join(text[: 8 * width].split()))
     return line if len(line) <= width and len(text) <= 8 * width else line[: width - 1] + "…"
 
@@ -129,12 +129,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def nearest(word: str, choices: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> list[str]:
-    """Return the *choices* that look most like *word*, best first."""
+    """Return the *choices* most similar to *word*, best first."""
     from difflib import get_close_matches  # only mistakes need it
 
     words = list(choices)
     close = get_close_matches(word, words, n=len(words) or 1, cutoff=cutoff)
-    # Two letters in the wrong order are the likeliest slip: "modle" is "model" rather than "mode".
+    # Two swapped letters are the likeliest typo: "modle" is "model" rather than "mode".
     return sorted(close, key=lambda choice: sorted(choice) != sorted(word))[:limit]
 
 
@@ -145,6 +145,6 @@ SURELY_MEANT = 0.85
 def did_you_mean(
     word: str, choices: Iterable[str], otherwise: str = "", *, limit: int = 1, cutoff: float = 0.6
 ) -> str:
-    """Return "; did you mean 'X'?" for the *choices* nearest to *word*, *otherwise* if none is."""
+    """Return "; did you mean 'X'?" for the *choices* nearest to *word*, else *otherwise*."""
     close = nearest(word, choices, limit=limit, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else otherwise
