@@ -1,6 +1,6 @@
 """The test kit for authors of plugins; see docs/reference/testing.md.
 
-pytest imports this package in every environment that has it, so names load when they are used.
+pytest imports this package in every environment that has it, so names load at first use.
 """
 
 from nanocoder_schema import front_door

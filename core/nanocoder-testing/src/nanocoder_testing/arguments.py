@@ -1,4 +1,4 @@
-"""Arguments that a model should not send, and sends."""
+"""Invalid and hostile arguments, as models send them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ LONG_TEXT_CHARS = 10_000_000
 MANY_PARAMETERS = 1_001
 DEEP = 200
 
-# None of them does harm where a tool runs it as a command, or deletes what it names.
+# All are harmless if a tool runs one as a command, or deletes the file that it names.
 HOSTILE: Mapping[str, str] = {
     "empty": "",
     "a space": " ",
@@ -52,13 +52,13 @@ HOSTILE: Mapping[str, str] = {
     "a long path": "no-such/" * (LONG_PATH_CHARS // 8),
     "a long name": "x" * LONG_PATH_CHARS,
 }
-"""Texts by what is wrong with them."""
+"""Bad texts by the kind of their problem."""
 
 
 def bad_arguments(
     schema: Mapping[str, Any], example: Mapping[str, Any], outside: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a label and arguments: *example* with one thing wrong.
+    """Yield (label, arguments): *example* with one problem.
 
     *outside* is a file outside the workspace, which no call may reach.
     """

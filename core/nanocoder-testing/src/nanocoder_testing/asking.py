@@ -19,10 +19,10 @@ Opened = tuple[Provider, ScriptedServer]
 def opener(
     stack: ExitStack, open_provider: Callable[..., Provider], settings: type, **usual: Any
 ) -> Callable[..., Opened]:
-    """Return `start(*answers, model="m", **settings)`: a server, and the provider that asks it.
+    """Return `start(*answers, model="m", **settings)`: it opens a server and a provider for it.
 
-    *settings* is the provider's class of settings, which has `base_url` and `max_retries`; *usual*
-    are other settings of all tests. Leaving *stack* closes both.
+    *settings* is the provider's settings class, with `base_url` and `max_retries`; *usual* are
+    other settings of all tests. Leaving *stack* closes both.
     """
 
     def start(*answers: Answer, model: str = "m", **changed: Any) -> Opened:

@@ -2,7 +2,7 @@
 
 
 def check(plugin: str = "") -> int:
-    """Run the contract suite on one plugin, or on all that are installed; returns pytest's code.
+    """Run the contract suite on one plugin, or on all installed ones; return pytest's exit code.
 
     *plugin* is the name of an entry point, such as `tool-grep`.
     """
@@ -11,6 +11,6 @@ def check(plugin: str = "") -> int:
     from nanocoder_testing import contract
 
     only = [f"--nanocoder-plugin={plugin}"] if plugin else []
-    # pytest warns that the suite was imported before it started; here that is on purpose.
+    # pytest warns that the suite was imported before its start, which is intended here.
     quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*quiet, *only, str(contract.__file__)]))

@@ -1,12 +1,12 @@
-"""The contract suite: what every plugin has to keep.
+"""The contract suite: tests that every plugin has to pass.
 
 A plugin's `tests/test_contract.py` is one line:
 
     from nanocoder_testing.contract import *
 
-It tests the plugin in whose project it stands. A fixture `contract_workspace` of your own, defined
-below that line, makes the files that your examples need; a fixture `contract_provider` returns your
-provider, connected to a server of your own, and has its stream checked.
+It tests the plugin of the project around it. A fixture `contract_workspace` of your own, defined
+below that line, creates the files for your examples; a fixture `contract_provider` returns your
+provider, connected to a server of your own, and lets the suite check its stream.
 """
 
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_it_loads(subject: Subject) -> None:
     """Import it and register its hooks: known names, known arguments, plain functions."""
     try:
         description = subject.description
-    except BaseException as error:  # noqa: BLE001 - a plugin that calls sys.exit does not load either
+    except BaseException as error:  # noqa: BLE001 - sys.exit in a plugin is a failure, too
         pytest.fail(f"{subject.name} does not load: {problem_of(error)}", pytrace=False)
     fail_for(
         [] if description["hooks"] else ["it implements no hook; mark functions with @hookimpl"]
@@ -105,7 +105,7 @@ def test_its_name_is_one_to_type(subject: Subject) -> None:
 
 
 def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
-    """Keep the start fast: what costs tens of milliseconds is imported where it is needed."""
+    """Keep the start fast: import modules that take tens of milliseconds at their first use."""
     from nanocoder_testing.subject import loaded_by
 
     fail_for(
@@ -116,7 +116,7 @@ def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
 
 @needs(lambda subject, _: subject.implements("nanocoder_settings"))
 def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
-    """Let a person set any one key, and read what it is for."""
+    """Let a person set any single key, and read its purpose."""
     from attrs import fields
     from nanocoder import structure
 
@@ -132,7 +132,7 @@ def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
 
 @needs(lambda subject, _: subject.folder is not None)
 def test_its_readme_names_what_it_offers(subject: Subject) -> None:
-    """Let people find out from the README what they install."""
+    """Name all offers in the README, so that people know what they install."""
     path = (subject.folder or Path()) / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     problems = [] if text.startswith("# ") else [f"{path}: begin it with a heading"]

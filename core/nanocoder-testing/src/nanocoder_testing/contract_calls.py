@@ -1,4 +1,4 @@
-"""The part of the contract suite that calls tools as no model should."""
+"""The part of the contract suite that calls tools with invalid arguments."""
 
 import contextlib
 import socket
@@ -24,20 +24,20 @@ Call = Callable[[str, Mapping[str, Any]], None]
 
 MAX_SHOWN = 5
 PROCESSES_FOR_CALLS = 5
-"""A tool that may start processes gets so many times fewer calls."""
+"""The number of calls is divided by this for a tool that may start processes."""
 CALL_LIMIT_S = 1.0
 """Seconds that a call may take if its tool has no limit of its own."""
 PATIENCE_S = 4.0
-"""After this time no more calls are made up, unless more than usual are wanted."""
+"""Seconds after which no more calls are generated, unless more than usual are wanted."""
 PATIENCE_FOR_ALL_S = 30.0
-"""After this time a test of every bad argument makes no more calls."""
+"""Seconds after which a test of bad arguments makes no more calls."""
 
 
 @pytest.fixture
 def contract_field(
     contract_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Field:
-    """Return a field with `contract_workspace`; calls stand beside it, without a network."""
+    """Return a field around `contract_workspace`; calls run beside it, without a network."""
     around = tmp_path / "around"
     for name in ("home", "outside", "stands", "temporary"):
         (around / name).mkdir(parents=True)
@@ -52,7 +52,7 @@ def contract_field(
 @for_each_of("tools")
 @pytest.mark.timeout(120)
 def test_bad_arguments_become_results(subject: Subject, part: str, contract_field: Field) -> None:
-    """Answer whatever a model sends with a result that it can act on, and reach nothing outside."""
+    """Answer any arguments with a useful result, and access nothing outside."""
     from nanocoder_testing.arguments import bad_arguments
 
     tool = subject.tool(part)
@@ -72,7 +72,7 @@ def test_arguments_that_were_made_up_become_results(
     contract_field: Field,
     pytestconfig: pytest.Config,
 ) -> None:
-    """Make arguments up from the tool's own schema, for `--nanocoder-calls` calls."""
+    """Generate arguments from the tool's own schema, for `--nanocoder-calls` calls."""
     from nanocoder_testing.made_up import made_up, try_each
 
     tool = subject.tool(part)
@@ -94,7 +94,7 @@ def _call_each(bad: Iterable[tuple[str, dict[str, Any]]], call: Call) -> None:
 
 
 def _patient(call: Call, seconds: float) -> Call:
-    """Return *call* as it is for some seconds, and then does nothing any more."""
+    """Return a function that does *call* for some seconds, and nothing afterwards."""
     until = time.monotonic() + seconds
 
     def patient(label: str, arguments: Mapping[str, Any]) -> None:
@@ -122,7 +122,7 @@ def _problems(
     with opened(field.workspace, plugins=subject.alone(), config=config, **answers) as (session, _):
 
         def call(label: str, arguments: Mapping[str, Any]) -> None:
-            # Not the whole test: hypothesis keeps files where it stands.
+            # Not the whole test: hypothesis writes files in the working directory.
             with contextlib.chdir(field.around / "stands"):
                 result, events = called(session, tool.name, arguments)
             problems = field.problems(tool, result, events, attended=attended)
@@ -134,7 +134,7 @@ def _problems(
 
 
 def _close_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process reach its own machine only."""
+    """Restrict this process to connections on this machine."""
     connect, find = socket.socket.connect, socket.getaddrinfo
 
     def is_here(host: Any) -> bool:
@@ -147,7 +147,7 @@ def _close_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def find_here(host: Any, *rest: Any, **options: Any) -> Any:
         if not is_here(host):
-            options["flags"] = socket.AI_NUMERICHOST  # what is no address is nowhere
+            options["flags"] = socket.AI_NUMERICHOST  # host names are not resolved
         return find(host, *rest, **options)
 
     monkeypatch.setattr(socket.socket, "connect", connect_here)

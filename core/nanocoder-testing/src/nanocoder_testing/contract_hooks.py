@@ -1,4 +1,4 @@
-"""The part of the contract suite that is about providers, policies and screens."""
+"""The part of the contract suite for providers, policies and screens."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @for_each_of("providers")
 def test_a_provider_says_what_it_is(subject: Subject, part: str) -> None:
-    """Tell people what it is and how to get to use it."""
+    """Describe the provider and the way to use it."""
     spec = subject.spec(part)
     problems = [] if NAME.fullmatch(part) else [f"{part!r}: use lower-case words with dashes"]
     if not spec.description:
@@ -51,7 +51,7 @@ def test_a_provider_that_cannot_be_opened_says_so(
     except ProviderError as error:
         fail_for([] if str(error) else [f"{part}: say in the ProviderError what to do"])
         return
-    except Exception as error:  # noqa: BLE001 - whatever else comes is what this test is about
+    except Exception as error:  # noqa: BLE001 - this test reports every other exception
         fail_for([f"{part}: open raised {problem_of(error)}; raise ProviderError"])
     problems = (
         [] if isinstance(provider, Provider) else [f"{part}: {provider!r:.80} is no Provider"]
@@ -65,7 +65,7 @@ def test_a_provider_that_cannot_be_opened_says_so(
 @needs(lambda _, item: hasattr(item.module, "contract_provider"))
 @pytest.mark.usefixtures("subject")
 def test_a_provider_streams_as_it_has_to(request: pytest.FixtureRequest) -> None:
-    """Ask the plugin's own server once: pieces, one end, and an end when it is cancelled."""
+    """Send one request to the plugin's own server: pieces, one end, and an end after a cancel."""
     from nanocoder_testing.streams import stream_problems
 
     fail_for(stream_problems(request.getfixturevalue("contract_provider")))
@@ -96,7 +96,7 @@ def test_a_policy_answers_for_every_tool_in_every_mode(
 @pytest.mark.timeout(60)
 @needs(lambda subject, _: subject.implements("nanocoder_before_execute"))
 def test_a_policy_says_why(subject: Subject, contract_workspace: Path) -> None:
-    """Give a reason with every verdict: a person is asked with it, a model is refused with it."""
+    """Give a reason with every verdict: a person reads it in a question, a model in a refusal."""
     fail_for(
         f"{where}: {answer.decision} without a reason"
         for where, answer in _judgements(subject, contract_workspace)
@@ -106,7 +106,7 @@ def test_a_policy_says_why(subject: Subject, contract_workspace: Path) -> None:
 
 @needs(lambda subject, _: subject.implements("nanocoder_after_execute"))
 def test_a_result_stays_a_result(subject: Subject, contract_workspace: Path) -> None:
-    """Return a ToolResult or None for whatever a tool answered; an exception withholds it."""
+    """Return a ToolResult or None for every result of a tool; an exception withholds it."""
     from nanocoder.values import ToolResult
 
     see = subject.implementation("nanocoder_after_execute")
@@ -178,7 +178,7 @@ def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: 
 @for_each_of("screens")
 @pytest.mark.usefixtures("capsys")
 def test_a_screen_shows_every_event(subject: Subject, part: str, contract_workspace: Path) -> None:
-    """Show a whole session with odd text in it, events of tomorrow included, and close."""
+    """Show a whole session with odd text and unknown events in it, and close."""
     from nanocoder.errors import ProviderError
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Event
@@ -214,12 +214,12 @@ def _judgements(subject: Subject, cwd: Path) -> Iterator[tuple[str, Any]]:
 def _answer(implementation: Any, arguments: Any) -> Any:
     try:
         return implementation(arguments)
-    except Exception as error:  # noqa: BLE001 - whatever is raised is what the caller tells
+    except Exception as error:  # noqa: BLE001 - the caller reports every exception
         return error
 
 
 def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], dict[str, Any]]]:
-    """Yield calls of every installed tool in every mode: its examples, and odd ones."""
+    """Yield calls of every installed tool in every mode: its examples, and unusual ones."""
     from nanocoder.values import ToolCall
 
     from nanocoder_testing.subject import installed

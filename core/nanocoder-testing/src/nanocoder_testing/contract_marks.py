@@ -16,13 +16,13 @@ SAMPLES = {
     "src/app.py": "def main():\n    return 0\n",
     "old.txt": "old\n",
 }
-"""The files of the workspace that examples run in."""
+"""The files of the workspace for examples."""
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def for_each_of(part: str) -> Callable[[Test], Test]:
-    """Run a test once for each of the plugin's tools, providers …; not at all without one."""
+    """Run a test once for each of the plugin's tools, providers …; skip it without one."""
 
     def mark(test: Test) -> Test:
         test.contract_part = part  # type: ignore[attr-defined]
@@ -32,7 +32,7 @@ def for_each_of(part: str) -> Callable[[Test], Test]:
 
 
 def needs(condition: Callable[[Subject, Any], bool]) -> Callable[[Test], Test]:
-    """Run a test only for plugins that *condition* is true of."""
+    """Run a test only for plugins that fulfil *condition*."""
 
     def mark(test: Test) -> Test:
         test.contract_needs = condition  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def needs(condition: Callable[[Subject, Any], bool]) -> Callable[[Test], Test]:
 
 
 def fail_for(problems: Iterable[str]) -> None:
-    """Fail with all problems at once; each says what to do."""
+    """Fail with all problems at once; each message says what to do."""
     listed = list(problems)
     if listed:
         pytest.fail("\n".join(listed), pytrace=False)

@@ -1,4 +1,4 @@
-"""The part of the contract suite that is about stores of sessions."""
+"""The part of the contract suite for session stores."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,10 +19,9 @@ NO_ID = "no-such-session"
 def test_a_store_keeps_what_was_said(
     subject: Subject, part: str, contract_workspace: Path, tmp_path: Path
 ) -> None:
-    """Start a session and a sub-agent's, record what is odd, end both, and resume the first.
+    """Start a session and a sub-agent's, record unusual data, end both, and resume the first.
 
-    A store that cannot be opened here, or that keeps nothing, says so by a UsageError or
-    ConfigError.
+    A store that cannot be opened here, or that stores nothing, raises UsageError or ConfigError.
     """
     from nanocoder_schema import PersonError
 
@@ -112,7 +111,7 @@ def _resuming_problems(
 ) -> Iterator[str]:
     if not _refuses(sessions.find, NO_ID, cwd):
         yield f"find({NO_ID!r}) has to raise UsageError"
-    if _refuses(sessions.find, session_id, cwd):  # it keeps nothing
+    if _refuses(sessions.find, session_id, cwd):  # it stores nothing
         if not _refuses(sessions.resume, session_id, cwd):
             yield "resume has to raise UsageError for a session that find does not know"
         return

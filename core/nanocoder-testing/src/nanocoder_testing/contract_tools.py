@@ -1,4 +1,4 @@
-"""The part of the contract suite that is about tools."""
+"""The part of the contract suite for tools."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,13 +21,13 @@ MODEL_TURNS = 8
 
 @for_each_of("tools")
 def test_a_model_understands_the_definition(subject: Subject, part: str) -> None:
-    """Describe the tool and each parameter, and say more than the name does."""
+    """Describe the tool and each parameter, beyond the words of its name."""
     fail_for(definition_problems(subject.tool(part)))
 
 
 @for_each_of("tools")
 def test_the_schema_is_closed(subject: Subject, part: str) -> None:
-    """Refuse parameters that do not exist, on every level."""
+    """Refuse unknown parameters, on every level."""
     schema = subject.tool(part).parameters
     problems = [] if schema.get("type") == "object" else ["the schema is no object"]
     problems += [f"{place}: set additionalProperties to false" for place in _open_objects(schema)]
@@ -38,7 +38,7 @@ def test_the_schema_is_closed(subject: Subject, part: str) -> None:
 def test_the_definition_is_affordable(
     subject: Subject, part: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """Keep what every request pays for the tool below a limit."""
+    """Limit the tokens that the tool adds to every request."""
     tokens = subject.alone().tools()[part].tokens
     record_property("definition_tokens", tokens)
     dear = tokens > MAX_DEFINITION_TOKENS
@@ -48,13 +48,13 @@ def test_the_definition_is_affordable(
 
 @for_each_of("tools")
 def test_what_a_tool_does_is_declared(subject: Subject, part: str) -> None:
-    """Declare risk and effects that go together; they decide who is asked and what runs at once."""
+    """Declare consistent risk and effects, which control approvals and parallel calls."""
     fail_for(_declaration_problems(subject.tool(part)))
 
 
 @for_each_of("tools")
 def test_the_examples_fit_the_schema(subject: Subject, part: str) -> None:
-    """Give at least one example, with arguments that the tool takes."""
+    """Give at least one example, with valid arguments."""
     tool = subject.tool(part)
     if not tool.examples:
         fail_for([f"{part} has no example; give one: @tool(examples=[{{…}}])"])
@@ -110,7 +110,7 @@ def test_a_cancelled_call_ends_at_once(
         )
         ctx.cancelled.set()
         started = time.monotonic()
-        # RuntimeError: this context reaches no other tools and no resources.
+        # RuntimeError: this context has no other tools and no resources.
         with suppress(NanocoderError, RuntimeError):
             tool.invoke(ctx, arguments)
         took = time.monotonic() - started
@@ -143,7 +143,7 @@ def _declaration_problems(tool: Tool[..., Any]) -> Iterator[str]:
 
 
 def _is_runnable(tool: Tool[..., Any]) -> bool:
-    """Tell whether examples may run here: a tool that only talks to the network may not."""
+    """Tell whether examples may run here: not those of a tool that only uses the network."""
     return Effect.NETWORK not in tool.effects or Effect.EXECUTE in tool.effects
 
 

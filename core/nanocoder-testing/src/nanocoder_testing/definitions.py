@@ -1,4 +1,4 @@
-"""Problems of a tool's definition, which is all that a model knows of the tool."""
+"""Problems of a tool's definition, the only description of the tool for a model."""
 
 import re
 from collections.abc import Iterator, Mapping

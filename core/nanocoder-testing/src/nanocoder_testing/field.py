@@ -1,4 +1,4 @@
-"""A workspace to call tools in, and everything around it that no call may touch."""
+"""A workspace for calls of tools, and files around it that no call may change."""
 
 import json
 import re
@@ -31,9 +31,9 @@ RESIDENT = 1
 
 @define(eq=False)
 class Field:
-    """*workspace* is what tools are called in, *around* what must stay as it is.
+    """A *workspace* for calls of tools, and the directory *around* it that must not change.
 
-    That is home, the folder of temporary files, the one that the process stands in, and a secret.
+    It has home, the temporary directory, the working directory of the process, and a secret.
     """
 
     workspace: Path
@@ -112,7 +112,7 @@ class Field:
 
 
 def _remove_own_cache(caches: Path) -> None:
-    """Remove what the core itself keeps: tools that open sessions read the manifest."""
+    """Remove the core's own cache: tools that open sessions write the manifest."""
     shutil.rmtree(caches / "nanocoder", ignore_errors=True)
     with suppress(OSError):
         caches.rmdir()
@@ -132,7 +132,7 @@ def _problems_of(result: ToolResult) -> Iterator[str]:
 
 
 def _problems_told(events: Iterable[Event]) -> Iterator[str]:
-    """Say whether the result is fit for a journal and for scripts."""
+    """Yield the problems of a result for a journal and for scripts."""
     for event in events:
         if event.kind == "call.returned":
             try:
@@ -142,9 +142,9 @@ def _problems_told(events: Iterable[Event]) -> Iterator[str]:
 
 
 def _children() -> Iterator[str]:
-    """Yield the processes that this one has started and not yet ended, where that can be told."""
+    """Yield the running child processes, if the system lists them."""
     for path in Path("/proc/self/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
             yield from path.read_text(encoding="ascii").split()
 
 

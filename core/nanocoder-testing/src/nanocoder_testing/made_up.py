@@ -1,6 +1,6 @@
-"""Unexpected arguments: made up from a tool's own schema, with hostile texts in them.
+"""Unexpected arguments, generated from a tool's own schema and with hostile texts.
 
-Imports hypothesis, which only the contract suite needs: import this module late.
+This imports hypothesis, which only the contract suite needs: import this module late.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ ANY_NUMBER = st.one_of(
 
 
 def made_up(tool: Tool[..., Any]) -> Arguments:
-    """Return arguments for *tool*: those that fit its schema, and those that do not quite.
+    """Return a strategy for arguments of *tool*: valid ones, and ones with a mistake.
 
-    What a tool runs, or changes files by, comes from a list of texts that do no harm.
+    Commands, and texts that a tool changes files by, come from a list of harmless ones.
     """
     schema = dict(tool.parameters)
     names = st.sampled_from(sorted(schema.get("properties", ())) or ["no_such_parameter"])
@@ -52,12 +52,12 @@ def made_up(tool: Tool[..., Any]) -> Arguments:
 
 
 def fitting(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Return the values that *schema* allows, in those words of JSON Schema that tools use."""
+    """Return a strategy for the values of *schema*, for the JSON Schema keywords that tools use."""
     return _fitting(schema, schema)
 
 
 def try_each(arguments: Arguments, attempt: Callable[[dict[str, Any]], None], calls: int) -> None:
-    """Call *one* with *calls* examples of *arguments*, the same ones in every run."""
+    """Call *attempt* with *calls* examples of *arguments*, the same ones in every run."""
 
     @settings(
         max_examples=calls,
@@ -141,7 +141,7 @@ def _number(schema: Mapping[str, Any], _root: Mapping[str, Any]) -> st.SearchStr
 
 
 def _range(schema: Mapping[str, Any], step: int) -> tuple[Any, Any]:
-    """Return the least and the largest number, *step* inside of bounds that are excluded."""
+    """Return the least and the largest number, *step* inside of exclusive bounds."""
     low, high = schema.get("minimum"), schema.get("maximum")
     if "exclusiveMinimum" in schema:
         low = schema["exclusiveMinimum"] + step
@@ -162,7 +162,7 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], st.SearchS
 
 
 def _json(text: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
-    """Return whatever JSON can hold, and numbers that it cannot."""
+    """Return a strategy for all JSON values, and for numbers that are not JSON."""
     scalars = st.one_of(st.none(), st.booleans(), ANY_NUMBER, text)
     return st.recursive(
         scalars,
@@ -186,7 +186,7 @@ def _without(base: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _swaps(*, keep: bool) -> st.SearchStrategy[Swap]:
-    """Return functions that put a hostile text in a text's place; with *keep* not always."""
+    """Return a strategy for functions that make a text hostile; with *keep* it may also stay."""
     fixed = _harmless.map(lambda text: lambda _: text)
     if not keep:
         return fixed
@@ -194,7 +194,7 @@ def _swaps(*, keep: bool) -> st.SearchStrategy[Swap]:
 
 
 def _swapped(value: Any, words: frozenset[str], swap: Swap) -> Any:
-    """Return *value* with other texts, but for the words that a schema knows."""
+    """Return *value* with its texts replaced, except for *words* of the schema."""
     if isinstance(value, str):
         return value if value in words else swap(value)
     if isinstance(value, Mapping):
@@ -205,7 +205,7 @@ def _swapped(value: Any, words: frozenset[str], swap: Swap) -> Any:
 
 
 def _words(schema: Any) -> frozenset[str]:
-    """Return every text that *schema* lists as a value."""
+    """Return every string that *schema* lists as a value."""
     if isinstance(schema, Mapping):
         own = {*schema.get("enum", ()), schema.get("const")}
         texts = {choice for choice in own if isinstance(choice, str)}

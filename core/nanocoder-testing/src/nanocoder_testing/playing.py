@@ -1,4 +1,4 @@
-"""Sessions of tests: scripted turns go down the whole path, from model to handler and back."""
+"""Test sessions: scripted turns run through the whole path, from model to handler and back."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from nanocoder.values import (
 from nanocoder_testing.scripted import Scripted, Turn
 
 Offered = Plugins | Mapping[str, object] | Iterable[ModuleType]
-"""Plugins as a test names them: ready made, objects by name, or modules called after themselves."""
+"""Plugins for a test: a `Plugins`, objects by name, or modules."""
 
 
 @frozen(eq=False)
@@ -78,7 +78,7 @@ def play(
     prompt: str = "go",
     **options: Any,
 ) -> Played:
-    """Run one prompt against a scripted model in *cwd* and return what happened.
+    """Run one prompt with a scripted model in *cwd* and return the outcome.
 
     *options* are those of `opened`.
     """
@@ -101,8 +101,8 @@ def opened(
     """Open a session with a scripted model, for tests that need more than `play`.
 
     *settings* are settings objects by plugin, *approve* answers approval requests; the rest are
-    options of `nanocoder.open_session`. No journal is kept and no configuration but the folder's
-    own is read.
+    options of `nanocoder.open_session`. No journal is written, and only the directory's own
+    configuration is read.
     """
     together = gathered(plugins)
     model = model or Scripted(turns)
@@ -115,7 +115,7 @@ def opened(
 
 
 def gathered(plugins: Offered) -> Plugins:
-    """Return *plugins* as one set; raises PluginError for one that is unfit."""
+    """Return *plugins* as one set; raises PluginError for an invalid one."""
     if isinstance(plugins, Plugins):
         return plugins
     if not isinstance(plugins, Mapping):
@@ -133,7 +133,7 @@ def _name_of(module: ModuleType) -> str:
 def called(
     session: Session, name: str, arguments: Mapping[str, Any], *, cancel: Cancel | None = None
 ) -> tuple[ToolResult, list[Event]]:
-    """Take one call down the path of *session*; returns its result and its events."""
+    """Run one call by the path of *session*; return its result and its events."""
     steps = session.executor.turn([ToolCall("call-1", name, arguments)], cancel or Cancel())
     events = []
     while True:

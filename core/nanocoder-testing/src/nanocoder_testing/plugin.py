@@ -1,7 +1,6 @@
-"""The pytest plugin: loaded by name in every environment that has the core and pytest.
+"""The pytest plugin, loaded in every environment that has the core and pytest.
 
-Everything beyond pytest is imported inside functions, because a run of other tests should not wait
-for it.
+Everything besides pytest is imported inside functions, so that other tests do not wait for it.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from nanocoder_testing.subject import Subject
 
 CONTRACT = "nanocoder_testing.contract"
-# Asserts explain themselves only in modules that pytest is told of before their import.
+# pytest rewrites asserts only in modules registered before their import.
 pytest.register_assert_rewrite("nanocoder_testing.provider_contract")
 OPTION = "--nanocoder-plugin"
 USUAL_CALLS = 25
@@ -44,12 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers of the contract suite."""
     config.addinivalue_line("markers", "contract(row): the contract row that this test meets")
-    # The contract suite gives limits that hold where pytest-timeout is installed.
+    # The contract suite sets timeouts, which apply if pytest-timeout is installed.
     config.addinivalue_line("markers", "timeout(seconds): what the test may take")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each test of the contract suite the plugins that it is about, and their parts."""
+    """Parametrize each test of the contract suite by the plugins under test and their parts."""
     if not metafunc.function.__module__.startswith(CONTRACT):
         return
     plugins = _subjects(metafunc.config, str(metafunc.definition.path))
@@ -63,9 +62,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Drop the tests of the contract suite that are about something a plugin does not have.
+    """Drop contract tests of parts that a plugin does not have.
 
-    Without a word: a count of deselected tests makes people wonder what was left out.
+    They are not reported as deselected, which would make people wonder.
     """
     items[:] = filter(_applies, items)
 
@@ -85,14 +84,14 @@ def _applies(item: pytest.Item) -> bool:
         return True
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if "subject" not in parameters or parameters["subject"].__class__.__name__ != "Subject":
-        return False  # pytest's own placeholder for a plugin that has no such part
+        return False  # pytest's own placeholder for a plugin without such parts
     needs: Callable[[Any, Any], bool] | None = getattr(function, "contract_needs", None)
     return needs is None or needs(parameters["subject"], item)
 
 
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty home directory that the environment points at; no key, no model is set."""
+    """Return an empty home directory, set in the environment; no key and no model is set."""
     import os
 
     folder = tmp_path_factory.mktemp("home")

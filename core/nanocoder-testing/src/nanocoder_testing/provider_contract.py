@@ -1,4 +1,4 @@
-"""The conformance suite of providers: replies of every kind, and the faults of networks.
+"""The conformance suite of providers: replies of every kind, and network failures.
 
 A provider's `tests/test_conformance.py` is one import and one fixture:
 
@@ -8,7 +8,7 @@ A provider's `tests/test_conformance.py` is one import and one fixture:
     def provider_wire():
         return MyWire()
 
-`MyWire` puts a reply into the words of the protocol; see `nanocoder_testing.provider_wire`.
+`MyWire` encodes a reply in the protocol; see `nanocoder_testing.provider_wire`.
 """
 
 import gzip
@@ -101,7 +101,7 @@ CANCEL_S: Final = 1.0
 
 
 class WireServer(ScriptedServer):
-    """Answers what is no question by itself, so that *seen* holds the questions."""
+    """A server that answers side requests itself, so that *seen* has only the others."""
 
     def __init__(self, wire: ProviderWire, *answers: Answer) -> None:
         self._wire = wire
@@ -116,7 +116,7 @@ class WireServer(ScriptedServer):
 def serving(
     wire: ProviderWire, *answers: Answer, retries: int = 0
 ) -> Iterator[tuple[Provider, WireServer]]:
-    """Serve *answers* and open the provider there."""
+    """Serve *answers* and yield a provider opened on the server, and the server."""
     with WireServer(wire, *answers) as server:
         provider = wire.open(server.url, retries)
         try:
@@ -138,7 +138,7 @@ def reply_to(wire: ProviderWire, reply: WireReply) -> list[Any]:
 
 
 def failure_of(wire: ProviderWire, *answers: Answer, retries: int = 0) -> tuple[ProviderError, int]:
-    """Return the error that *answers* come to, and how many requests they took."""
+    """Return the error that *answers* cause, and the number of requests."""
     with serving(wire, *answers, retries=retries) as (provider, server):
         with pytest.raises(ProviderError) as caught:
             ask(provider)
@@ -154,7 +154,7 @@ def content(end: Finished) -> Any:
 
 
 def test_text_comes_in_pieces_and_whole(provider_wire: ProviderWire) -> None:
-    """Yield the text as it comes, and Finished with all of it and its tokens as the last."""
+    """Yield the text as it arrives, and finally Finished with all of it and its tokens."""
     *pieces, end = reply_to(provider_wire, HELLO)
     assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == "Hello."
     assert isinstance(end, Finished)
@@ -195,13 +195,13 @@ def test_thinking_is_no_text_and_can_be_sent_back(provider_wire: ProviderWire) -
 
 
 def test_a_reply_without_anything_ends(provider_wire: ProviderWire) -> None:
-    """Return an empty Finished, which the core tells the person of."""
+    """Return an empty Finished, which the core reports to the person."""
     end = reply_to(provider_wire, WireReply())[-1]
     assert content(end) == ("", [])
 
 
 def test_a_refusal_says_so_and_calls_nothing(provider_wire: ProviderWire) -> None:
-    """Set `Finished.refusal` where the model declined or a filter stopped it."""
+    """Set `Finished.refusal` if the model declined or a filter stopped it."""
     if "refusal" not in provider_wire.lacks:
         end = reply_to(provider_wire, WireReply(("I cannot",), end="refusal"))[-1]
         assert end.refusal
@@ -209,7 +209,7 @@ def test_a_refusal_says_so_and_calls_nothing(provider_wire: ProviderWire) -> Non
 
 
 def test_a_call_that_the_token_limit_cut_is_not_run(provider_wire: ProviderWire) -> None:
-    """Say `truncated`, and give a call whose arguments were cut an error."""
+    """Set `truncated`, and an error for a call with cut arguments."""
     calls = (
         [] if "cut-arguments" in provider_wire.lacks else [WireCall("write", '{"path": "a', "c")]
     )
@@ -222,7 +222,7 @@ def test_a_call_that_the_token_limit_cut_is_not_run(provider_wire: ProviderWire)
 def test_arguments_that_cannot_be_trusted_make_a_call_with_an_error(
     provider_wire: ProviderWire,
 ) -> None:
-    """Refuse text after the object, no object, and double names; never guess."""
+    """Refuse text after the object, no object, and duplicate names; never guess."""
     if "bad-arguments" not in provider_wire.lacks:
         for arguments in ('{"a": 1}{"a": 1}', "[]", '"ls"', '{"a": 1, "a": 2}', "{"):
             reply = WireReply(calls=[WireCall("bash", arguments, "c")])
@@ -231,14 +231,14 @@ def test_arguments_that_cannot_be_trusted_make_a_call_with_an_error(
 
 
 def test_names_of_calls_stay_what_the_model_said(provider_wire: ProviderWire) -> None:
-    """Hand names on as they are: the core refuses unknown ones, and a near one is another tool."""
+    """Pass names on unchanged: the core refuses unknown ones, and a similar one is another tool."""
     for name in ("Read_File", "functions.read_file", "no such/tool", ""):
         (call,) = reply_to(provider_wire, WireReply(calls=[WireCall(name, "{}", "c")]))[-1].calls
         assert call.name == name
 
 
 def test_tokens_of_the_cache_are_counted_apart(provider_wire: ProviderWire) -> None:
-    """Count a token once: `input_tokens` are those that did not come from the cache."""
+    """Count a token once: `input_tokens` does not include cached ones."""
     if "cached-usage" not in provider_wire.lacks:
         reply = WireReply(("ok",), input_tokens=10, cached_tokens=4, output_tokens=2)
         usage = reply_to(provider_wire, reply)[-1].usage
@@ -246,7 +246,7 @@ def test_tokens_of_the_cache_are_counted_apart(provider_wire: ProviderWire) -> N
 
 
 def test_tools_of_every_shape_can_be_sent(provider_wire: ProviderWire) -> None:
-    """Send valid JSON with all tools, in whatever subset of JSON Schema the protocol has."""
+    """Send valid JSON with all tools, in the protocol's subset of JSON Schema."""
     with serving(provider_wire, Answer(provider_wire.pieces(HELLO))) as (provider, server):
         ask(provider, tools=TOOLS)
         sent = json.dumps(server.seen[0].json)
@@ -254,7 +254,7 @@ def test_tools_of_every_shape_can_be_sent(provider_wire: ProviderWire) -> None:
 
 
 def test_the_vendors_own_library_reads_the_same(provider_wire: ProviderWire) -> None:
-    """Agree with the vendor's library on text, calls and tokens; where there is none, pass."""
+    """Agree with the vendor's library on text, calls and tokens; pass without one."""
     lacks = provider_wire.lacks
     cut = [] if "cut-arguments" in lacks else [WireCall("write", '{"path": "a', "c")]
     thinking = "" if "thinking" in lacks else "Let me see."
@@ -280,7 +280,7 @@ def test_the_vendors_own_library_reads_the_same(provider_wire: ProviderWire) -> 
 
 
 def _arguments(text: str) -> Any:
-    """Return the arguments of a call, None for those that were cut."""
+    """Return the arguments of a call, None for cut ones."""
     try:
         return json.loads(text or "{}")
     except ValueError:
@@ -291,7 +291,7 @@ def _arguments(text: str) -> Any:
 
 
 def test_bytes_may_come_in_any_pieces(provider_wire: ProviderWire) -> None:
-    """Read a reply that comes byte by byte, and one that is cut in two anywhere."""
+    """Read a reply that arrives byte by byte, and one that is split at any byte."""
     reply = b"".join(provider_wire.pieces(WORK))
     cuts = range(1, len(reply), max(1, len(reply) // 40))
     bytewise = Answer([reply[place : place + 1] for place in range(len(reply))])
@@ -303,7 +303,7 @@ def test_bytes_may_come_in_any_pieces(provider_wire: ProviderWire) -> None:
 
 
 def test_a_reply_that_is_cut_is_an_error_or_whole(provider_wire: ProviderWire) -> None:
-    """Raise ProviderError after every event but the last: a cut reply must not look complete."""
+    """Raise ProviderError, or yield the whole reply, after a cut at any event."""
     pieces = provider_wire.pieces(WORK)
     expected = content(reply_to(provider_wire, WORK)[-1])
     failures = 0
@@ -334,14 +334,14 @@ def test_a_cancel_in_the_middle_ends_the_stream_within_a_second(
 
 
 def test_a_captive_portal_is_no_reply(provider_wire: ProviderWire) -> None:
-    """Refuse the page of a network that wants a login first; asking again does not help."""
+    """Refuse the login page of a network without a retry."""
     page = Answer([b"<!DOCTYPE html><title>Log in</title>"], headers={"content-type": "text/html"})
     _, requests = failure_of(provider_wire, page, retries=2)
     assert requests == 1
 
 
 def test_a_packed_bomb_is_refused_at_once(provider_wire: ProviderWire) -> None:
-    """Give up an answer that unpacks to far more than it was."""
+    """Refuse a response that decompresses to far more than its size."""
     packed = gzip.compress(bytes(LARGE_BYTES))
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     _, requests = failure_of(provider_wire, Answer([packed], headers=headers), retries=2)
@@ -349,7 +349,7 @@ def test_a_packed_bomb_is_refused_at_once(provider_wire: ProviderWire) -> None:
 
 
 def test_a_large_reply_arrives_whole(provider_wire: ProviderWire) -> None:
-    """Read ten megabytes of text in time that grows with them and no faster."""
+    """Read ten megabytes of text in linear time."""
     reply = WireReply(["x" * 100_000] * (LARGE_BYTES // 100_000))
     assert len(reply_to(provider_wire, reply)[-1].text) == LARGE_BYTES
 
@@ -360,7 +360,7 @@ def test_a_large_reply_arrives_whole(provider_wire: ProviderWire) -> None:
 def test_an_overloaded_server_is_asked_again(
     provider_wire: ProviderWire, status: int, after: str
 ) -> None:
-    """Repeat what may work a moment later, wait as long as the server asks, and say so."""
+    """Retry after a temporary failure, wait as long as the server asks, and yield Retrying."""
     headers = {"date": {"retry_after": formatdate(time.time() + 2, usegmt=True)}}
     busy = refusal(status, **headers.get(after, {"retry_after": after} if after else {}))
     answers = (busy, Answer(provider_wire.pieces(HELLO)))
@@ -376,14 +376,14 @@ def test_an_overloaded_server_is_asked_again(
 def test_a_request_that_is_refused_is_not_repeated(
     provider_wire: ProviderWire, status: int
 ) -> None:
-    """Ask once where another try would be refused, too."""
+    """Do not retry a request that would be refused again."""
     error, requests = failure_of(provider_wire, refusal(status), retries=3)
     assert requests == 1
     assert error.status == status
 
 
 def test_a_wait_beyond_reason_is_not_waited(provider_wire: ProviderWire) -> None:
-    """Fail at once, and say how long the server asks to wait."""
+    """Fail at once, with the wait that the server asks for."""
     started = time.monotonic()
     busy = refusal(429, retry_after="86400")
     error, requests = failure_of(provider_wire, busy, retries=3)

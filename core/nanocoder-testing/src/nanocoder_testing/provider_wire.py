@@ -7,7 +7,7 @@ from attrs import frozen
 from nanocoder.provider import Provider
 
 Lack = Literal["thinking", "refusal", "cut-arguments", "bad-arguments", "cached-usage", "call-ids"]
-"""Something that a protocol has no words for."""
+"""Something that a protocol cannot express."""
 
 
 @frozen
@@ -21,11 +21,11 @@ class WireCall:
 
 @frozen
 class WireReply:
-    """A reply to put into the words of a protocol: thinking, then text, then calls, then its end.
+    """A reply to encode in a protocol: thinking, then text, then calls, then its end.
 
-    *text* comes in these pieces. With the end "length" the token limit cut the last call's
-    arguments, and nothing says that they are complete. *input_tokens* are all that were sent,
-    *cached_tokens* those of them that came from a cache.
+    *text* has the pieces. With the end "length" the token limit cut the last call's arguments,
+    which are not marked as complete. *input_tokens* are all tokens sent, *cached_tokens* those of
+    them that came from a cache.
     """
 
     text: Sequence[str] = ()
@@ -51,10 +51,10 @@ class ProviderWire(Protocol):
     """One provider's protocol, for the suite; the fixture `provider_wire` returns one."""
 
     lacks: frozenset[Lack]
-    """The protocol has no words for these; their tests are passed over."""
+    """Things that the protocol cannot express; their tests are skipped."""
 
     def open(self, address: str, retries: int) -> Provider:
-        """Open the provider on a server at *address*, with so many repetitions of a request."""
+        """Open the provider on a server at *address*, with at most *retries* per request."""
         ...
 
     def pieces(self, reply: WireReply) -> Sequence[bytes]:
@@ -62,7 +62,7 @@ class ProviderWire(Protocol):
         ...
 
     def side_answer(self, path: str) -> Any:
-        """Return the JSON for a request at *path* that is no question; None for a question."""
+        """Return the JSON for a side request at *path*; None for a request to the model."""
         ...
 
     def vendor_reply(self, address: str) -> VendorReply | None:
@@ -71,13 +71,13 @@ class ProviderWire(Protocol):
 
 
 class Wire:
-    """A base for authors: nothing is lacking, and every request is a question."""
+    """A base class for authors: nothing is lacking, and there are no side requests."""
 
     def __init__(self, lacks: Iterable[Lack] = ()) -> None:
         self.lacks = frozenset(lacks)
 
     def side_answer(self, path: str) -> Any:
-        """Return None: *path* is a question."""
+        """Return None: *path* is a request to the model."""
         del path
 
     def vendor_reply(self, address: str) -> VendorReply | None:

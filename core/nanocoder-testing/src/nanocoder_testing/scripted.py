@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to."""
+"""A scripted model for tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,13 +20,13 @@ from nanocoder.values import ToolCall
 
 Wanted = ToolCall | tuple[str, Mapping[str, Any]]
 Turn = str | Finished | Exception | Sequence[Wanted]
-"""One reply: a text, calls as (name, arguments), a whole `Finished`, or what is raised instead."""
+"""One reply: a text, calls as (name, arguments), a `Finished`, or an exception to raise."""
 
 
 class Scripted:
-    """A provider, and the plugin that offers it as "script"; plays *turns* one after the other.
+    """A provider, and the plugin that offers it as "script"; it plays *turns* in order.
 
-    `requests` holds what the model was asked, in order.
+    `requests` has the requests to the model, in order.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Scripted:
         self, request: Request, cancel: Cancel
     ) -> Iterator[TextDelta | ThinkingDelta | Finished]:
         """Yield the next turn; raises ProviderError when there is none."""
-        # The transcript grows on; what was asked is what it was then.
+        # A copy of the messages, because the transcript grows.
         self.requests.append(evolve(request, messages=tuple(request.messages)))
         number = len(self.requests)
         if number > len(self._turns):
@@ -71,7 +71,7 @@ class Scripted:
         return [ModelInfo("play", self.context)]
 
     def close(self) -> None:
-        """Hold nothing, close nothing."""
+        """Do nothing."""
 
 
 def _finished(turn: str | Sequence[Wanted], number: int) -> Finished:

@@ -1,4 +1,4 @@
-"""A real server on 127.0.0.1 that misbehaves as a test tells it: for the tests of providers."""
+"""A real server on 127.0.0.1 with scripted failures, for the tests of providers."""
 
 import json
 import socket
@@ -30,7 +30,7 @@ class Answer:
 
 @frozen
 class Seen:
-    """A request that arrived, and when (`time.monotonic`)."""
+    """A received request, with its time (`time.monotonic`)."""
 
     method: str
     path: str
@@ -46,7 +46,7 @@ class Seen:
 
 
 def events(*values: Any, end: bytes = b"") -> Answer:
-    """Return an answer that streams *values*, each as one event in a piece of its own."""
+    """Return an answer that streams *values*, each as one event in its own piece."""
     return Answer([*map(data, values), *([end] if end else [])])
 
 
@@ -68,9 +68,9 @@ def refusal(status: int, body: Any = None, **headers: str) -> Answer:
 
 
 class ScriptedServer:
-    """Plays *answers*, one a request, the last one again and again; `seen` holds what was asked.
+    """A server that plays *answers*, one per request, and repeats the last one.
 
-    *port* 0 is any free one.
+    `seen` has the requests. *port* 0 is any free one.
     """
 
     def __init__(self, *answers: Answer, port: int = 0) -> None:
@@ -116,7 +116,7 @@ class ScriptedServer:
                 self._start(self._serve, connection, len(self._connections))
 
     def _serve(self, connection: socket.socket, number: int) -> None:
-        # A test that hangs up early is what this server is for.
+        # A client may hang up early in a test.
         with suppress(OSError), connection.makefile("rb") as reader:
             while (request := _read_request(reader, number)) is not None:
                 answer = self._next(request)

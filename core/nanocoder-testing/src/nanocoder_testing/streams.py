@@ -12,10 +12,10 @@ CANCEL_S = 1.0
 
 
 def stream_problems(provider: Provider, request: Request | None = None) -> list[str]:
-    """Ask *provider* once and say what is wrong with its answer; empty when nothing is.
+    """Send a request to *provider* and return the problems of its reply.
 
-    Asks again with a cancelled flag, so the server needs no second answer. Raises: what the
-    provider raises, which the server should not make it do.
+    A second request is cancelled beforehand, so the server needs no second answer. Raises: as the
+    provider does, which a correct server does not cause.
     """
     request = request or Request("model", "Be brief.", [Message("user", "Say hello.")])
     pieces = list(provider.stream(request, Cancel()))

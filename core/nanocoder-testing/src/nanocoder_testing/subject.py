@@ -1,4 +1,4 @@
-"""The plugin that the contract suite is about: found from the test's folder, imported once."""
+"""The plugin under test of the contract suite, found from the test's folder, imported once."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from nanocoder_discovery import GROUP, find_plugins, site_paths
 
 @frozen(slots=False)
 class Subject:
-    """One plugin under test. *folder* is its project's, where it is known."""
+    """One plugin under test. *folder* is that of its project, if known."""
 
     name: str
     module_name: str
@@ -39,10 +39,10 @@ class Subject:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether it loads; the test that loads it says why not."""
+        """Tell whether it loads; the test that loads it reports the reason."""
         try:
             return bool(self.description)
-        except BaseException:  # noqa: BLE001 - a plugin that calls sys.exit does not load either
+        except BaseException:  # noqa: BLE001 - sys.exit in a plugin is a failure, too
             return False
 
     def offers(self, what: str) -> list[str]:
@@ -54,7 +54,7 @@ class Subject:
         return self.is_whole and hook in self.description["hooks"]
 
     def alone(self) -> Plugins:
-        """Return it by itself, beside the plugins whose tools it declares to call."""
+        """Return the plugin with only the plugins whose tools it declares to call."""
         plugins = Plugins()
         plugins.add(self.module, self.name)
         steps = {name for tool in self.description.get("tools", ()) for name in tool["composed_of"]}
@@ -68,7 +68,7 @@ class Subject:
         return self.alone().tools()[name].real()
 
     def implementation(self, hook: str) -> Implementation:
-        """Return its function for *hook*, guarded as the core does it."""
+        """Return its function for *hook*, wrapped as by the core."""
         (implementation,) = [
             candidate
             for candidate in self.alone().implementations(hook)
@@ -93,7 +93,7 @@ def installed() -> Plugins:
 
 @cache
 def subjects(start: str, plugin_name: str) -> tuple[Subject, ...]:
-    """Return the plugins to test: *wanted* by name, else the one of the project around *start*.
+    """Return the plugins to test: *plugin_name*, else the one of the project around *start*.
 
     Without either, every installed plugin. Raises LookupError for a name that is not installed.
     """
@@ -109,7 +109,7 @@ def subjects(start: str, plugin_name: str) -> tuple[Subject, ...]:
 
 
 def _project_around(path: Path) -> Path | None:
-    """Return the plugin's project that *path* is in; installed files are in none."""
+    """Return the plugin's project that contains *path*; None for installed files."""
     if any(path.is_relative_to(site) for site in site_paths()):
         return None
     for folder in path.parents:

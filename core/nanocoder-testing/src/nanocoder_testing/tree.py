@@ -1,4 +1,4 @@
-"""One digest for a whole folder: names, kinds, modes, links and bytes."""
+"""One digest of a whole directory: names, kinds, modes, links and bytes."""
 
 import hashlib
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def tree_digest(folder: Path | str) -> str:
-    """Return a digest of all that is below *folder*, empty directories included."""
+    """Return a digest of everything below *folder*, including empty directories."""
     digest = hashlib.sha256()
     for path in sorted(Path(folder).rglob("*")):
         status = path.lstat()
