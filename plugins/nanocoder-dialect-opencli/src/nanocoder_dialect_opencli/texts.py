@@ -32,7 +32,7 @@ def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
 
 
 def describe_failure(_: Arguments, result: ToolResult) -> str:
-    """Say what went wrong."""
+    """Return the error as a JSON object."""
     return failure_object(clip(error_text(result), head=HEAD_CHARS, tail=TAIL_CHARS))
 
 

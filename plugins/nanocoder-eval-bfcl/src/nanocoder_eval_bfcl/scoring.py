@@ -1,4 +1,4 @@
-"""Whether calls are those that a task of BFCL expects; a check runs this text by itself.
+"""Scoring of calls against those that a task of BFCL expects; a check runs this file by itself.
 
 An expected call is a function's name and, for each parameter, the list of values that are right;
 "" among them says that the parameter may be left out.

@@ -17,7 +17,7 @@ PAIRS: Final = (
 )
 ONE_WAY: Final = {"*": "+", "/": "*", "//": "*", "%": "//", "**": "*", "*=": "+="}
 OTHER: Final = {**dict(PAIRS), **{right: left for left, right in PAIRS}, **ONE_WAY}
-"""What stands in place of an operator."""
+"""The replacement of each operator."""
 OPERATOR: Final = re.compile(
     rb"not\s+in\b|is\s+not\b|[-+*/%&|<>=!]=|\*\*|//|<<|>>|[-+*/%&|<>]|\b(?:is|in|and|or)\b"
 )

@@ -49,7 +49,7 @@ def play_calls(tmp_path: Path, manifest: Path, dialect_name: str) -> Callable[..
 
 @pytest.fixture
 def answers(play_calls: Callable[..., Played]) -> Callable[..., list[str]]:
-    """Return what the model reads of each call."""
+    """Return the function that plays calls and returns the output of each."""
     return lambda *calls, **options: [
         result.output for result in play_calls(*calls, **options).results
     ]

@@ -32,20 +32,20 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """
     texts = [[for_terminal(str(cell)) for cell in row] for row in rows]
     right = [
-        bool(rows) and all(isinstance(row[place], (int, float)) for row in rows)
-        for place in range(len(head))
+        bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
+        for index in range(len(head))
     ]
-    room = terminal_width()
-    if not room:
+    screen_width = terminal_width()
+    if not screen_width:
         texts = [[" ".join(cell.split("\n")) for cell in row] for row in texts]
-    widths = _widths([list(head), *texts], room)
-    if room and rows and not _is_readable([list(head), *texts], widths):
-        _print_records(head, texts, room)
+    widths = _widths([list(head), *texts], screen_width)
+    if screen_width and rows and not _is_readable([list(head), *texts], widths):
+        _print_records(head, texts, screen_width)
         return
     for line in [list(head), *texts]:
         pieces = [
-            _wrapped(cell, width, hang=not place) if room else [cell]
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            _wrapped(cell, width, hang=not index) if screen_width else [cell]
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         for cells in zip_longest(*pieces, fillvalue=""):
             placed = map(_placed, cells, widths, right)

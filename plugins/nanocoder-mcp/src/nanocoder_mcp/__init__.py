@@ -66,7 +66,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         ("review", "show what changed at a server, and accept it", (yes, NAME, DIRECTORY), True),
         ("test", "start a server and say what it answers", (json, NAME, DIRECTORY), False),
         ("login", "log in at a server in a browser", (yes, NAME, DIRECTORY), True),
-        ("logout", "forget the login at a server", (NAME, DIRECTORY), True),
+        ("logout", "delete the stored login at a server", (NAME, DIRECTORY), True),
         ("remove", "remove a server and what was accepted of it", (NAME, DIRECTORY), True),
     ]
     return [

@@ -12,7 +12,7 @@ from typing import IO, cast
 from nanocoder_kit_process import environment, find_program, without_workspace
 
 MAX_BYTES = 65_536
-"""How much of a linter's output is read."""
+"""Limit of a linter's output."""
 
 SHOWN_LINES = 40
 SHOWN_CHARS = 4_000

@@ -15,12 +15,12 @@ NAME: Final = Argument("name", "a name for the key, such as openai", metavar="NA
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the group `keys`; no call of a session may use it."""
     actions = {
-        "set": "keep a key, which is typed without being shown, or piped in",
+        "set": "store a key, typed without echo or piped in",
         "get": "print a key, for the setting key_command",
-        "remove": "forget a key",
+        "remove": "remove a key",
     }
     return [
-        Command("keys", "keep the keys of models in the keyring of the system"),
+        Command("keys", "store the keys of models in the keyring of the system"),
         *(
             Command(f"keys {action}", text, _lazy(action), (NAME,), outside_calls=True)
             for action, text in actions.items()

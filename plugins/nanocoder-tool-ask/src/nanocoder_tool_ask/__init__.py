@@ -67,7 +67,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 
 def _find_problem(question: str, offered: tuple[str, ...], *, custom: bool) -> str:
-    """Say why a person cannot answer this question; "" when they can."""
+    """Return the problem of an unanswerable question, or ""."""
     if not question.strip():
         return "the question is empty"
     if len(question) > MAX_QUESTION_CHARS:

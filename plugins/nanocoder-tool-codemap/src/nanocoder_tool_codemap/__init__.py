@@ -36,9 +36,9 @@ Operation = Literal[
 class Settings:
     """The settings of `[plugins.tool-codemap]`.
 
-    *max_tokens* is the limit of an answer. *prompt_tokens* is the limit of the map in each session's
-    system prompt, 0 for none. *cache* stores the map in the user's cache directory for the next
-    session.
+    *max_tokens* is the limit of an answer. *prompt_tokens* is the limit of the map in the system
+    prompt of each session, 0 for none. *cache* stores the map in the user's cache directory for the
+    next session.
     """
 
     max_tokens: int = 2_000

@@ -52,7 +52,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Say which file would be deleted, and its size; raises ToolError when none can be."""
+    """Return a line with the file to delete and its size; raises ToolError if it cannot be."""
     if call.name != delete_file.name or result is not None:
         return None
     path = str(call.arguments.get("path", ""))

@@ -29,7 +29,7 @@ ENDED: Final = "0 1 3 5"
 
 
 class Options(InstalledAgentOptions):
-    """What `--agent-kwarg NAME=VALUE` sets."""
+    """Options of `--agent-kwarg NAME=VALUE`."""
 
     mode: Literal["plan", "ask", "edits", "auto"] = "auto"
     plugin_set: str = ""
@@ -76,7 +76,7 @@ class Nanocoder(BaseInstalledAgent):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        """Let nanocoder work on the task; its report is kept among the agent's logs."""
+        """Run nanocoder on the task, and store its report among the agent's logs."""
         words = ["nanocoder", "run", "--mode", self.options.mode, "--output", "json"]
         if self.model_name:
             words += ["--model", self.model_name]

@@ -52,7 +52,7 @@ def nanocoder(
 
 
 def prompt_of(state: AgentState) -> str:
-    """Return what the sample asks: the text of its user messages."""
+    """Return the prompt of the sample: the text of its user messages."""
     return "\n\n".join(message.text for message in state.messages if message.role == "user")
 
 
