@@ -119,6 +119,22 @@ def test_help_follows_the_configuration_and_is_the_same_when_it_is_kept(nanocode
     assert nanocoder("--help").stdout == first
 
 
+def test_help_follows_the_project_files_of_the_folders_above(nanocoder):
+    (nanocoder.cwd / ".git").mkdir()
+    below = nanocoder.cwd / "below"
+    below.mkdir()
+    assert "\n    stats " in nanocoder("--help", cwd=below).stdout
+    settings = nanocoder.cwd / ".nanocoder/config.toml"
+    settings.parent.mkdir()
+    settings.write_text('[plugins]\ndisable = ["command-observe"]\n')
+    assert "\n    stats " in nanocoder("--help", cwd=below).stdout
+    assert nanocoder("config", "trust", "--yes").returncode == 0
+    assert "\n    stats " not in nanocoder("--help", cwd=below).stdout
+    settings.write_text("")
+    assert nanocoder("config", "trust", "--yes").returncode == 0
+    assert "\n    stats " in nanocoder("--help", cwd=below).stdout
+
+
 @pytest.mark.parametrize("words", ["sessions list", "plugins new tool x", "--cwd . sessions list"])
 def test_a_command_whose_plugin_is_switched_off_says_so(nanocoder, words):
     settings = nanocoder.home / ".config/nanocoder/config.toml"

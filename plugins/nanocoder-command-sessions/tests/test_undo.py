@@ -146,7 +146,7 @@ def test_what_a_run_wrote_made_moved_and_deleted_is_put_back(nanocoder, work):
     assert stat.S_IMODE((nanocoder.cwd / "b.txt").stat().st_mode) == 0o750
     assert "-two" in done.stdout
     assert "+old a.txt" in done.stdout
-    assert "remove new/deep/n.txt" in done.stdout
+    assert "removed new/deep/n.txt" in done.stdout
     assert "move far/away/c.txt back to c.txt" in done.stdout
 
 

@@ -56,6 +56,7 @@ def test_a_project_is_trusted_and_its_server_reviewed_in_the_conversation(in_pro
     talk.send("/trust\r")
     talk.expect("brings\\s+servers:")
     talk.expect("house\\s+starts:")
+    talk.expect("only\\s+after\\s+/mcp\\s+review")
     talk.expect("Trust these settings\\?")
     talk.send("y")
     talk.expect("Trusted\\. Its settings now apply")

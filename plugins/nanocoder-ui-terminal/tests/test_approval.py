@@ -521,10 +521,8 @@ def test_the_question_says_what_leaves_the_sandbox():
         "1", 1, ToolCall("1", "bash"), "", Risk.DANGEROUS, grants=("bash(make)",)
     )
     outside = attrs.evolve(request, access=Access.OUTSIDE)
-    assert _sandbox(request, "bwrap") == "its processes run in the sandbox bwrap"
-    assert (
-        _sandbox(outside, "bwrap") == "its processes run outside of the sandbox, with your rights"
-    )
+    assert _sandbox(request, "bwrap") == "in the sandbox bwrap"
+    assert _sandbox(outside, "bwrap") == "outside of the sandbox, with your rights"
     assert _sandbox(outside, "") == "without a sandbox"
     assert _consent(outside).startswith("a grants bash(make), outside of the sandbox:")
     assert _consent(request).startswith("a grants bash(make):")

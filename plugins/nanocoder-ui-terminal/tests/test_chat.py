@@ -143,7 +143,7 @@ def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     assert (workspace / "new.py").exists()
     talk.type("/undo").see("Restore these files?", times=3).type("y").see("/redo reverts this")
     assert "put back hello.py" in talk.text
-    assert "remove new.py" in talk.text
+    assert "removed new.py" in talk.text
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
     talk.type("/redo").see("Restore these files?", times=4).type("y").see("/undo reverts this")

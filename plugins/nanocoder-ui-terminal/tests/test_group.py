@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.timeout(90), pytest.mark.contract("D8")]
 
 ASKED = "Approve? [y/n/e(dit)/a(lways)/q(uit)]"
-ALL = "Approve all 3? [y/n/o(ne by one)/1-3 shows one/q(uit)]"
+ALL = "Approve all 3? [y/n/o(ne by one)/1-3(show)/q(uit)]"
 DONE = {"text": "All done."}
 COMMAND = "touch made && touch made_too"
 
@@ -39,6 +39,28 @@ def test_all_calls_of_a_turn_are_shown_and_approved_at_once(run, workspace):
     assert talk.end() == 0
     assert exist(workspace) == [True] * 3
     assert talk.text.count("Approve") == 1
+
+
+def test_a_short_preview_leaves_its_room_to_the_others(run, workspace):
+    """Otherwise the lines that an edit changes are left out beside an empty half of the screen."""
+    text = "".join(f"line {n}\n" for n in range(9))
+    (workspace / "long.py").write_text(text)
+    calls = [
+        {
+            "name": "edit_file",
+            "arguments": {"path": "long.py", "old_string": "line 4", "new_string": "changed"},
+        },
+        {"name": "bash", "arguments": {"command": "touch made"}},
+    ]
+    talk = run({"calls": calls}, DONE, rows=26, columns=160).see("Approve all 2?")
+    assert "+changed" in talk.text
+    assert "left out" not in talk.text
+    talk.type("n").see("All done.")
+
+
+def test_a_narrow_terminal_shows_the_keys_of_a_question_on_one_line(run, workspace):
+    talk = run({"calls": [write("a.py")]}, DONE, columns=40).see("Approve? [y/n/e/a/q] (?: help)")
+    talk.type("n").see("All done.")
 
 
 @pytest.mark.contract("NT-42")

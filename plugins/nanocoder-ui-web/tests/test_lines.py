@@ -144,7 +144,7 @@ def test_an_undo_shows_the_change_and_asks_every_browser(talk, nanocoder):
     told = notices(server.after("notice"))
     while told[-1] != "Done. /redo reverts this.":
         told += notices(server.after("notice"))
-    assert "remove a.txt" in told
+    assert "removed a.txt" in told
     assert not (nanocoder.cwd / "a.txt").exists()
 
 

@@ -612,5 +612,5 @@ def test_an_undo_speaks_of_commands_only_if_they_ran_in_what_is_undone(nanocoder
     done = nanocoder("run", "--continue", "--mode", "auto", "--model", model, "look")
     assert done.returncode == 0, done.stderr
     plan = undo(nanocoder).stdout
-    assert "remove notes.txt" in plan
+    assert "removed notes.txt" in plan
     assert "of bash" not in plan

@@ -47,7 +47,7 @@ class ConversationHost(Host):
     def show_lines(self) -> None:
         """Show the lines that were printed since the last time."""
         if self._lines:
-            self._conversation.display.say("\n".join(self._lines))
+            self._conversation.display.say(use_chat_commands("\n".join(self._lines)))
             self._lines.clear()
 
 

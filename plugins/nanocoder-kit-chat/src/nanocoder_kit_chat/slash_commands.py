@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nanocoder_kit_chat.conversation import Conversation
 
 NOTES: Final = "notes.md"
+SLIP: Final = 0.7
+"""Names begin alike, with a slash: they count as a slip only when they are closer than usual."""
 """The file in the person's own folder for state that keeps what they want to be remembered."""
 FORCE: Final = "--force"
 """Put back files that were changed since, too."""
@@ -94,7 +96,7 @@ def _act_on_added(conversation: "Conversation", name: str, line: str) -> None:
         conversation.display.warn(problem)
     elif not run_plugin_command(conversation, line):
         names = map("/{}".format, _names(conversation))
-        hint = did_you_mean(f"/{name}", names, "; /help lists them")
+        hint = did_you_mean(f"/{name}", names, "; /help lists them", cutoff=SLIP)
         conversation.display.warn(f"unknown command /{one_line(name, 40)}{hint}")
 
 

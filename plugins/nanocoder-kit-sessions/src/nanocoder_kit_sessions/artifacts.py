@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -11,13 +12,15 @@ from nanocoder_files import private_directory, write_private
 
 ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 MAX_NAME_CHARS: Final = 80
+WRITTEN_ONCE: Final = 0o400
+"""The mode of a file that may go; one that others still write to, as a transcript, stays."""
 
 
 def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> Path | None:
     """Write *data* to a new file in *folder*, named like *name*; raises OSError.
 
-    With a limit the oldest files of the folder are deleted to make room; returns None, and writes
-    nothing, if *data* alone is larger.
+    With a limit the oldest files that were written with one are deleted to make room; returns None,
+    and writes nothing, if *data* alone is larger.
     """
     if limit_bytes and len(data) > limit_bytes:
         return None
@@ -29,17 +32,20 @@ def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> 
         path = folder / (f"{number}-{stem}" if number else stem)
         with suppress(FileExistsError):
             write_private(path, data)
+            if limit_bytes:
+                path.chmod(WRITTEN_ONCE)
             return path
     return None
 
 
 def _make_room(folder: Path, limit_bytes: int) -> None:
-    """Remove the oldest files of *folder* until those that stay have at most *limit_bytes*."""
+    """Remove the oldest files of *folder* until the others that may go have *limit_bytes*."""
     files = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
-            files.append((status.st_mtime_ns, entry.path, status.st_size))
+            if stat.S_IMODE(status.st_mode) == WRITTEN_ONCE:
+                files.append((status.st_mtime_ns, entry.path, status.st_size))
     total = sum(size for _, _, size in files)
     for _, path, size in sorted(files):
         if total <= limit_bytes:

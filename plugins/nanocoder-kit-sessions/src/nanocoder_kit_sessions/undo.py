@@ -44,8 +44,8 @@ IN_GIT: Final = "branches, tags and stashes in .git"
 NO_REDO: Final = "nothing to redo"
 UNTRACKED: Final = "side effects are not tracked: {}"
 BEYOND: Final = (
-    "what {} changed is undone in this folder, but not commits, or in files that git ignores, or in"
-    " large files"
+    "what {} did is undone, except commits and changes to large files, to files that git ignores"
+    " and outside this folder"
 )
 OTHERS: Final = "; what others changed at the same time is undone, too"
 FORCED: Final = "; --force restores it, too"

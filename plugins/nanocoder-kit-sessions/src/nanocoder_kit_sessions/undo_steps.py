@@ -105,7 +105,7 @@ class UndoPlan:
             if step.action in {"write", "link"}:
                 yield f"put back {step.path}"
             elif self._diff(step):
-                yield step.plan()
+                yield f"removed {step.path}"
         if names := self._names_in_git(failed):
             yield f"put back in .git: {names}"
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from attrs import define, evolve
-from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel, for_terminal
+from nanocoder import ApprovalAnswer, ApprovalRequest, Cancel
 
 from nanocoder_ui_terminal.editor import Draft
 from nanocoder_ui_terminal.granting import (
@@ -35,6 +35,7 @@ from nanocoder_ui_terminal.line_input import (
 )
 from nanocoder_ui_terminal.preview import add_bar, describe_request, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
+from nanocoder_ui_terminal.text_lines import write_note
 
 T = TypeVar("T")
 
@@ -130,8 +131,7 @@ class _OpenRequest:
             return self.refuse() if self.quits else self._refuse_with_reason()
         if not self.was_unclear and word in YES + ALWAYS + UNCLEAR and typed.isprintable():
             self.was_unclear = True
-            text = for_terminal(typed.strip())
-            self.terminal.write(f"{self.terminal.paint(UNCLEAR_NOTE.format(text), 'yellow')}\n")
+            write_note(UNCLEAR_NOTE.format(typed.strip()), self.terminal)
             return None
         return self._make_answer(approved=False, reason=_reason(word, rest, typed))
 
@@ -164,7 +164,7 @@ class _OpenRequest:
             return False
         terminal = self.terminal
         if is_stray:
-            terminal.write(f"{terminal.paint(NOT_OFFERED.format(for_terminal(word)), 'yellow')}\n")
+            write_note(NOT_OFFERED.format(word), terminal)
         lines = [f"  {key}  {meaning}" for key, meaning in keys.items()]
         terminal.write(add_bar(message_rows(lines, terminal.width - 2), self.request, terminal))
         return True
@@ -259,16 +259,15 @@ class _OpenRequest:
                 return self.agree(always=is_exact, scope=scope, lasts_s=extent.lasts_s)
             if not typed.strip() or typed.strip().casefold() in BACK:
                 break
-            note = UNKNOWN.format(for_terminal(typed.strip()))
-            terminal.write(f"{terminal.paint(note, 'yellow')}\n")
+            write_note(UNKNOWN.format(typed.strip()), terminal)
             typed = self._read_inner("How far?", words)
-        terminal.write(f"{terminal.paint(NOT_GRANTED, 'yellow')}\n")
+        write_note(NOT_GRANTED, terminal)
         return None
 
     def _edit(self) -> ApprovalAnswer | None:
         arguments, problem = self.draft.edit(self.cancelled)
         if arguments is None:
-            self.terminal.write(f"{self.terminal.paint(problem, 'yellow')}\n")
+            write_note(problem, self.terminal)
             return None
         return self.agree(arguments=arguments)
 

@@ -193,11 +193,17 @@ def _body(
     if status == "error":
         return _last_lines(output, limits.error, room, terminal)
     if isinstance(diff, str) and diff and not call.approved:
-        return _first_lines(diff, limits.diff, room, terminal)
+        return _first_lines(_without_header(diff, call), limits.diff, room, terminal)
     if "exit_code" in metadata:
         return _last_lines(output, limits.output, room, terminal)
     note = metadata.get("shown")
     return _first_lines(note, limits.diff, room, terminal) if isinstance(note, str) and note else ()
+
+
+def _without_header(diff: str, call: Call) -> str:
+    """Return *diff* without the lines that name the file which the line of the call names."""
+    path = next(iter(call.arguments.values()), "")
+    return diff.removeprefix(f"--- a/{path}\n+++ b/{path}\n")
 
 
 def _diff_of_new(call: Call, metadata: Mapping[str, Any]) -> str:

@@ -1,14 +1,16 @@
 """The calls of one turn in one question: all, one by one, or none."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from attrs import evolve, frozen
-from nanocoder import ApprovalRequest, Cancel, for_terminal
+from nanocoder import ApprovalRequest, Cancel
 
 from nanocoder_ui_terminal.line_input import read_answer
-from nanocoder_ui_terminal.preview import add_bar, message_rows
+from nanocoder_ui_terminal.preview import add_bar, message_rows, preview_lines
 from nanocoder_ui_terminal.terminal import Terminal
+from nanocoder_ui_terminal.text_lines import write_note
 
 Describe = Callable[..., tuple[str, bool]]
 
@@ -17,8 +19,9 @@ ONE_BY_ONE: Final = ("o", "one")
 NONE: Final = ("n", "no", "none")
 QUIT: Final = ("q", "quit", "exit")
 LEAST_LINES: Final = 3
-LINES_AROUND: Final = 7
-"""The number of lines around one preview in the list."""
+ALL_LINES: Final = 1_000_000
+LINES_OF_QUESTION: Final = 2
+"""The heading above the calls, and the question below them."""
 MAX_ASKED: Final = 100
 TEN: Final = 10
 HELP: Final = ("?", "help")
@@ -54,10 +57,11 @@ def decide(
     """
     count = len(requests)
     terminal.write(terminal.paint(f"{count} calls of this turn need your approval", "bold") + "\n")
-    lines = max(LEAST_LINES, (terminal.size[1] - 2) // count - LINES_AROUND)
-    for number, request in enumerate(requests, 1):
-        terminal.write(_describe_call(number, request, describe, lines, terminal))
-    choices = f"[y/n/o(ne by one)/1-{count} shows one/q(uit)] (?: help)"
+    show = partial(_describe_call, describe=describe, terminal=terminal)
+    limits = _share(requests, show, terminal)
+    for number, (request, limit) in enumerate(zip(requests, limits, strict=True), 1):
+        terminal.write(show(number, request, lines=limit))
+    choices = f"[y/n/o(ne by one)/1-{count}(show)/q(uit)] (?: help)"
     # With ten calls, a digit may be the first of two.
     digits = map(str, range(1, count + 1)) if count < TEN else ()
     keys = ("y", "n", "o", "q", "?", *digits)
@@ -66,9 +70,7 @@ def decide(
             terminal, f"Approve all {count}?", choices, keys, cancelled, until
         ).strip()
         if typed.isdecimal() and 0 < int(typed[:4]) <= count:
-            terminal.write(
-                _describe_call(int(typed), requests[int(typed) - 1], describe, 1_000_000, terminal)
-            )
+            terminal.write(show(int(typed), requests[int(typed) - 1], lines=ALL_LINES))
             continue
         if decision := _meaning(typed):
             return decision
@@ -76,9 +78,22 @@ def decide(
             rows = [f"  {key}  {meaning}" for key, meaning in KEYS.items()]
             terminal.write(add_bar(message_rows(rows, terminal.width - 2), requests[0], terminal))
             continue
-        note = UNCLEAR_NOTE.format(for_terminal(typed))
-        terminal.write(f"{terminal.paint(note, 'yellow')}\n")
+        write_note(UNCLEAR_NOTE.format(typed), terminal)
     return Decision("none", "asked too often")
+
+
+def _share(
+    requests: Sequence[ApprovalRequest], show: Callable[..., str], terminal: Terminal
+) -> list[int]:
+    """Return how many lines of each preview are shown; a short one leaves room to the others."""
+    needs = [len(preview_lines(request, terminal)) for request in requests]
+    heights = [show(1, request, lines=ALL_LINES).count("\n") for request in requests]
+    room = terminal.size[1] - LINES_OF_QUESTION - (sum(heights) - sum(needs))
+    limits = [0] * len(needs)
+    for waiting, place in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
+        limits[place] = min(needs[place], max(LEAST_LINES, room // (len(needs) - waiting)))
+        room -= limits[place]
+    return limits
 
 
 def _describe_call(

@@ -23,6 +23,8 @@ from nanocoder_ui_terminal.text_lines import message_lines
 
 MAX_ANSWER_CHARS: Final = 4_096
 ROOM_COLUMNS: Final = 3  # for a key behind the question
+REST_OF_WORD: Final = re.compile(r"(?<=\w)\(\w[^)]*\)")
+"""The part of a choice that need not be typed, as in y(es); a narrow terminal leaves it out."""
 LOOK_S: Final = 0.1
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
@@ -142,7 +144,10 @@ def read_answer(
 
 
 def _show_question(terminal: Terminal, words: str, rest: str) -> None:
-    first, *more = message_lines(f"{words} {rest}", terminal.width - ROOM_COLUMNS)
+    columns = terminal.width - ROOM_COLUMNS
+    if columns_of(f"{words} {rest}") > columns:
+        rest = REST_OF_WORD.sub("", rest)
+    first, *more = message_lines(f"{words} {rest}", columns)
     if first.startswith(words):
         first = f"{terminal.paint(words, 'bold')}{first.removeprefix(words)}"
     _discard_typed()

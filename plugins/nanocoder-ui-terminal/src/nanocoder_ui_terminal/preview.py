@@ -64,8 +64,10 @@ def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -
     name = terminal.paint(name, "bold", _style(request))
     lines = [name if is_wide else f"{name} {terminal.paint(rating, 'dim')}"]
     facts = [rating] if is_wide else []
-    where = f"in {request.cwd}" if request.cwd else ""
-    facts += [where, _sandbox(request, sandbox), _without_secrets(request.reason)]
+    where = [f"in {request.cwd}" if request.cwd else "", _sandbox(request, sandbox)]
+    together = ", ".join(filter(None, where))
+    facts += [together] if len(together) <= room else where
+    facts.append(_without_secrets(request.reason))
     if request.steps:
         facts.append(f"its steps: {', '.join(request.steps)}")
     for text in facts:
@@ -79,8 +81,8 @@ def _sandbox(request: ApprovalRequest, name: str | None) -> str:
     if name is None or (request.effects and Effect.EXECUTE not in request.effects):
         return ""
     if name and request.access is Access.OUTSIDE:
-        return "its processes run outside of the sandbox, with your rights"
-    return f"its processes run in the sandbox {name}" if name else "without a sandbox"
+        return "outside of the sandbox, with your rights"
+    return f"in the sandbox {name}" if name else "without a sandbox"
 
 
 def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:

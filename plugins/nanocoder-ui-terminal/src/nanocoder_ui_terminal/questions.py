@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from nanocoder import Cancel, for_terminal
+from nanocoder import Cancel
 
 from nanocoder_ui_terminal.line_input import (
     ENTER,
@@ -13,7 +13,7 @@ from nanocoder_ui_terminal.line_input import (
     read_line,
 )
 from nanocoder_ui_terminal.terminal import Terminal
-from nanocoder_ui_terminal.text_lines import one_line
+from nanocoder_ui_terminal.text_lines import one_line, write_note
 
 MAX_LISTED: Final = 15
 MAX_TRIES: Final = 100
@@ -22,7 +22,7 @@ BESIDE_OPTION: Final = len("| 123. 59 min ago  ")
 MIN_COLUMNS: Final = 20
 YES: Final = ("y", "yes")
 NO: Final = ("", "n", "no", "q", "quit", "exit")
-UNCLEAR: Final = "{!r} is neither yes nor no: type y to restore the files, n to leave them"
+UNCLEAR: Final = "{!r} is neither yes nor no: type y or n"
 NONE: Final = ("", "q", "quit", "exit")
 NO_CHOICE: Final = "{!r} is not a number of the list; Enter, q or Esc leaves it"
 
@@ -38,7 +38,7 @@ def is_agreed(question: str, terminal: Terminal, cancelled: Cancel) -> bool:
                 answer = typed.casefold() in YES
                 if answer or typed.casefold() in NO:
                     break
-                _note(UNCLEAR.format(for_terminal(typed)), terminal)
+                write_note(UNCLEAR.format(typed), terminal)
     except (StoppedError, EOFError):
         answer = False
     terminal.write("\n")
@@ -83,9 +83,5 @@ def _read_number(question: str, count: int, terminal: Terminal, cancelled: Cance
             return 0
         if typed.isdecimal() and len(typed) <= MAX_DIGITS and 0 < int(typed) <= count:
             return int(typed)
-        _note(NO_CHOICE.format(one_line(typed, MIN_COLUMNS)), terminal)
+        write_note(NO_CHOICE.format(one_line(typed, MIN_COLUMNS)), terminal)
     return 0
-
-
-def _note(text: str, terminal: Terminal) -> None:
-    terminal.write(f"{terminal.paint(text, 'yellow')}\n")

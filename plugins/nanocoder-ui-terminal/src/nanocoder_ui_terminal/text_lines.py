@@ -72,6 +72,12 @@ def message_lines(text: str, columns: int) -> Iterator[str]:
             yield from fold(part, columns)
 
 
+def write_note(text: str, terminal: Terminal) -> None:
+    """Write a note about an answer, which may quote what was typed."""
+    for line in message_lines(text, terminal.width):
+        terminal.write(f"{terminal.paint(line, 'yellow')}\n")
+
+
 def is_diff(text: str) -> bool:
     """Tell whether *text* is a unified diff, or holds one."""
     return HUNK.search(text) is not None

@@ -14,11 +14,9 @@ from nanocoder_schema import ConfigError, NanocoderError, PersonError
 
 from nanocoder.version import VERSION
 
-BROKEN = 1
-NO_OUTPUT = 2
-INTERRUPTED = 130
+BROKEN, NO_OUTPUT, INTERRUPTED = 1, 2, 130
 HELP_VARIABLES = ("COLUMNS", "FORCE_COLOR", "HOME", "NO_COLOR", "PYTHON_COLORS", "TERM")
-HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json")
+HELP_FILES = ("config.toml", "plugins.json", "plugins.lock", "quarantine.json", "trusted.json")
 NEW_OBJECTS = 5_000
 """The threshold of the garbage collector. Imports create many objects and drop few."""
 
@@ -175,6 +173,7 @@ def _help_state() -> str:
     names = sorted(name for name in os.environ if name.startswith(("NANOCODER_", "XDG_")))
     variables = [(name, os.environ.get(name)) for name in (*HELP_VARIABLES, *names)]
     own = (folder / name for folder in own_folders() for name in HELP_FILES)
-    paths = [*sys.path, *map(str, own), os.path.abspath(".nanocoder/config.toml")]
+    projects = (folder / ".nanocoder/config.toml" for folder in Path("here").absolute().parents)
+    paths = [*sys.path, *map(str, (*own, *projects))]
     times = [(path, os.stat(path).st_mtime_ns) for path in paths if os.path.exists(path)]
     return repr((VERSION, sys.version, sys.prefix, os.getcwd(), size, variables, times))
