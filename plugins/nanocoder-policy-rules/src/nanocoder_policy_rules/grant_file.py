@@ -7,7 +7,7 @@ import json
 import os
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import asdict, frozen
@@ -77,12 +77,13 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
         grants = load()
     except ConfigError:  # `nanocoder grants list` says what is wrong
         return {}
-    holding_now = (
-        grant
+    folder = folder_of(session)
+    return {
+        text: grant
         for grant in grants
-        if not grant.has_expired and (grant.scope == USER or grant.folder == folder_of(session))
-    )
-    return {text: grant for grant in holding_now for text in grant.rules}
+        if not grant.has_expired and (grant.scope == USER or grant.folder == folder)
+        for text in grant.rules
+    }
 
 
 def load() -> tuple[Grant, ...]:
@@ -103,19 +104,11 @@ def load() -> tuple[Grant, ...]:
 
 def save(session: SessionInfo, approved: Mapping[str, Any]) -> None:
     """Save what the event of an approval says that a person granted; raises ConfigError."""
-    now, rules = time.time(), tuple(approved["grants"])
-    lasts_s = approved["lasts_s"]
+    now, lasts_s = time.time(), approved["lasts_s"]
     folder = folder_of(session) if approved["scope"] == PROJECT else ""
-    grant = Grant(
-        os.urandom(4).hex(),
-        rules,
-        approved["scope"],
-        folder,
-        now,
-        now + lasts_s if lasts_s else 0.0,
-        session.id,
-    )
-    place = (grant.rules, grant.scope, grant.folder)
+    place = tuple(approved["grants"]), approved["scope"], folder
+    expires = now + lasts_s if lasts_s else 0.0
+    grant = Grant(os.urandom(4).hex(), *place, now, expires, session.id)
 
     def renewed(grants: tuple[Grant, ...]) -> list[Grant]:
         rest = [each for each in grants if (each.rules, each.scope, each.folder) != place]
@@ -124,12 +117,6 @@ def save(session: SessionInfo, approved: Mapping[str, Any]) -> None:
         return [*rest, grant]
 
     _change(renewed)
-
-
-def revoke(ids: Iterable[str]) -> None:
-    """Take back the grants with *ids*; raises ConfigError."""
-    gone = {*ids}
-    _change(lambda grants: [grant for grant in grants if grant.id not in gone])
 
 
 def _change(change: Callable[[tuple[Grant, ...]], list[Grant]]) -> None:
@@ -179,6 +166,6 @@ def revoke_grants(arguments: Namespace, host: Host) -> int:
     if unknown := [each for each in wanted_ids if each not in ids]:
         hint = did_you_mean(unknown[0], ids, "; `nanocoder grants list` shows them all")
         raise UsageError(f"there is no grant {unknown[0]!r}{hint}")
-    revoke(wanted_ids)
+    _change(lambda grants: [grant for grant in grants if grant.id not in wanted_ids])
     host.print_line(f"revoked {counted(len(wanted_ids), 'grant')}")
     return 0

@@ -118,25 +118,15 @@ class Rule:
                 return False
         return not plugin or fnmatchcase(tool.plugin, plugin)
 
-    @cached_property
-    def holds_always(self) -> bool:
-        """Tell whether the rule applies in every session, for ever."""
-        table = self.table
-        conditions = (table.agent, table.mode, table.folder, table.expires)
-        return table.interactive is None and not any(conditions)
-
     def holds(self, session: SessionInfo, mode: Mode) -> bool:
         """Tell whether this rule applies in *session*, now."""
-        if self.holds_always:
-            return True
-        table = self.table
-        agent = (session.agent or MAIN_AGENT).casefold()
+        table, agent = self.table, session.agent or MAIN_AGENT
         return (
-            (not table.agent or fnmatchcase(agent, table.agent.casefold()))
+            (not table.agent or fnmatchcase(agent.casefold(), table.agent.casefold()))
             and (not table.modes or mode in table.modes)
             and table.interactive in (None, session.interactive)
             and (not table.folder or names_folder(table.folder, session))
-            and not self.is_expired(datetime.now().astimezone())
+            and (table.expires is None or not self.is_expired(datetime.now().astimezone()))
         )
 
     def is_expired(self, now: datetime) -> bool:
@@ -272,8 +262,6 @@ def names_path(rule: Rule, spellings: Iterable[str]) -> bool:
 
     Without a slash it matches names at any depth.
     """
-    if not rule.pattern:
-        return True
     return any(map(glob(rule.pattern).fullmatch, spellings))
 
 
@@ -306,8 +294,6 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 def names_argument(rule: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
     """Tell whether a rule's pattern matches the main argument, or with *any_of* any argument."""
-    if not rule.pattern:
-        return True
     texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
     if any_of:
         return any(_denies_argument(rule, key, text) for key, text in texts.items())

@@ -5,9 +5,9 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,15 +48,7 @@ class Word:
         return not (self.is_computed or self.has_glob)
 
 
-class _Part(NamedTuple):
-    """A part of a word as Word has it, but for its backslashes if it is not in quotes."""
-
-    text: str
-    is_quoted: bool = False
-    is_computed: bool = False
-
-
-_COMPUTED: Final = _Part("$(…)", is_computed=True)
+_COMPUTED: Final = Word("$(…)", is_computed=True)
 
 
 def is_cut_otherwise(node: "Node") -> bool:
@@ -88,70 +80,60 @@ def word_of(node: "Node") -> Word:
     if _PLAIN.fullmatch(source):
         return Word(source)
     parts = [*_parts(node)]
+    text = "".join(part.text for part in parts)
+    is_quoted = node.type in {"raw_string", "string"}
     # `~` becomes a home, and `{a,b}` several words, which is not the text that stands there.
-    is_computed = any(part.is_computed for part in parts) or source.startswith("~")
-    is_computed = is_computed or (not is_in_quotes(node) and _has_braces(source))
-    bare = "".join(part.text for part in parts if not (part.is_quoted or part.is_computed))
-    has_glob = not _WILDCARDS.isdisjoint(_ESCAPED.sub("", bare))
-    text = "".join(map(_unescaped_part, parts))
-    return Word(text, is_computed, has_glob and text not in KEYWORDS)
-
-
-def _unescaped_part(part: _Part) -> str:
-    if part.is_quoted or part.is_computed:
-        return part.text
-    return _ESCAPED.sub(r"\1", part.text.replace("\\\n", ""))
-
-
-def is_in_quotes(node: "Node") -> bool:
-    """Tell whether a whole word is in quotes."""
-    return node.type in {"raw_string", "string"}
+    is_expanded = source.startswith("~") or (not is_quoted and _has_braces(source))
+    has_glob = any(part.has_glob for part in parts) and text not in KEYWORDS
+    return Word(text, is_expanded or any(part.is_computed for part in parts), has_glob)
 
 
 def _has_braces(text: str) -> bool:
     return "{" in text and ("," in text or ".." in text) and "${" not in text
 
 
-def _parts(node: "Node") -> Iterator[_Part]:
+def _parts(node: "Node") -> Iterator[Word]:
     """Yield the literal and the computed parts of a word."""
     match node.type:
         case "command_name" | "concatenation":
             for child in node.children:
                 yield from _parts(child)
         case "raw_string":
-            yield _Part(text_of(node)[1:-1], is_quoted=True)
+            yield Word(text_of(node)[1:-1])
         case "string":
             yield from _parts_in_quotes(node)
         case "simple_expansion":
-            yield _Part(f"${{{text_of(node)[1:]}}}", is_computed=True)
+            yield Word(f"${{{text_of(node)[1:]}}}", is_computed=True)
         case "expansion":
-            yield _Part(text_of(node), is_computed=True)
+            yield Word(text_of(node), is_computed=True)
         case "command_substitution" if (document := _quoted_document(node)) is not None:
-            yield _Part(document, is_quoted=True)
+            yield Word(document)
         case "command_substitution" | "process_substitution" | "arithmetic_expansion" | "array":
             yield _COMPUTED
         case "ansi_c_string" | "translated_string" | "brace_expression":
             yield _COMPUTED
         case _:
-            yield _Part(text_of(node))
+            bare = text_of(node)
+            has_glob = not _WILDCARDS.isdisjoint(_ESCAPED.sub("", bare))
+            yield Word(_ESCAPED.sub(_unescaped, bare), has_glob=has_glob)
 
 
-def _parts_in_quotes(node: "Node") -> Iterator[_Part]:
+def _parts_in_quotes(node: "Node") -> Iterator[Word]:
     source, at = node.text or b"", 1
     for child in node.children[1:-1]:
         start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
         if start > at:  # blanks that the grammar leaves out
-            yield _Part(source[at:start].decode(errors="replace"), is_quoted=True)
+            yield Word(source[at:start].decode(errors="replace"))
         at = end
         if child.type == "string_content":
             yield _in_quotes(text_of(child))
         else:
-            yield from (part._replace(is_quoted=True) for part in _parts(child))
+            yield from (evolve(part, has_glob=False) for part in _parts(child))
     yield _in_quotes(source[at:-1].decode(errors="replace"))
 
 
-def _in_quotes(text: str) -> _Part:
-    return _Part(_ESCAPED_IN_QUOTES.sub(_unescaped, text), is_quoted=True)
+def _in_quotes(text: str) -> Word:
+    return Word(_ESCAPED_IN_QUOTES.sub(_unescaped, text))
 
 
 def _quoted_document(node: "Node") -> str | None:
