@@ -18,7 +18,10 @@ from nanocoder import (
     Verdict,
     hookimpl,
 )
+from nanocoder_kit_redact import Redactor
 
+from nanocoder_policy_rules.offered import Offered
+from nanocoder_policy_rules.redaction import RedactedMessages, deny_placeholder, redacted_result
 from nanocoder_policy_rules.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanocoder import Command, Host
-
-    from nanocoder_policy_rules.offered import Offered
-    from nanocoder_policy_rules.redaction import RedactedMessages
 
 OFFERED = "offered"
 """The resource that holds the tools which a session's model is offered."""
@@ -66,11 +66,8 @@ def nanocoder_before_execute(
     from nanocoder_policy_rules.judge import judge
 
     settings = settings or _defaults()
-    if settings.refuse_placeholders:
-        from nanocoder_policy_rules.redaction import deny_placeholder
-
-        if denial := deny_placeholder(call, tool):
-            return denial
+    if settings.refuse_placeholders and (denial := deny_placeholder(call, tool)):
+        return denial
     return judge(CallContext(call, tool, session, settings))
 
 
@@ -83,11 +80,8 @@ def nanocoder_after_execute(
     settings: Settings | None,
 ) -> ToolResult | None:
     """Put placeholders in the place of secrets, and say what a sandbox has refused."""
-    redacted, settings = None, settings or _defaults()
-    if settings.redact_results:
-        from nanocoder_policy_rules.redaction import redacted_result
-
-        redacted = redacted_result(result, settings.redactor)
+    settings = settings or _defaults()
+    redacted = redacted_result(result, settings.redactor) if settings.redact_results else None
     latest = redacted or result
     if call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
         return redacted
@@ -108,22 +102,15 @@ def nanocoder_resources() -> list[Resource]:
 
     The command line takes "redactor" for all that it writes to standard error.
     """
-
-    def open_offered(_session: SessionInfo, _settings: Settings | None) -> "Offered":
-        from nanocoder_policy_rules.offered import Offered
-
-        return Offered()
-
-    def open_messages(_session: SessionInfo, settings: Settings | None) -> "RedactedMessages":
-        from nanocoder_policy_rules.redaction import RedactedMessages
-
-        return RedactedMessages((settings or _defaults()).redactor)
-
     return [
-        Resource(OFFERED, open_offered),
-        Resource(MESSAGES, open_messages),
-        Resource("redactor", lambda _session, settings: (settings or _defaults()).redactor),
+        Resource(OFFERED, lambda _session, _settings: Offered()),
+        Resource(MESSAGES, lambda _session, settings: RedactedMessages(_redactor(settings))),
+        Resource("redactor", lambda _session, settings: _redactor(settings)),
     ]
+
+
+def _redactor(settings: Settings | None) -> Redactor:
+    return (settings or _defaults()).redactor
 
 
 @hookimpl

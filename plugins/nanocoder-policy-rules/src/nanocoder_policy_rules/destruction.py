@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder_kit_glob import BadPattern, expand_braces
 
+from nanocoder_policy_rules.paths import real_path
 from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS
-from nanocoder_policy_rules.shell_text import Command
+from nanocoder_policy_rules.shell_text import Command, program_of
 from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def damage(context: "CallContext") -> str:
         return "starts itself again and again"
     started = [words for command in script.commands for words in command.started]
     for words in started:
-        if deed := _damage_by_program(_program(words), [word.text for word in words[1:]]):
+        if deed := _damage_by_program(program_of(words), [word.text for word in words[1:]]):
             return deed
     for redirect in (each for command in script.commands for each in command.redirects):
         if redirect.target and _DISK.fullmatch(redirect.target.text):
             return f"overwrites the disk {redirect.target.text}"
-    if REMOVERS.keys().isdisjoint(map(_program, started)):
+    if REMOVERS.keys().isdisjoint(map(program_of, started)):
         return ""
     shell = _Shell(context.folder, os.path.realpath(context.session.cwd))
     for command in script.commands:
@@ -83,13 +84,9 @@ def _damage_by_program(name: str, arguments: Sequence[str]) -> str:
     return f"overwrites the disk {disk}" if disk else ""
 
 
-def _program(words: Sequence[Word]) -> str:
-    return words[0].text.rpartition("/")[2] if words else ""
-
-
 def _removal(words: Sequence[Word], shell: "_Shell") -> str:
     """Describe what one command removes, or makes accessible, that counts."""
-    name = _program(words)
+    name = program_of(words)
     removes = name not in {"chmod", "chown", "chgrp"}
     verb = "deletes" if removes else "changes who may use"
     for word in _operands(name, [word.text for word in words[1:]], words[1:]):
@@ -153,7 +150,8 @@ class _Shell:
     def _enter(self, word: Word) -> None:
         text = self._text(word) or "."
         is_known = not text.endswith(_UNSET) and (self.folder or text[0] in "/~")
-        self.folder = _resolve(text, self.folder) if is_known else ""
+        folder = os.path.join(self.folder, os.path.expanduser(text))
+        self.folder = real_path(folder) if is_known else ""
         self.values["PWD"] = self.folder or _UNSET
 
     def lost(self, word: Word, *, or_workspace: bool) -> str:
@@ -195,20 +193,12 @@ class _Shell:
             return True
         if not self.folder and path[0] not in "/~":
             return False
-        place = _resolve(path, self.folder)
+        place = real_path(os.path.join(self.folder, os.path.expanduser(path)))
         if place == self.root:
             return or_workspace and not {*last} - {*_OF_ALL} if is_glob else or_workspace
         if _is_vital(place) or self.root.startswith(place.rstrip("/") + "/"):
             return True
         return or_workspace and any(f"{place}/".endswith(f"/{store}/") for store in _GIT_STORES)
-
-
-def _resolve(path: str, folder: str) -> str:
-    path = os.path.join(folder, os.path.expanduser(path))
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):  # too long, or with a NUL
-        return posixpath.normpath(path)
 
 
 def _is_vital(path: str) -> bool:

@@ -23,14 +23,15 @@ def globs(pattern: str) -> tuple[str, ...]:
     normal = "/" + os.path.normpath(pattern).lstrip("/")
     names = pattern.split("/")
     fixed = next((at for at, name in enumerate(names) if not {*"*?"}.isdisjoint(name)), len(names))
-    real = _real("/".join(names[:fixed]) or "/").rstrip("/")
+    real = real_path("/".join(names[:fixed]) or "/").rstrip("/")
     return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
 
 
-def _real(path: str) -> str:
+def real_path(path: str) -> str:
+    """Return *path* without links and dots, as it is where no file can be called so."""
     try:
         return os.path.realpath(path)
-    except (OSError, ValueError):  # too long, or with a NUL: no file is called so
+    except (OSError, ValueError):  # too long, or with a NUL
         return path
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from nanocoder_policy_rules import programs, rules
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule
-from nanocoder_policy_rules.shell_text import Script
+from nanocoder_policy_rules.shell_text import Script, program_of
 from nanocoder_policy_rules.shell_words import Word
 from nanocoder_policy_rules.starts import starts_among
 
@@ -122,8 +122,8 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
 
 def lasting(script: Script) -> str:
     """Return how a command begins that others see at once, "" for none."""
-    for words in (words for command in script.commands for words in command.started if words):
-        program = words[0].text.rpartition("/")[2]
+    for words in (words for command in script.commands for words in command.started):
+        program = program_of(words)
         for deed in programs.LASTING.get(program, ()):
             if match_words((program, *deed.split()), words) is Match.YES:
                 return f"{program} {deed}"

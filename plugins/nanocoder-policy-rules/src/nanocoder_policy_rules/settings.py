@@ -128,14 +128,15 @@ class Settings:
     @cached_property
     def all_secrets(self) -> tuple[str, ...]:
         """The names that count: *secrets*, and the usual ones unless they are replaced."""
-        usual = () if self.replace_secrets else SECRETS
-        return tuple(dict.fromkeys((*usual, *self.secrets)))
+        return self._with_usual(SECRETS, self.secrets)
 
     @cached_property
     def all_not_secrets(self) -> tuple[str, ...]:
         """The exceptions that count: *not_secrets*, and the usual ones unless they are replaced."""
-        usual = () if self.replace_secrets else NOT_SECRETS
-        return tuple(dict.fromkeys((*usual, *self.not_secrets)))
+        return self._with_usual(NOT_SECRETS, self.not_secrets)
+
+    def _with_usual(self, usual: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+        return own if self.replace_secrets else tuple(dict.fromkeys((*usual, *own)))
 
     def rules_that(self, verdict: "RuleVerdict") -> "tuple[Rule, ...]":
         """Return the rules with *verdict* that count, of both forms."""

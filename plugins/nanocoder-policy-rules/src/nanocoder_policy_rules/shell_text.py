@@ -41,6 +41,7 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
+_TAKES_SCRIPT: Final = re.compile(r"-(?!-).*c", re.DOTALL)
 _OPTION: Final = re.compile(r"-.*|\d+\w?", re.DOTALL)
 BEFORE_NAME: Final = re.compile(r"-.*|\d+\w?|\w+=.*", re.DOTALL)
 
@@ -77,7 +78,7 @@ class Command:
     @cached_property
     def program(self) -> str:
         """Return the name of the program without its directory; "" where there is none."""
-        return self.words[0].text.rpartition("/")[2] if self.words else ""
+        return program_of(self.words)
 
     @cached_property
     def started(self) -> tuple[Sequence[Word], ...]:
@@ -163,6 +164,11 @@ def _started(command: Command) -> Iterator[Sequence[Word]]:
             if not words[at].text.startswith("-") and (words[at].is_literal or not has_name):
                 yield words[at:]
             has_name = has_name or not is_before_name
+
+
+def program_of(words: Sequence[Word]) -> str:
+    """Return the name of the program that *words* start, without its directory; "" for none."""
+    return words[0].text.rpartition("/")[2] if words else ""
 
 
 def unwrapped(command: Command) -> Command:
@@ -321,15 +327,11 @@ def _redirect(node: "Node") -> Redirect:
 def _quoted_scripts(command: Command) -> Iterator[str]:
     """Yield the scripts that a command gives to a shell; what is computed stands as written."""
     for words in command.started:
-        name = words[0].text.rpartition("/")[2] if words else ""
+        name = program_of(words)
         if name == "eval":
             yield " ".join(word.text for word in words[1:])
         elif name in programs.SHELLS:
             yield from command.documents
-            options = (at for at, word in enumerate(words) if _takes_script(word.text))
+            options = (at for at, word in enumerate(words) if _TAKES_SCRIPT.match(word.text))
             behind = words[next(options, len(words)) + 1 :]
             yield from [word.text for word in behind if word.text[:1] not in {"-", "+"}][:1]
-
-
-def _takes_script(option: str) -> bool:
-    return option[:1] == "-" != option[1:2] and "c" in option

@@ -34,12 +34,9 @@ PLAIN: Final = frozenset(
 """The syntax of commands whose words mean what stands there."""
 BUILTINS: Final = frozenset(("echo", "pwd", "true"))
 SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
-_PLAIN_OPTION: Final = re.compile(
-    r"--|-[A-Za-z0-9]|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL
-)
+_PLAIN_OPTION: Final = re.compile(r"--|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", re.DOTALL)
 # `tar xf` is `tar -x -f`.
 _OLD_LETTERS: Final = re.compile(r"[A-Za-z]+")
-_LETTERS: Final = re.compile(r"-[A-Za-z]{2,4}")
 _ENTERS: Final = frozenset(("cd", "pushd", "popd"))
 _FORCING: Final = frozenset("+:")
 """How words begin with which git overwrites or deletes a branch elsewhere."""
@@ -193,8 +190,8 @@ def _is_covered(word: Word, rule: Rule, context: "CallContext") -> bool:
     text = word.text
     if text.startswith("-"):
         name = text.partition("=")[0]
-        is_plain = _PLAIN_OPTION.fullmatch(text) if not _LETTERS.fullmatch(text) else True
-        if not is_plain or any(_is_option(name, option) for option in starting):
+        is_starting = any(_is_option(name, option) for option in starting)
+        if is_starting or not _PLAIN_OPTION.fullmatch(text):
             return False
     return all(_stays_inside(part, context) for part in _parts_of(text))
 
