@@ -76,7 +76,7 @@ class LayeredConfig:
         self._origins: dict[tuple[str, ...], Mapping[str, Origin]] = {}
         self._managed: dict[str, tuple[Any, Origin]] = {}
         self._settings: dict[str, Any] = {}
-        self._again: Callable[..., Self] | None = None
+        self._reload: Callable[..., Self] | None = None
         self.trusted = trusted
         self.trusted_folder: Path | None = None
         self.refusal = ""
@@ -125,13 +125,13 @@ class LayeredConfig:
             _environment_layer(environment, keys),
             Layer("flag", options, names=names),
         ]
-        notices += _odd_variables(environment, keys)
+        notices += _misspelt_variables(environment, keys)
         config = cls([layer for layer in layers if layer], tuple(notices), trusted=trusted)
         config.refusal = refused
         config.warning = "" if refused else home_warning(cwd, environment)
         config.trusted_folder = cwd if trusted else None
         # Variables and flags stay the same: only files change while a session runs.
-        config._again = partial(again, environment=environment, managed_dir=managed_dir)
+        config._reload = partial(again, environment=environment, managed_dir=managed_dir)
         return config
 
     @classmethod
@@ -152,7 +152,7 @@ class LayeredConfig:
 
         Raises: ConfigError, as `load` does.
         """
-        return self if self._again is None else self._again(**changes)
+        return self if self._reload is None else self._reload(**changes)
 
     def settings(self, plugin: str, cls: type[T]) -> T:
         """Return the plugin's settings: its table, validated, over the defaults of *cls*.
@@ -323,7 +323,7 @@ def _environment_layer(
     return Layer("environment", values, names=names)
 
 
-def _odd_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[str]:
+def _misspelt_variables(environment: Mapping[str, str], keys: Iterable[str]) -> list[str]:
     """Return a notice for each variable that looks like a typo of one of ours."""
     variables = list(map(variable_of, keys))
     # Other programs may have variables with this prefix: only a typo is worth a notice.

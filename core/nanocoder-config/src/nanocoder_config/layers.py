@@ -123,21 +123,21 @@ def resolve(
         # A plugin's value that is no table is reported as an unknown key of `[plugins]`.
         table = layer.data.get(path[0], {}) if len(path) == 1 else {}
         if not isinstance(table, dict):
-            _refuse(layer, path, f"expected a table, got {table!r}", resolved)
+            _record_fault(layer, path, f"expected a table, got {table!r}", resolved)
         for key, entry in layer.table(path).items():
             if key in inner or (path == ("plugins",) and isinstance(entry, dict)):
                 continue
             if key not in attributes:
                 problem = f"unknown key{hint(key, [*attributes, *inner])}"
-                _refuse(layer, (*path, key), problem, resolved)
+                _record_fault(layer, (*path, key), problem, resolved)
             else:
-                _take(layer, (*path, key), attributes[key], entry, resolved, check)
+                _merge_value(layer, (*path, key), attributes[key], entry, resolved, check)
     if faults := resolved.faults:
         raise type(faults[0])("\n".join(map(str, faults)))
     return resolved
 
 
-def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
+def _record_fault(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
     """Record an invalid key or value as a fault; in an untrusted file, only as a notice.
 
     Such a file can only tighten: without the value the settings are those of an empty directory,
@@ -150,7 +150,7 @@ def _refuse(layer: Layer, key: Key, problem: str, resolved: Resolved) -> None:
         resolved.notices.append(f"{fault}; ignored")
 
 
-def _take(
+def _merge_value(
     layer: Layer,
     key: Key,
     attribute: "Attribute[Any]",
@@ -164,7 +164,7 @@ def _take(
     except ValueError as error:
         # The line of the item is more useful than that of the list.
         index = re.search(r"\[(\d+)\]", str(error).partition(":")[0])
-        _refuse(layer, (*key, int(index[1])) if index else key, str(error), resolved)
+        _record_fault(layer, (*key, int(index[1])) if index else key, str(error), resolved)
         return
     if place := attribute.metadata.get("place"):
         numbered = enumerate(proposed)

@@ -22,27 +22,27 @@ PLACES: Final = {
 
 def user_config_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of config.toml; raises ConfigError without a home directory."""
-    return _place("config", environment)
+    return _directory("config", environment)
 
 
 def state_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of sessions and trust; raises ConfigError without a home directory."""
-    return _place("state", environment)
+    return _directory("state", environment)
 
 
 def cache_dir(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of caches; raises ConfigError without a home directory."""
-    return _place("cache", environment)
+    return _directory("cache", environment)
 
 
-def _place(kind: str, environment: Mapping[str, str]) -> Path:
+def _directory(kind: str, environment: Mapping[str, str]) -> Path:
     variable, below_home, function = PLACES[kind]
     configured = environment.get(variable, "")
     # The XDG specification ignores relative paths.
     if configured and Path(configured).is_absolute():
         return Path(configured, "nanocoder")
     home = environment.get("HOME", "")
-    home = home if home.startswith("/") else str(_known_home() or "")
+    home = home if home.startswith("/") else str(_system_home() or "")
     if not home:
         problem = f"there is no home directory to keep nanocoder's {kind} in"
         raise ConfigError(f"{problem}; set HOME or {variable}")
@@ -79,7 +79,7 @@ def refusal(workspace: Path, environment: Mapping[str, str]) -> str:
     root = workspace.resolve()
     for kind, (variable, _, _) in PLACES.items():
         if _is_inside(kind, root, environment) and not _is_own(kind, root, environment):
-            place = _place(kind, environment)
+            place = _directory(kind, environment)
             is_set = bool(environment.get(variable))
             advice = f"Unset {variable}" if is_set else "Set HOME to your own home directory"
             return (
@@ -105,7 +105,7 @@ def home_warning(workspace: Path, environment: Mapping[str, str]) -> str:
 
 def _is_inside(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
     try:
-        return _place(kind, environment).resolve().is_relative_to(root)
+        return _directory(kind, environment).resolve().is_relative_to(root)
     except ConfigError:
         return False
 
@@ -116,10 +116,10 @@ def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
     A variable may point into a project's checkout, which the project controls; only the system's
     home directory may be a checkout.
     """
-    home, system_home = _home(environment), _known_home()
+    home, system_home = _home(environment), _system_home()
     if home is None or not home.is_relative_to(root):
         return False
-    place = _place(kind, environment).resolve()
+    place = _directory(kind, environment).resolve()
     for folder in (place, *place.parents):
         if folder == system_home:
             return True
@@ -130,10 +130,10 @@ def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
 
 def _home(environment: Mapping[str, str]) -> Path | None:
     home = Path(environment.get("HOME", ""))
-    return home.resolve() if home.is_absolute() else _known_home()
+    return home.resolve() if home.is_absolute() else _system_home()
 
 
-def _known_home() -> Path | None:
+def _system_home() -> Path | None:
     """Return the home directory in the system's user database, or None."""
     import pwd  # there is none on Windows
 

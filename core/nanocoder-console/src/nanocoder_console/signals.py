@@ -43,9 +43,9 @@ class Signals:
         self._depth += 1
         if self._depth == 1 and threading.current_thread() is threading.main_thread():
             self._terminal = _terminal_settings()
-            threading.Thread(target=self._obey, name="nanocoder-signals", daemon=True).start()
+            threading.Thread(target=self._react, name="nanocoder-signals", daemon=True).start()
             for number in _numbers():
-                self._before[number] = signal.signal(number, self._note)
+                self._before[number] = signal.signal(number, self._record)
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -95,12 +95,12 @@ class Signals:
         del self._received[: len(received)]
         return 0
 
-    def _note(self, number: int, _frame: object) -> None:
+    def _record(self, number: int, _frame: object) -> None:
         # Both operations are atomic, and safe in a signal handler.
         self._received.append(number)
         self._inbox.put(number)
 
-    def _obey(self) -> None:
+    def _react(self) -> None:
         while number := self._inbox.get():
             if len(received := list(self._received)) > 1:
                 self._leave(received[-1])  # this thread may see both at once

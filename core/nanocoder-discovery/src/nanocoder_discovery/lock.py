@@ -115,8 +115,8 @@ def _locked(installed: Installed) -> Locked:
     if os.path.isfile(installed.site):
         digest.update(Path(installed.site).read_bytes())
     for module in sorted(modules_of(installed)):
-        folder, files = _package(module)
-        for path in [*files, *filter(_is_unchecked, _compiled(files))]:
+        folder, files = _package_files(module)
+        for path in [*files, *filter(_is_unchecked, _compiled_files(files))]:
             with suppress(OSError):
                 content = hashlib.sha256(path.read_bytes()).digest()
                 # The name, too: two files that swap names are a change.
@@ -124,7 +124,7 @@ def _locked(installed: Installed) -> Locked:
     return Locked(installed.distribution, installed.version, installed.module, digest.hexdigest())
 
 
-def _compiled(files: Iterable[Path]) -> Iterator[Path]:
+def _compiled_files(files: Iterable[Path]) -> Iterator[Path]:
     """Yield the compiled files that this interpreter would run in place of *files*."""
     for path in files:
         if path.suffix == ".py":
@@ -143,7 +143,7 @@ def _is_unchecked(path: Path) -> bool:
     return len(head) == 8 and int.from_bytes(head[4:], "little") == UNCHECKED  # noqa: PLR2004
 
 
-def _package(module: str) -> tuple[Path, list[Path]]:
+def _package_files(module: str) -> tuple[Path, list[Path]]:
     """Return the folder of a module's package and its files, except for compiled ones."""
     from importlib.machinery import PathFinder  # only a lock needs it
 

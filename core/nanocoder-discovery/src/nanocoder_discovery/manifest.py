@@ -116,11 +116,11 @@ def load(
         installed = [Installed(*row) for row in stored["installed"]]
     else:
         installed = find_plugins(sites)
-    problems = {**_problems(installed), **(refused or {})}
+    problems = {**_static_problems(installed), **(refused or {})}
     entries = _cached_entries(installed, cached, problems, describer)
     missing = [plugin for plugin in installed if plugin.name not in entries]
     if missing:
-        for name, entry in _described_now(missing, describer, deadline_s).items():
+        for name, entry in _describe_missing(missing, describer, deadline_s).items():
             is_known = name in cached  # an upgrade is no new installation
             entries[name] = evolve(entry, since=cached[name].since) if is_known else entry
     # A refused plugin may be accepted later, so its entry stays in the cache.
@@ -168,7 +168,7 @@ def _cached_entries(
     for plugin in installed:
         entry = cached.get(plugin.name)
         if plugin.name in problems:
-            description = {"error": problems[plugin.name], **_guess(plugin, describer)}
+            description = {"error": problems[plugin.name], **_guess_description(plugin, describer)}
             entries.setdefault(plugin.name, _entry(plugin, description))
         elif entry is not None and entry.still_holds(plugin):
             entries[plugin.name] = entry
@@ -179,7 +179,7 @@ def _entry(plugin: Installed, description: Mapping[str, Any]) -> Entry:
     return Entry(**asdict(plugin), description=description, since=plugin.stamp)
 
 
-def _problems(installed: Sequence[Installed]) -> dict[str, str]:
+def _static_problems(installed: Sequence[Installed]) -> dict[str, str]:
     """Return, by name, the problems of plugins that are known without an import.
 
     A name that two distributions claim is refused to both: a directory's order must not decide.
@@ -193,7 +193,7 @@ def _problems(installed: Sequence[Installed]) -> dict[str, str]:
     return problems
 
 
-def _described_now(
+def _describe_missing(
     missing: Sequence[Installed], describer: Describer, deadline_s: float
 ) -> dict[str, Entry]:
     from nanocoder_discovery.child import describe_in_child  # most starts describe none
@@ -203,7 +203,7 @@ def _described_now(
     for plugin in missing:
         description = answers[plugin.name]
         if "error" in description:
-            description |= _guess(plugin, describer)
+            description |= _guess_description(plugin, describer)
             # A failed plugin is tried again after any installation, which may have added a missing
             # dependency. One that timed out is tried again only after its own change.
             if not description.get("late"):
@@ -239,7 +239,7 @@ def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
             replace_file(cache, _digest(text) + b"\n" + text)
 
 
-def _guess(plugin: Installed, describer: Describer) -> dict[str, Any]:
+def _guess_description(plugin: Installed, describer: Describer) -> dict[str, Any]:
     """Guess whether a plugin that was not imported is a policy, which may not be left out."""
     from importlib.machinery import PathFinder
 

@@ -152,28 +152,28 @@ class Place(contextlib.AbstractContextManager["Place"]):
         return self
 
     def _step(self, name: str) -> None:
-        name = name if name.isascii() else _as_there(name, self.fd)
+        name = name if name.isascii() else _existing_name(name, self.fd)
         if name == "..":
             self._up()
         elif self._pending:
-            self._down(name)
+            self._enter(name)
         elif self._follow and (target := read_link(name, self.fd)) is not None:
-            self._take(target)
+            self._follow_link(target)
         else:
             self.name = name
             self._trail.append(name)
 
-    def _down(self, name: str) -> None:
+    def _enter(self, name: str) -> None:
         try:
             fd = self._directory(name)
         except OSError as error:
             if error.errno not in _PERHAPS_A_LINK:
                 raise
             target = read_link(name, self.fd)
-            if target is None and not _leads_on(name, self.fd):
+            if target is None and not _is_directory_or_link(name, self.fd):
                 raise
             # Without a target it was a link a moment ago, and is no link now.
-            self._take(target or name)
+            self._follow_link(target or name)
             return
         self._move(fd)
         self._trail.append(name)
@@ -206,7 +206,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
         self._pending.extend(reversed(self._trail[:-1]))
         self._restart()
 
-    def _take(self, target: str) -> None:
+    def _follow_link(self, target: str) -> None:
         self._hops += 1
         if self._hops > MAX_HOPS:
             raise _loop(self._path)
@@ -243,7 +243,7 @@ def _components(path: str) -> list[str]:
     return [part for part in reversed(path.split("/")) if part not in {"", "."}]
 
 
-def _as_there(name: str, dir_fd: int) -> str:
+def _existing_name(name: str, dir_fd: int) -> str:
     """Return *name*, or the existing name that equals it in another Unicode normalization."""
     with contextlib.suppress(OSError, ValueError):
         os.lstat(name, dir_fd=dir_fd)
@@ -265,7 +265,7 @@ def read_link(name: str, dir_fd: int) -> str | None:
         return None
 
 
-def _leads_on(name: str, dir_fd: int) -> bool:
+def _is_directory_or_link(name: str, dir_fd: int) -> bool:
     mode = os.lstat(name, dir_fd=dir_fd).st_mode
     return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 

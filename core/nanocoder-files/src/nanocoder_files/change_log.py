@@ -92,7 +92,7 @@ class ChangeLog:
         line = self._end
         # The last byte marks a complete entry.
         offset = self._append(fields, data + b"\n")
-        self.changes.append(_logged(fields, line=line, offset=offset, version=version))
+        self.changes.append(_logged_change(fields, line=line, offset=offset, version=version))
         return self.changes[-1]
 
     def mark_restored(self, change: LoggedChange) -> None:
@@ -166,7 +166,7 @@ class ChangeLog:
                     if file.read(1) != b"\n":
                         return
                     if not is_restored:
-                        change = _logged(fields, line=begin - len(line), offset=begin)
+                        change = _logged_change(fields, line=begin - len(line), offset=begin)
                         self.changes.append(change)
 
 
@@ -234,7 +234,7 @@ def _running_logs_beside(path: Path) -> Iterator[ChangeLog]:
                 log.close()
 
 
-def _logged(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
+def _logged_change(fields: Mapping[str, Any], **place: Any) -> LoggedChange:
     at, size, temporary = int(fields["at"]), int(fields["size"]), str(fields.get("temporary", ""))
     return LoggedChange.of_data(fields, at=at, size=size, temporary=temporary, **place)
 

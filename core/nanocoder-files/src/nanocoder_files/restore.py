@@ -168,11 +168,11 @@ class LogRestore(Restore[Place]):
                     log.mark_restored(change)
         except FOLDER_GONE:
             self.failed = self.failed or self._is_live
-            self._lose(path, "could not be restored, because its folder is gone")
+            self._report_lost(path, "could not be restored, because its folder is gone")
         except (OSError, WorkspaceError, ValueError, OverflowError) as error:
             self.failed = True
             reason = getattr(error, "strerror", None) or str(error)
-            self._lose(change.path, f"could not be restored: {reason}")
+            self._report_lost(change.path, f"could not be restored: {reason}")
 
     def _locate(self, path: str, *, make: bool) -> Place:
         new_folders = NewFolders() if make and self._is_live else None
@@ -211,7 +211,7 @@ class LogRestore(Restore[Place]):
     def _may_replace(self, place: Place, now: FileState, change: Change) -> bool:
         path = change.changed_path
         if not self._replaces:
-            self._lose(path, "has changed since and was left as it is")
+            self._report_lost(path, "has changed since and was left as it is")
         elif self.keep_copy is not None and now.is_file:
             with open_regular(place) as file:
                 self.copies[path] = self.keep_copy(path, file.read())
@@ -219,9 +219,9 @@ class LogRestore(Restore[Place]):
 
     def _lose_move(self, change: Change, state: FileState) -> None:  # noqa: ARG002
         target = escape_path(change.target)
-        self._lose(change.path, f"was moved to {target!r} and could not be moved back")
+        self._report_lost(change.path, f"was moved to {target!r} and could not be moved back")
 
-    def _lose(self, path: str, reason: str) -> None:
+    def _report_lost(self, path: str, reason: str) -> None:
         self.lost.setdefault(path, f"{escape_path(path)!r} {reason}")
 
 

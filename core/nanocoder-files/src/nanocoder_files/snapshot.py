@@ -93,7 +93,7 @@ class Snapshot:
         now: Callable[[], str] = str,
     ) -> None:
         """Raise WorkspaceError (stale_read) unless *raw*, resolved to *path*, is unchanged."""
-        for sighting in self._sightings(root, raw, path):
+        for sighting in self._matching_sightings(root, raw, path):
             if not sighting.matches(path, status, now):
                 raise WorkspaceError(
                     f"{escape_path(path)!r} has changed since this call was shown for approval, so"
@@ -115,7 +115,7 @@ class Snapshot:
         with self._lock:
             self._seen = {}
 
-    def _sightings(self, root: str, raw: str, path: str) -> list[Sighting]:
+    def _matching_sightings(self, root: str, raw: str, path: str) -> list[Sighting]:
         with self._lock:
             if (root, raw) in self._seen:
                 return [self._seen[root, raw]]

@@ -61,16 +61,16 @@ def _visible(run: str, *, keep_emoji: bool) -> str:
         return run
     return "".join(
         letter
-        if not is_hidden(letter) or (keep_emoji and _is_of_emoji(run, index))
+        if not is_hidden(letter) or (keep_emoji and _is_in_emoji(run, index))
         else _escaped(letter)
         for index, letter in enumerate(run)
     )
 
 
-def _is_of_emoji(run: str, index: int) -> bool:
+def _is_in_emoji(run: str, index: int) -> bool:
     """Tell whether the invisible character at *index* forms an emoji with its neighbours."""
     if run[index] == _JOINER:
-        return _joins(run, index)
+        return _joins_emoji(run, index)
     if run[index] != _EMOJI_STYLE:
         return False
     if index == 0:  # a digit precedes the run
@@ -78,7 +78,7 @@ def _is_of_emoji(run: str, index: int) -> bool:
     return unicodedata.category(run[index - 1]) in _STYLED
 
 
-def _joins(run: str, index: int) -> bool:
+def _joins_emoji(run: str, index: int) -> bool:
     """Tell whether the joiner at *index* is between two parts of an emoji."""
     if index == 0 or index + 1 == len(run):
         return False

@@ -133,7 +133,7 @@ def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -
 
     see = subject.implementation("nanocoder_before_request")
     request = Request("model", "system", (Message("user", "odd \x1b[2J\0\ud800"),))
-    rooms = _rooms(subject, contract_workspace)
+    rooms = _hook_contexts(subject, contract_workspace)
     answers = [_answer(see, {**room, "request": request}) for room in rooms]
     fail_for(
         f"nanocoder_before_request: {answer!r:.80}; return a Request or None"
@@ -167,7 +167,7 @@ def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None
 def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: Path) -> None:
     """Return text or None in every mode."""
     add = subject.implementation("nanocoder_prompt")
-    answers = [_answer(add, room) for room in _rooms(subject, contract_workspace)]
+    answers = [_answer(add, room) for room in _hook_contexts(subject, contract_workspace)]
     fail_for(
         f"nanocoder_prompt: {answer!r:.80}; return text or None"
         for answer in answers
@@ -224,7 +224,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
 
     from nanocoder_testing.subject import installed
 
-    for room in _rooms(subject, cwd):
+    for room in _hook_contexts(subject, cwd):
         for tool in installed().tools().values():
             for example in tool.examples:
                 odd = {
@@ -235,7 +235,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
                     yield ToolCall("call", tool.name, arguments), tool, room
 
 
-def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
+def _hook_contexts(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
     """Yield the arguments of hooks for a session of each mode, with and without a person."""
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.values import Mode
@@ -244,11 +244,13 @@ def _rooms(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
     for mode in Mode:
         for interactive in (False, True):
             session = SessionInfo("session", cwd, mode=mode, interactive=interactive)
-            resource = partial(_resources, plugins, session)
+            resource = partial(_resource_opener, plugins, session)
             yield {"session": session, "settings": plugins.settings, "resource": resource}
 
 
-def _resources(plugins: "Plugins", session: "SessionInfo", plugin: str) -> Callable[[str], Any]:
+def _resource_opener(
+    plugins: "Plugins", session: "SessionInfo", plugin: str
+) -> Callable[[str], Any]:
     """Return a function that opens a new resource of *plugin* by its name."""
     return lambda name: plugins.real(plugin, "resources", name).open(
         session, plugins.settings(plugin)

@@ -69,7 +69,7 @@ class Field:
         Unless *attended*, nothing may change. The tool is not to blame for the output of a command.
         """
         yield from _problems_of(result)
-        yield from _problems_told(events)
+        yield from _data_problems(events)
         if Effect.EXECUTE not in tool.effects:
             if result.is_error and "Traceback (" in result.output:
                 yield f"{result.output:.400}; raise ToolError saying what to do instead"
@@ -80,7 +80,7 @@ class Field:
                 yield "it changed the workspace without an approval"
             elif result.is_error and Effect.EXECUTE not in tool.effects:
                 yield f"it failed ({result.error_class}) and changed the workspace all the same"
-            self._put_back()
+            self._restore_workspace()
 
     def problems_after(self) -> Iterator[str]:
         """Yield the threads, processes and files that a closed session has left."""
@@ -102,7 +102,7 @@ class Field:
             thread.join(max(0.0, until - time.monotonic()))
         return [thread for thread in new - idle_threads() if thread.is_alive()]
 
-    def _put_back(self) -> None:
+    def _restore_workspace(self) -> None:
         for path in self.workspace.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -131,7 +131,7 @@ def _problems_of(result: ToolResult) -> Iterator[str]:
         yield f"its output has {len(result.output):,} characters"
 
 
-def _problems_told(events: Iterable[Event]) -> Iterator[str]:
+def _data_problems(events: Iterable[Event]) -> Iterator[str]:
     """Yield the problems of a result for a journal and for scripts."""
     for event in events:
         if event.kind == "call.returned":

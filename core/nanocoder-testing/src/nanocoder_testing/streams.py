@@ -30,10 +30,10 @@ def stream_problems(provider: Provider, request: Request | None = None) -> list[
     if len(ends) != 1 or not isinstance(pieces[-1], Finished):
         problems.append(f"it yielded {len(ends)} Finished; exactly one must be the last event")
         return problems
-    return [*problems, *_of_the_end(pieces, ends[0]), *_of_cancelling(provider, request)]
+    return [*problems, *_end_problems(pieces, ends[0]), *_cancel_problems(provider, request)]
 
 
-def _of_the_end(pieces: list[Piece | Finished], end: Finished) -> list[str]:
+def _end_problems(pieces: list[Piece | Finished], end: Finished) -> list[str]:
     text = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
     problems = []
     if text != end.text:
@@ -46,7 +46,7 @@ def _of_the_end(pieces: list[Piece | Finished], end: Finished) -> list[str]:
     return problems
 
 
-def _of_cancelling(provider: Provider, request: Request) -> list[str]:
+def _cancel_problems(provider: Provider, request: Request) -> list[str]:
     cancel = Cancel()
     cancel.set()
     started = time.monotonic()

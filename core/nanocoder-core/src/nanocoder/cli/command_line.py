@@ -29,7 +29,7 @@ def run(words: Sequence[str]) -> int:
     if _fill_closed_streams():
         complain("standard output is closed; use > /dev/null to throw the output away")
         return NO_OUTPUT
-    _speak_utf8()
+    _escape_unencodable()
     try:
         return _run(words)
     except BrokenPipeError:
@@ -42,7 +42,7 @@ def run(words: Sequence[str]) -> int:
         complain("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a person gets a message, never a traceback
-        return _failed(error)
+        return _report_failure(error)
 
 
 def _run(words: Sequence[str]) -> int:
@@ -54,7 +54,7 @@ def _run(words: Sequence[str]) -> int:
     clean_errors_by(clean_early)
     command = command_of(words)
     if getattr(command.args[0], "output", "text") in MACHINE_FORMS:
-        _keep_stdout()
+        _reserve_stdout()
     if not gc.isenabled():  # disabled by the start; it skips the objects that exist now
         gc.freeze()
         gc.set_threshold(NEW_OBJECTS)
@@ -62,7 +62,7 @@ def _run(words: Sequence[str]) -> int:
     return command()
 
 
-def _failed(error: Exception) -> int:
+def _report_failure(error: Exception) -> int:
     """Report *error* on standard error and return its exit code."""
     if isinstance(error, NanocoderError):
         complain(str(error))
@@ -76,7 +76,7 @@ def _failed(error: Exception) -> int:
     return error.exit_code if isinstance(error, PersonError) else BROKEN
 
 
-def _keep_stdout() -> None:
+def _reserve_stdout() -> None:
     """Reserve standard output for JSON: prints of a plugin go to standard error.
 
     From here on only `sys.__stdout__` writes there; descriptor 1 is standard error, too.
@@ -119,7 +119,7 @@ def _fill_closed_streams() -> bool:
     return 1 in closed
 
 
-def _speak_utf8() -> None:
+def _escape_unencodable() -> None:
     """Escape characters that the terminal's encoding lacks instead of failing.
 
     Standard error becomes a stream that can redact secrets.
@@ -141,12 +141,12 @@ def print_help() -> int:
         if not refusal(Path.cwd(), os.environ):  # else a project may control the cache
             file = cache_dir() / "help.txt"
             state, _, latest = file.read_text(encoding="utf-8").partition("\n")
-            text = latest if state == _help_state() else ""
-    sys.stdout.write(text or _new_help(file))
+            text = latest if state == _help_key() else ""
+    sys.stdout.write(text or _build_help(file))
     return 0
 
 
-def _new_help(file: Path | None) -> str:
+def _build_help(file: Path | None) -> str:
     """Build the text and cache it."""
     from nanocoder.cli.commands import build
     from nanocoder.cli.host import Host
@@ -157,11 +157,11 @@ def _new_help(file: Path | None) -> str:
         from nanocoder_files import replace_file
 
         with suppress(OSError):
-            replace_file(file, f"{_help_state()}\n{text}".encode())
+            replace_file(file, f"{_help_key()}\n{text}".encode())
     return text
 
 
-def _help_state() -> str:
+def _help_key() -> str:
     """Return the cache key of the text, on one line.
 
     It has the variables and the terminal, the site directories, and the files that select the

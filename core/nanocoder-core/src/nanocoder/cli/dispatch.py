@@ -45,7 +45,7 @@ def command_of(words: Sequence[str]) -> "partial[int]":
     front = Parser("nanocoder", BEFORE_A_COMMAND, add_help=False, formatter_class=SILENT)
     front.add_argument("words", nargs=REMAINDER)
     front.set_defaults(**DEFAULTS, command="chat")
-    values, rest = front.parse_known_args(_without_habit(words))
+    values, rest = front.parse_known_args(_replace_foreign_option(words))
     named = vars(values).pop("words")
     if {*HELP} & {*rest}:
         build(_host(words).commands()[0]).parse_args(["--help"])
@@ -90,7 +90,7 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
         raise UsageError(f"name an action: {', '.join(actions)}{see}")
     if problem is not None:
         raise problem
-    _refuse_missing(host, f"{group} {action}" if actions else group)
+    _refuse_missing_plugin(host, f"{group} {action}" if actions else group)
     if actions:
         hint = did_you_mean(OTHER_NAMES.get(action, action), actions, ".")
         raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
@@ -147,7 +147,7 @@ def _start(values: Namespace, command: Command[Any]) -> int:
     return int(command.run(values, host))
 
 
-def _refuse_missing(host: Host, name: str) -> None:
+def _refuse_missing_plugin(host: Host, name: str) -> None:
     """Raise UsageError for a command of a plugin that is disabled or not installed."""
     from nanocoder.plugins.packages import way_to_install  # only mistakes need it
 
@@ -174,7 +174,7 @@ def _no_command(name: str, commands: Commands, quoted: str) -> UsageError:
     )
 
 
-def _without_habit(words: Sequence[str]) -> list[str]:
+def _replace_foreign_option(words: Sequence[str]) -> list[str]:
     """Return *words* with the command `run` in place of the `-p` of other agents."""
     before = list(takewhile(lambda word: word not in {*HABITS, *COMMANDS}, words))
     habit, *rest = words[len(before) :] or [""]

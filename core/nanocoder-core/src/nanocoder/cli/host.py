@@ -47,7 +47,7 @@ class Host:
         self._cwd = cwd
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
-        self._notices_told = 0
+        self._notices_printed = 0
 
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
@@ -71,7 +71,7 @@ class Host:
     def plugins(self) -> Plugins:
         """The installed plugins, configured; a command that describes new ones reports them."""
         plugins = installed_plugins(self.config)
-        clean_errors_by(partial(_without_secrets, plugins))
+        clean_errors_by(partial(_redact, plugins))
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
@@ -202,7 +202,7 @@ class Host:
             # An earlier signal was recorded, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
                 yield opened
-        self._tell_ignored()  # a plugin's table is read at its first call
+        self._print_ignored()  # a plugin's table is read at its first call
 
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* records its changes.
@@ -220,19 +220,19 @@ class Host:
         if not self._has_news:
             return
         self._has_news = False
-        self._tell_ignored()
+        self._print_ignored()
         for name, reason in self.plugins.set_aside.items():
             entry, trace = self.plugins.entries.get(name), ""
             if entry and os.environ.get("NANOCODER_DEBUG"):
                 trace = f"\n{entry.description.get('traceback', '')}".rstrip()
             self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor){trace}")
 
-    def _tell_ignored(self) -> None:
+    def _print_ignored(self) -> None:
         """Print a notice for each ignored setting, once."""
         notices = self.config.notices
-        for notice in notices[self._notices_told :]:
+        for notice in notices[self._notices_printed :]:
             self.say(notice)
-        self._notices_told = len(notices)
+        self._notices_printed = len(notices)
 
 
 def stop(session: "Session", number: int) -> None:
@@ -252,7 +252,7 @@ def clean_early(text: str) -> str:
     with suppress(NanocoderError, OSError):
         config.refusal = refusal(Path.cwd(), os.environ)
         config.strict = (user_config_dir() / "plugins.lock").exists()
-        clean_errors_by(partial(_without_secrets, installed_plugins(config)))
+        clean_errors_by(partial(_redact, installed_plugins(config)))
     return str(getattr(sys.stderr, "clean", str)(text))
 
 
@@ -262,7 +262,7 @@ def clean_errors_by(clean: Callable[[str], str]) -> None:
         sys.stderr.clean = clean
 
 
-def _without_secrets(plugins: Plugins, text: str) -> str:
+def _redact(plugins: Plugins, text: str) -> str:
     """Redact *text* with the redactor of a plugin, loaded at the first text."""
     with suppress(NanocoderError):  # reported with the plugins
         if offer := plugins.offered("resources", "redactor"):

@@ -93,7 +93,7 @@ class Approvals:
             if flight.verdict.sandbox:
                 self._require_sandbox(flight)
             is_shown = self._session.info.dry_run and not is_performed(flight.tool, flight.call)
-            if not is_shown and self._is_agreed(flight, answered):
+            if not is_shown and self._needs_no_question(flight, answered):
                 return
             preview = self._preview(flight)
             # The obstacle may reveal what a rule guards: then the person decides.
@@ -108,7 +108,7 @@ class Approvals:
                 answered = flight.verdict
                 who = f"a person {answer.reason}".strip()
                 yield flight.change("call.edited", who, arguments=answer.arguments)
-            elif self._still_holds(flight):
+            elif self._is_still_valid(flight):
                 flight.is_agreed = True
                 granted = flight.verdict.grants if answer.scope else ()
                 consent = {name: getattr(answer, name) for name in ("always", "scope", "lasts_s")}
@@ -117,7 +117,7 @@ class Approvals:
                 return
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
-    def _is_agreed(self, flight: InFlight, answered: Verdict | None) -> bool:
+    def _needs_no_question(self, flight: InFlight, answered: Verdict | None) -> bool:
         """Tell whether a call needs no question, and record whether its steps need none either.
 
         A rule for some paths does not cover the commands among the steps, and an approval by the
@@ -249,13 +249,13 @@ class Approvals:
                 trial.verdict = judgement.verdict
                 _refuse_denied(trial.verdict)
                 is_plain = trial.verdict.persons == 1 and not judgement.rewritten_by
-                if is_plain and not self._is_agreed(trial, None):
+                if is_plain and not self._needs_no_question(trial, None):
                     preview = self._preview(trial)
                     if preview.obstacle is None:
                         group.append((later, self._request(trial, preview.text)))
         return group
 
-    def _still_holds(self, flight: InFlight) -> bool:
+    def _is_still_valid(self, flight: InFlight) -> bool:
         """Tell whether a yes still answers the question; raises Denied if the call is denied now.
 
         While the question was open the mode may have changed, or a path may have become a link.

@@ -72,7 +72,7 @@ class Executor:
         stop = Cancel(cancel)
         flights = [InFlight(call, Cancel(stop)) for call in calls]
         for place, flight in enumerate(flights, 1):
-            flight.foresee = partial(self._foresee, flights[place : place + MAX_GROUP])
+            flight.foresee = partial(self._later_trials, flights[place : place + MAX_GROUP])
         # In reverse order: steps end their handlers before a call restores its files.
         with contextlib.ExitStack() as at_end:
             at_end.callback(stop.close)
@@ -100,7 +100,7 @@ class Executor:
         if len(flights) > 1 and all(self._only_reads(flight.call) for flight in flights):
             # All questions come first, on this thread: none interrupts a call that runs.
             yield from map(self.prepare, flights)
-            yield self._perform_together(flights, stop)
+            yield self._perform_in_parallel(flights, stop)
             return
         for flight in flights:
             yield from self._steps(flight)
@@ -108,7 +108,7 @@ class Executor:
     def _steps(self, flight: InFlight) -> tuple[Steps, ...]:
         return self.prepare(flight), self.perform(flight), self.finish(flight)
 
-    def _foresee(self, later: Sequence[InFlight]) -> Iterator[tuple[InFlight, InFlight]]:
+    def _later_trials(self, later: Sequence[InFlight]) -> Iterator[tuple[InFlight, InFlight]]:
         """Yield the later calls of a turn, each with a trial to be judged."""
         for flight in later:
             trial = InFlight(flight.call, flight.cancel)
@@ -123,7 +123,7 @@ class Executor:
             return True
         return tool.certainly_reads(arguments)
 
-    def _perform_together(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
+    def _perform_in_parallel(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
         """Perform prepared calls in parallel; each takes a slot of its own."""
         turn = Worker(stop)
         waiting = iter(flights)  # `next` is atomic: no two threads get the same one
@@ -157,7 +157,7 @@ class Executor:
             if flight.result is None:
                 flight.enter("")
             else:
-                self._inspect(flight)
+                self._finish_result(flight)
         except NanocoderError as error:
             yield flight.fail(error)
 
@@ -224,7 +224,7 @@ class Executor:
             is_error, error_class = flight.result.is_error, flight.result.error_class
             yield flight.event("call.finished", is_error=is_error, error_class=error_class)
             flight.enter("output", error_class)
-            self._inspect(flight)
+            self._finish_result(flight)
             if flight.result.artifact:
                 yield flight.event("call.truncated", artifact=flight.result.artifact)
         except NanocoderError as error:
@@ -291,7 +291,7 @@ class Executor:
                 flight.worker.run_steps(steps)
         return step.outcome
 
-    def _inspect(self, flight: InFlight) -> None:
+    def _finish_result(self, flight: InFlight) -> None:
         """Finish a call's result: add the notes, pass it through the plugins, limit its size."""
         undone = self._session.sandbox_changes()
         result = with_notes(

@@ -84,7 +84,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     except (pluggy.PluginValidationError, ValueError) as error:
         problem = " ".join(str(error).split())
     # Our messages name the nearest hook; those of pluggy do not.
-    problem = next(filter(None, map(_why_unfit, hookimpls, hookimpls.values())), problem)
+    problem = next(filter(None, map(_hook_problem, hookimpls, hookimpls.values())), problem)
     if problem:
         # pluggy finds some mistakes only after the registration.
         if manager.has_plugin(name):
@@ -93,7 +93,7 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     return hookimpls
 
 
-def _why_unfit(hook: str, implementation: pluggy.HookImpl) -> str:
+def _hook_problem(hook: str, implementation: pluggy.HookImpl) -> str:
     """Return the reason why an implementation is not valid, or ""."""
     function = implementation.function
     if hook not in STYLES:
@@ -186,12 +186,12 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         "description": tool.description,
         "parameters": for_model_schema(parameters),
     }
-    if problem := _unfit([wire, tool.short]):
+    if problem := _text_problem([wire, tool.short]):
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {**manifest_of(tool), "schema": parameters, "tokens": count_tokens(canonical_json(wire))}
 
 
-def _unfit(values: list[Any]) -> str:
+def _text_problem(values: list[Any]) -> str:
     """Return the reason to refuse a text in *values*: a person could not read all of it; or ""."""
     most = f"at most {MAX_TEXT_CHARS:,} may go to a model"
     for value in values:  # it grows

@@ -83,12 +83,12 @@ def wrapped_by(implementation: Implementation, context: Mapping[str, Any]) -> To
         name: tool for name, tool in wrapped.items() if name in tools or tool.plugin != plugin
     }
     for name, tool in others.items():
-        if problem := _why_weaker(tool, tools.get(name)):
+        if problem := _wrapper_problem(tool, tools.get(name)):
             raise PluginError(plugin, f"{TOOLS} may not replace {name!r}: {problem}")
     return {**tools, **wrapped}
 
 
-def _why_weaker(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
+def _wrapper_problem(wrapped: Tool[..., Any], tool: Tool[..., Any] | None) -> str:
     """Return the reason why *wrapped* may not replace *tool*, whose declarations policies use."""
     if tool is None:
         return "no plugin offers it"
@@ -105,7 +105,7 @@ def unsound(steps: Steps) -> dict[str, str]:
     problems = {
         name: f"tool {name!r} leads back to itself: {' -> '.join(circle)}"
         for name in steps
-        if (circle := _way_back(name, steps))
+        if (circle := _cycle_from(name, steps))
     }
     deep = steps.keys() - problems
     for _ in range(MAX_DEPTH + 1):  # each round keeps those with one level more
@@ -114,7 +114,7 @@ def unsound(steps: Steps) -> dict[str, str]:
     return problems | {name: f"tool {name!r} {limit} directly" for name in steps if name in deep}
 
 
-def _way_back(start: str, steps: Steps) -> list[str]:
+def _cycle_from(start: str, steps: Steps) -> list[str]:
     """Return the shortest cycle from *start* to itself, or an empty list."""
     ways, visited = [[start]], set[str]()
     for way in ways:  # grows during the loop, the shortest ways first

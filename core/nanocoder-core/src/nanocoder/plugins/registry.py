@@ -113,7 +113,7 @@ class Plugins:
         self.entries[name] = Entry(name, "", name, version, description=description, since=since)
         self.entries = dict(sorted(self.entries.items()))
         self._register(name, plugin)
-        self._forget()
+        self._invalidate()
 
     def remove(self, name: str, reason: str = "was taken out") -> None:
         """Remove a plugin and its offers at once; messages about it state *reason*."""
@@ -122,7 +122,7 @@ class Plugins:
         self._loaded.pop(name, None)
         if self._manager is not None and self._manager.has_plugin(name):
             self._manager.unregister(name=name)
-        self._forget()
+        self._invalidate()
 
     def configure(self, settings_of: SettingsOf, **options: Any) -> None:
         """Apply the configuration; *options* are the other fields of `Configured`."""
@@ -131,7 +131,7 @@ class Plugins:
             if name in self.entries:
                 self.removed[name] = (self.entries.pop(name), "plugins.disable names it")
             self.set_aside.pop(name, None)
-        self._forget()
+        self._invalidate()
 
     def renew_settings(self, settings_of: SettingsOf) -> None:
         """Rebuild the settings in use, including those of policies, with *settings_of*.
@@ -377,9 +377,9 @@ class Plugins:
     def put_aside(self, name: str, reason: str) -> None:
         """Disable a plugin: it offers nothing, and *reason* is shown to a person."""
         self.set_aside[name] = reason
-        self._forget()
+        self._invalidate()
 
-    def _forget(self) -> None:
+    def _invalidate(self) -> None:
         self._implementations.clear()
         self._left_out.clear()
         self._tools = None
