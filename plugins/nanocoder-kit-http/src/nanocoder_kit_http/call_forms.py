@@ -84,14 +84,14 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _json(text: str, match: re.Match[str], offered: Offered) -> Read | None:
-    """Read JSON with the name in it; what is damaged reaches to the next mark."""
+    """Parse JSON that includes the name; damaged JSON ends at the next mark."""
     at = match.start()
     end = json_end(text, at)
     stop = _next_mark(text, max(at, end))
     rest = text[end:stop].strip(" \t\r\n,;") if end >= 0 else "damaged"
     if rest and not rest.startswith(("{", "[")):
         if end >= 0 and stop == len(text):
-            return None  # what follows makes it a quotation
+            return None  # text after it makes it a quotation
         end = _next_mark(text, at)
     calls = calls_of_json(text[at:end].strip(), offered)
     return Read(calls, end) if calls else None
@@ -169,7 +169,7 @@ _PARAMETER: Final = re.compile(
 
 
 def _parameters(body: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments in the XML of a call, None where a parameter is not closed."""
+    """Return the arguments in the XML of a call, or None if a parameter is not closed."""
     properties = schema.get("properties", {})
     opening_of = _PARAMETER
     if not opening_of.search(body):

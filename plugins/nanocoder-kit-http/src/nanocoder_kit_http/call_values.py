@@ -58,7 +58,7 @@ def json_end(text: str, at: int) -> int:
 
 
 def json_object(text: str) -> Any:
-    """Return the value of JSON that models write as arguments, None where it is damaged."""
+    """Return the value of JSON that a model wrote as arguments, or None if it is damaged."""
     try:
         return parse_json(text)
     except BadArguments:
@@ -66,7 +66,7 @@ def json_object(text: str) -> Any:
 
 
 def calls_of_json(passage: str, offered: Offered) -> list[TextCall]:
-    """Return the calls in JSON, which may be damaged; none where not all are of offered tools.
+    """Return the calls in possibly damaged JSON, or none unless all are of offered tools.
 
     Raises: GarbledCallError.
     """
@@ -81,7 +81,7 @@ def calls_of_json(passage: str, offered: Offered) -> list[TextCall]:
         value, is_repaired = _repaired(passage, named[1]), True
     try:
         calls = [call._replace(is_repaired=is_repaired) for call in _entries(value, offered)]
-    except RecursionError:  # repaired JSON may be nested deeper than what is parsed
+    except RecursionError:  # repaired JSON may be nested too deeply for the parser
         return []
     if not all(call.name for call in calls):
         return []
@@ -157,7 +157,7 @@ def calls_of_python(passage: str, offered: Offered) -> list[TextCall]:
 
 
 def _call_nodes(statement: ast.stmt) -> list[ast.expr]:
-    """Return the calls of a statement: one, those of a list, or what is printed."""
+    """Return the calls of a statement: one, those of a list, or the arguments of print()."""
     if not isinstance(statement, ast.Expr):
         raise TypeError("not a call")
     value = statement.value
@@ -182,7 +182,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def value_of(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return a parameter's value: text where the *schema* says so, else JSON where it is some."""
+    """Return a parameter's value: text if the *schema* says so, else parsed JSON or text."""
     text = text.removeprefix("\n").removesuffix("\n")
     if schema.get("type") == "string":
         return text

@@ -53,10 +53,10 @@ class Client:
     """A server at *base_url*, whose connections stay open; one thread uses it at a time.
 
     The *key* is read for each request, and never appears in an error; *own* are headers of the
-    person's configuration. *proxy* is a URL,
-    "environment" (HTTPS_PROXY, NO_PROXY) or "". SSL_CERT_FILE or SSL_CERT_DIR choose the
-    certificates. Redirects are errors: a key must not follow one to another server. A test may pass
-    a *transport* of httpx, such as its MockTransport, in place of the network.
+    user's configuration. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "".
+    SSL_CERT_FILE or SSL_CERT_DIR select the certificates. Redirects are errors: a key must not
+    follow one to another server. A test may pass a *transport* of httpx, such as its
+    MockTransport, instead of the network.
     """
 
     def __init__(

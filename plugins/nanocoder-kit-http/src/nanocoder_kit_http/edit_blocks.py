@@ -57,7 +57,7 @@ def edits_in(
 
 
 def _blocks(text: str) -> list[_Block]:
-    """Return the blocks of *text*; none where one has no end, or text follows the last one."""
+    """Return the blocks of *text*, or none if one has no end or text follows the last one."""
     blocks: list[_Block] = []
     block = _Block([], [], [])
     lines = block.before

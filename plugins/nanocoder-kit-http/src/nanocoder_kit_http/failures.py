@@ -1,4 +1,4 @@
-"""From a server's refusal to a ProviderError that says what happened and what can be done."""
+"""Translate a server's error into a ProviderError with the cause and advice."""
 
 import errno
 import json
@@ -101,9 +101,9 @@ class FinalError(ProviderError):
 
 
 class ToolUseFailedError(ProviderError):
-    """The server checked a call of the model and refused it: the model shall read why.
+    """The server validated a call of the model and rejected it: the model shall read the reason.
 
-    *generation* is what the model wrote, as the server tells it.
+    *generation* is the model's text as the server reports it.
     """
 
     def __init__(self, message: str, generation: str, **fields: Any) -> None:
@@ -111,7 +111,7 @@ class ToolUseFailedError(ProviderError):
         self.generation = generation
 
     def call(self, call_id: str) -> ToolCall:
-        """Return the refused call with what is wrong with it; its name as far as it is known."""
+        """Return the rejected call with its error, and its name if it is known."""
         named = re.search(_NAME_OF_CALL, self.generation)
         return ToolCall(call_id, named[1] or named[2] if named else "unknown", error=str(self))
 
@@ -283,7 +283,7 @@ def _json(body: bytes) -> Any:
 
 
 def _error_of(value: Any) -> Any:
-    """Return the error object of a body, or all of it where it has none."""
+    """Return the error object of a body, or the body if it has none."""
     if isinstance(value, list):
         return _error_of(value[0]) if value else ""
     if not isinstance(value, Mapping):
@@ -295,7 +295,7 @@ def _error_of(value: Any) -> Any:
 
 
 def words_of_page(page: str) -> str:
-    """Return the first words of an HTML page in brackets, or nothing where it has none."""
+    """Return the first words of an HTML page in brackets, or "" if it has none."""
     words: list[str] = []
     skipped = ""
     for part in page.split("<"):

@@ -1,4 +1,4 @@
-"""Histories that a vendor takes: what one model or server sent may be refused by another."""
+"""Valid histories for a vendor, which may reject the messages of another model or server."""
 
 import re
 from collections.abc import Sequence

@@ -45,7 +45,7 @@ def decode_json(data: bytes) -> Any:
 
 
 def decode_objects(texts: Sequence[bytes]) -> Sequence[dict[str, Any]] | None:
-    """Read JSON objects in one go; None where one is damaged or no object: then one by one."""
+    """Parse JSON objects at once; return None if one is damaged or no object."""
     try:
         values = json.loads((b"[%b]" % b",".join(texts)).decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -56,10 +56,10 @@ def decode_objects(texts: Sequence[bytes]) -> Sequence[dict[str, Any]] | None:
 
 
 def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return a call's arguments and "", or {} and what is wrong with them; an empty text is {}.
+    """Return a call's arguments and "", or {} and their problem; an empty text is {}.
 
-    Faults with one meaning are read as meant: a fence around the object, line ends in a string that
-    are not escaped, a comma before the end, JSON within a JSON text.
+    Unambiguous faults are repaired: a fence around the object, unescaped line ends in a string, a
+    trailing comma, JSON within a JSON string.
     """
     text = _with_whole_characters(replace_surrogates(text))
     try:

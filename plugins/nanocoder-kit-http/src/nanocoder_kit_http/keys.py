@@ -1,4 +1,4 @@
-"""The key of a server: where it comes from, read anew for each request."""
+"""The key of a server and its source, read anew for each request."""
 
 import os
 import stat

@@ -52,7 +52,7 @@ class ReplyDecoder(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the protocol's own end was seen; what follows is ignored."""
+        """Tell whether the protocol's own end was received; later events are ignored."""
         ...
 
     @property
@@ -217,7 +217,7 @@ class Reply(ABC):
             raise self._cut("inside an event") from error
 
     def _take_value(self, value: Any, kind: str) -> None:
-        """Take what an event holds, which is an object but for odd servers."""
+        """Decode the value of an event, which should be an object."""
         self._take_object(as_mapping(value), kind)
 
     def _take_end_mark(self) -> None:  # noqa: B027 - most protocols have an end of their own
@@ -225,7 +225,7 @@ class Reply(ABC):
 
     @abstractmethod
     def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
-        """Take what an event of the type *kind* holds."""
+        """Decode the object of an event of the type *kind*."""
 
     def _is_repeat(self, parts: "CallParts") -> bool:
         """Tell whether this very call came before: some servers send one under two indexes."""
@@ -252,7 +252,7 @@ class Reply(ABC):
         return f"the model of {self._context.host} refused to answer" if refused else ""
 
     def _text(self, refusal: str = "", *, has_calls: bool = False) -> str:
-        """Return the text of the reply; in place of an empty one, why it is empty."""
+        """Return the text of the reply, or the reason that it is empty."""
         return self.partial or (f"({refusal})" if refusal and not has_calls else "")
 
 
@@ -281,7 +281,7 @@ class Deltas:
     def text_of(self, kind: type[Delta]) -> str:
         """Return all text of one kind."""
         pending = "".join(self._run) if kind is self._kind else ""
-        # The pieces are let go of, so that a long text is not held twice.
+        # The pieces are released, so that a long text is not in memory twice.
         joined = "".join(self._all[kind])
         self._all[kind] = [joined]
         return replace_surrogates(joined + pending)
@@ -295,7 +295,7 @@ class Deltas:
 
 
 class CallParts:
-    """A call that arrives in pieces; *extra* is what goes back with it, unchanged."""
+    """A call that arrives in pieces; *extra* is data to send back with it unchanged."""
 
     def __init__(self, call_id: str = "", name: str = "") -> None:
         self.call_id = call_id

@@ -74,5 +74,5 @@ class HttpSettings:
         )
 
     def retry(self, budget: RetryBudget) -> Retry:
-        """Return the retry policy; *budget* is what all sessions share for one server."""
+        """Return the retry policy; all sessions share *budget* for one server."""
         return Retry(tries=1 + max(0, self.max_retries), budget=budget)

@@ -217,7 +217,7 @@ class _BoundedStream(httpcore.NetworkStream):
         self._chunks = ChunkJoiner()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what is there, with the chunks of a body joined."""
+        """Read the available bytes, with the chunks of a body joined."""
         while True:
             self._bounds.hold(self._socket)
             seconds = _shorter_wait(timeout, self._bounds.timer.read_s())

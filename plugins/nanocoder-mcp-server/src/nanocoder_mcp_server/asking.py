@@ -1,7 +1,7 @@
-"""One request of a client: its work goes on in a thread, and asks the client where it has to.
+"""One request of a client: its work runs in a thread, and asks the client if necessary.
 
-Clients of earlier revisions answer in the middle of the request. Those of later ones get the
-question as the result, and bring the answer with another request, for which the work waits.
+Clients of earlier protocol revisions answer during the request. Those of later ones get the
+question as the result, and send the answer with another request, for which the work waits.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ class Asking(Generic[T]):
         return _subject(params) == _subject(self._params)
 
     async def resumed(self, ctx: Any, params: Any) -> T | mcp_types.InputRequiredResult:
-        """Go on with the answer that a later request brings; asks again where it brings none."""
+        """Resume with the answer in a later request; ask again if it has none."""
         pending = self._pending
         if pending is None or self._work is None:
             raise RuntimeError("it waits for no answer")
@@ -144,7 +144,7 @@ class Asking(Generic[T]):
         return _input_required(pending.unanswered, self._calls.suspend(self))
 
     def approve(self, request: ApprovalRequest) -> bool | None:
-        """Return the client's answer; None where it has none."""
+        """Return the client's answer, or None."""
         if not self._has(CAN_ASK):
             return None
         if not self._is_modern:
@@ -176,13 +176,13 @@ class Asking(Generic[T]):
         return answer_of(question, requests, pending.responses)
 
     def show_notice(self, text: str) -> None:
-        """Log what a person should know."""
+        """Log a notice for the user."""
         self._log("warning", "nanocoder", text)
 
     def show_progress(self, tool: str, text: str) -> None:
-        """Log what *tool* says, and send its progress to a client that wants it.
+        """Log the *text* of *tool*, and notify a client that requested progress.
 
-        Each such notification has a higher number.
+        Each notification has a higher number than the last.
         """
         self._log("info", tool, text)
         self._progress += 1
@@ -228,10 +228,10 @@ class Asking(Generic[T]):
         return None
 
     def _put_later(self, pending: Pending) -> None:
-        """Wait for the requests that bring the answers.
+        """Wait for the requests with the answers.
 
-        The work is not done a second time with the answer: a tool that asks in the middle of it
-        must not do the first half twice.
+        The work is suspended, not repeated with the answer: a tool that asks halfway must not do
+        the first half twice.
         """
         if self._is_abandoned:
             return
@@ -268,7 +268,7 @@ def _input_required(requests: Mapping[str, Request], state: str) -> mcp_types.In
 
 
 def _lacks(capability: mcp_types.ClientCapabilities) -> MCPError:
-    """Return the error of the protocol for a client that cannot answer what its call asks."""
+    """Return the protocol's error for a client that lacks *capability* for a question."""
     lacking = mcp_types.MissingRequiredClientCapabilityErrorData(required_capabilities=capability)
     return MCPError(
         code=mcp_types.MISSING_REQUIRED_CLIENT_CAPABILITY,

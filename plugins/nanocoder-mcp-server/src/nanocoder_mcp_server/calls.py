@@ -86,7 +86,7 @@ class Calls:
             self._lock.release()
 
     def approve(self, request: ApprovalRequest) -> ApprovalAnswer | None:
-        """Answer a question of the session with what the client says; without an answer, no."""
+        """Return the client's answer to an approval request, or None."""
         if len(request.preview) > MAX_PREVIEW_CHARS:
             return ApprovalAnswer(
                 request.id, request.digest, approved=False, reason=TOO_LONG, actor=ACTOR

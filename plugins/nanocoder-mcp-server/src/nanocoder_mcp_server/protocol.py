@@ -1,4 +1,4 @@
-"""The requests of clients, as the official SDK hands them over, and what they get back."""
+"""The requests of clients, as the official SDK passes them on, and their results."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
@@ -22,7 +22,7 @@ Tools = Mapping[str, Tool[..., Any]]
 
 
 def server_of(calls: Calls, tools: Tools) -> Server[Any]:
-    """Return a server that offers *tools*, and what they read, and takes each call to *calls*."""
+    """Return a server that offers *tools* and their resources, and passes calls to *calls*."""
     handlers = Handlers(calls, tools)
     with outdated_allowed():
         return Server(

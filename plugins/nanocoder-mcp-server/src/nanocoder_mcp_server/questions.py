@@ -46,7 +46,7 @@ def is_approval(response: Any) -> bool:
 
 
 def requests_of(question: Question, has: Has) -> dict[str, Request]:
-    """Return by name what puts *question*, or the parts of it, to a client that *has* some."""
+    """Return the requests for *question*, or its parts, by name, as the client *has* support."""
     requests = {name: request_of(part, has) for name, part in _parts(question).items()}
     return {name: request for name, request in requests.items() if request is not None}
 
@@ -129,7 +129,7 @@ def question_form(question: Question) -> dict[str, Any]:
 
 
 def shown_fields(fields: Any) -> Any:
-    """Return the schema of a form without what a terminal could obey in its texts."""
+    """Return the schema of a form without control characters in its texts."""
     if isinstance(fields, list | tuple):
         return [shown_fields(each) for each in fields]
     if not isinstance(fields, Mapping):

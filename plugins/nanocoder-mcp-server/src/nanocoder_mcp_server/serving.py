@@ -77,7 +77,7 @@ def chosen_tools(
 def _port(text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or int(text) > 65_535:  # noqa: PLR2004 - what TCP has
+    if not text.isdecimal() or int(text) > 65_535:  # noqa: PLR2004 - the limit of TCP
         raise UsageError(f"--http takes a port from 0 to 65535, not {text!r:.40}")
     return int(text)
 

@@ -32,7 +32,7 @@ SKILLS: Final = "skill"
 SHELL: Final = "bash"
 ARGUMENTS: Final = "arguments"
 MAX_FILES: Final = 1_000
-"""So many files are listed; any other can be read by its address."""
+"""Limit of the listed files; any other can be read by its URI."""
 MAX_VALUES: Final = 100
 """The most values that the protocol lets a completion have."""
 TEXT: Final = "text/plain"
@@ -46,7 +46,7 @@ class Texts:
     tools: Mapping[str, Tool[..., Any]]
 
     def resources(self) -> list[mcp_types.Resource]:
-        """Return the files of the workspace that may be read, and what plugins name."""
+        """Return the readable files of the workspace, and the mentions of plugins."""
         files = [
             mcp_types.Resource(uri=self.address(path), name=path, mime_type=media_type_of(path))
             for path in self._files()

@@ -1,6 +1,6 @@
 """Servers of the Model Context Protocol as tools, under the same rules as all others.
 
-A session offers their tools from what a person reviewed; a server starts at its first call.
+A session offers their tools from the reviewed records; a server starts at its first call.
 """
 
 from argparse import Namespace
@@ -35,7 +35,7 @@ def nanocoder_tools(
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer the servers that run for a session, and what a conversation shows of them."""
+    """Provide a session's running servers, and their part of a conversation."""
     return [Resource("servers", _open_servers), Resource("chat", _open_chat)]
 
 

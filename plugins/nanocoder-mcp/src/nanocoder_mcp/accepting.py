@@ -1,4 +1,4 @@
-"""Start a server once to list its tools, and record what a person accepted."""
+"""Start a server once to list its tools, and record the accepted ones."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from nanocoder_mcp.settings import Settings
 
 
 def ask_server(cwd: Path, settings: Settings, server: Server) -> tuple[Listing, dict[str, Any]]:
-    """Start *server*, return what it offers, and end it; raises UsageError or ToolError."""
+    """Start *server*, return its listing and info, and end it; raises UsageError or ToolError."""
     servers = Servers(SessionInfo("mcp", cwd), settings)
     try:
         lists, info = servers.lists(server, Cancel())

@@ -25,7 +25,7 @@ CommandLine = tuple[str, Mapping[str, Any]]
 
 
 class Chat:
-    """The part of the plugin in one conversation; what it reads, the tool of the session reads."""
+    """The plugin's part in one conversation; it reads only through a call of the session's tool."""
 
     def __init__(self, session: SessionInfo, settings: Settings) -> None:
         self._session = session

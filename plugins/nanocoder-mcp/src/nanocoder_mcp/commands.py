@@ -104,7 +104,7 @@ def list(arguments: Namespace, host: Host) -> int:  # noqa: A001 - named as the 
 
 
 def review(arguments: Namespace, host: Host) -> int:
-    """Show how what a server offers differs from what was accepted, and accept it."""
+    """Show the changes of a server since its review, and accept them."""
     server = _named(host, arguments.name)
     record = records.read(server)
     for line in shown_launch(server):
@@ -140,7 +140,7 @@ def _accepted(
 
 
 def test(arguments: Namespace, host: Host) -> int:
-    """Start a server and say what it answers; returns 1 where it does not work."""
+    """Start a server and print its answer; return 1 if it does not work."""
     server = _named(host, arguments.name)
     record = records.read(server)
     if server.folder is not None and not record.agrees_to(server):
@@ -174,7 +174,7 @@ def test(arguments: Namespace, host: Host) -> int:
 
 
 def login(arguments: Namespace, host: Host) -> int:
-    """Log in at a server in a browser, and accept what it offers unless a person has."""
+    """Log in at a server in a browser, and review its tools if they are not accepted yet."""
     server = _named(host, arguments.name)
     credentials.refuse_open_address(server)
     record = records.read(server)
@@ -205,7 +205,7 @@ def logout(arguments: Namespace, host: Host) -> int:
 
 
 def remove(arguments: Namespace, host: Host) -> int:
-    """Remove a server of the person's own configuration, and what was accepted of it."""
+    """Remove a server from the user's configuration, with its records."""
     server = _named(host, arguments.name)
     records.forget(server)
     credentials.forget(server)
@@ -219,7 +219,7 @@ def remove(arguments: Namespace, host: Host) -> int:
 
 
 def _ask(host: Host, server: Server) -> tuple[Listing, dict[str, Any]]:
-    """Start *server* and return what it offers; a person who waits long reads for what."""
+    """Start *server* and return its listing and info; explain a long wait to the user."""
     settings = _settings(host)
     text = f"waiting for {server.name}, which has {settings.start_timeout_s:g} s to start"
     notice = threading.Timer(SLOW_S, host.say, [text])
@@ -310,14 +310,14 @@ def _named(host: Host, name: str) -> Server:
 
 
 def _remember_table(host: Host) -> None:
-    """Give the plugin a table where it has none: without it no session asks for its tools."""
+    """Add the plugin's table if it is missing: without it no session asks for its tools."""
     if PLUGIN not in host.config.plugins_with_settings:
         save(host, lambda: added(host, "", {}))
         host.print_line(f"{host.config_path} has the table [plugins.mcp] now.")
 
 
 def _refusal(arguments: Namespace, host: Host, question: str) -> int:
-    """Return 0 where the person agrees, and otherwise the exit code: 3 where no person is there."""
+    """Return 0 if the user agrees, else the exit code: 3 without a terminal to ask on."""
     if arguments.yes:
         return 0
     if not host.is_interactive:

@@ -51,7 +51,7 @@ def _in_place(
 
 
 def _inside(part: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts of *part* that judge what is in *value*, with that."""
+    """Yield the subschemas of *part* for the items of *value*, each with its item."""
     if isinstance(value, Mapping):
         fields = part.get("properties")
         for name, inner in value.items():

@@ -1,7 +1,7 @@
-"""The requests of a login: a server may name any address for them, so each one is judged.
+"""The requests of a login: a server may name any URL for them, so each one is checked.
 
-A server on this machine can reach what we can. Any other gets us to public addresses over https, to
-its own, and to the authorization server that the person named.
+A server on this machine can reach whatever we can. Any other may send us only to public addresses
+over https, to its own, and to the authorization server that the user named.
 """
 
 import asyncio
@@ -113,7 +113,7 @@ class _Pinned(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send *request* to the first address that takes it."""
-        if self._proxy:  # it looks the name up where it is
+        if self._proxy:  # the proxy resolves the name
             return await self._inner.handle_async_request(request)
         *others, last = await self._addresses()
         for address in others:
@@ -163,7 +163,7 @@ async def _limit(response: httpx2.Response) -> None:
 
 
 class Limited(httpx2.AsyncByteStream):
-    """A body that breaks off where it has more than *most* bytes."""
+    """A body that raises an error beyond *most* bytes."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
         self._stream = stream

@@ -34,11 +34,11 @@ PASTE: Final = (
 def log_in(
     server: Server, cwd: Path, show: Callable[[str], None], host: Host | None = None
 ) -> tuple[Listing, dict[str, Any], bool]:
-    """Log in at *server*; return what it offers, who it is, and whether somebody had to log in.
+    """Log in at *server*; return its listing, its info, and whether a login was needed.
 
-    *show* gets the address that the person has to open. With *host* they may type the address at
-    which their browser ended, where it cannot reach this machine. Raises: UsageError for a server
-    that has no login, ToolError when it did not come about.
+    *show* gets the address that the user has to open. With *host* the user may paste the address
+    at which the browser ended, if the browser cannot reach this machine. Raises: UsageError for a
+    server without logins, ToolError for a failed login.
     """
     refuse_open_address(server)
     if "grant" in server.oauth:
@@ -49,7 +49,7 @@ def log_in(
 
 
 def show_address(server: Server, host: Host, address: str) -> None:
-    """Tell the person where to log in, and open it in a browser where there is one."""
+    """Show the address of the login, and open it in a browser if there is one."""
     host.print_line(f"To log in at {server.name}, open this address in a browser here:")
     host.print_line(for_terminal(address))
     if host.is_interactive:

@@ -53,7 +53,7 @@ class KeptLogin:
 
     async def get_tokens(self) -> OAuthToken | None:
         """Return the tokens of the last login."""
-        with suppress(ValueError):  # of a file that somebody edited
+        with suppress(ValueError):  # an edited file may be invalid
             return OAuthToken.model_validate(self.kept.tokens)
         return None
 
@@ -215,7 +215,7 @@ def _restore(provider: OAuthClientProvider, login: Credentials) -> None:
     """
     context = provider.context
     context.token_expiry_time = login.expires_at or None
-    with suppress(ValueError):  # of a file that somebody edited
+    with suppress(ValueError):  # an edited file may be invalid
         if login.authorization:
             context.oauth_metadata = OAuthMetadata.model_validate(login.authorization)
         if login.resource:

@@ -19,7 +19,7 @@ LAUNCH_CHANGED: Final = (
     " nanocoder mcp review {name}"
 )
 READER: Final = "mcp_read"
-"""The tool that reads what is no tool."""
+"""The tool that reads resources and prompts."""
 
 
 def offered_tools(
@@ -113,7 +113,7 @@ def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Too
 
 
 def _refusing(definition: Mapping[str, Any], why: str) -> Tool[..., Any]:
-    """Return a tool that does nothing, so that a model or a script reads why it is gone."""
+    """Return a tool that only fails with the reason *why* it is unavailable."""
 
     def refuse(arguments: Mapping[str, Any]) -> ToolResult:
         del arguments

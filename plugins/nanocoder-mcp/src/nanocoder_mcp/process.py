@@ -113,7 +113,7 @@ class ServerProcess:
         return process, Family(brand, process.pid)
 
     async def _read(self, process: Process, to_us: Any) -> None:
-        """Pass on each line; the end of the stream tells the session that the server is gone."""
+        """Pass on each line; the end of the stream means that the server has ended."""
         odd = 0
         reader = await self._reader_of(process.stdout)
         async with to_us:
@@ -190,7 +190,7 @@ class ServerProcess:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await asyncio.to_thread(_write_all, process.stdin, text.encode() + b"\n")
         except (OSError, ValueError, anyio.ClosedResourceError):
-            await asyncio.sleep(2 * LEAVE_S)  # its output says why it is gone
+            await asyncio.sleep(2 * LEAVE_S)  # its output tells the reason
             to_us.close()
 
     async def _keep_log(self, process: Process) -> None:

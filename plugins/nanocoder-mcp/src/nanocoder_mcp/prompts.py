@@ -8,7 +8,7 @@ from nanocoder import one_line
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 URI: Final = re.compile(r"[!-~]{1,500}")
-"""Printable ASCII without blanks: what an address consists of."""
+"""The URI of a resource: printable ASCII without blanks."""
 MEANING_CHARS: Final = 80
 MAX_ARGUMENTS: Final = 20
 

@@ -1,7 +1,7 @@
-"""The JSON Schemas of servers: judged without a connection, and in a time that has an end.
+"""Validation by the JSON Schemas of servers: offline, and in bounded time.
 
-jsonschema-rs reads them. Its retriever refuses every address, and its expressions take a time that
-grows with the text alone; what they cannot express is tried with a limit.
+jsonschema-rs validates. Its retriever rejects every URL, and its regular expressions take linear
+time; expressions that it does not support run with a limit.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ MAX_PROBLEM_CHARS: Final = 300
 TOO_MUCH: Final = "the schema of this tool takes too many steps to judge them; give fewer values"
 BACKTRACKS: Final = 100_000
 DIALECT: Final = "$schema"
-"""The key that names the draft of JSON Schema: it decides what the other keys mean."""
+"""The key that names the draft of JSON Schema, which defines the other keys."""
 
 
 class RawSignature(Signature):
@@ -69,7 +69,7 @@ def refuse_unsafe(schema: Mapping[str, Any]) -> None:
 
 
 def validator_of(schema: Mapping[str, Any]) -> Any:
-    """Return a validator that never asks anybody else; raises ToolError."""
+    """Return a validator that never opens a connection; raises ToolError."""
     import jsonschema_rs  # a start judges nothing
 
     addresses: list[str] = []

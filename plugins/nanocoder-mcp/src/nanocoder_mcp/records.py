@@ -22,11 +22,11 @@ MAX_BYTES: Final = 16_777_216
 
 @frozen
 class Record:
-    """One server as it was reviewed: its *tools*, and why others are *left_out*.
+    """The review of one server: its *tools*, and the reasons that others are *left_out*.
 
-    *launch* is the digest of what was started then. *pending* is what it offered later, not
-    yet reviewed; None where nothing changed. *resources* and *prompts* are its lists of those.
-    *problem* is what went wrong last, *at* when anything here changed, in seconds of the epoch.
+    *launch* is the digest of its launch settings. *pending* are later, unreviewed tools, or None
+    without a change. *resources* and *prompts* are its lists of those. *problem* is the last
+    error, *at* the time of the last change, in seconds since the epoch.
     """
 
     launch: str = ""

@@ -95,7 +95,7 @@ class Redirect:
 
 @asynccontextmanager
 async def waiting(port: int = 0) -> AsyncIterator[Redirect]:
-    """Provide the page, on a free port or on *port*; raises ToolError where that is taken."""
+    """Serve the page on *port*, 0 for a free one; raises ToolError if the port is in use."""
     redirect = Redirect()
     try:
         server = await asyncio.start_server(redirect.serve, HOST, port, limit=MAX_REQUEST_BYTES)

@@ -16,11 +16,11 @@ from nanocoder_mcp.server import Server
 COLUMNS = 100
 MAX_NAMES = 10
 GAPS = re.compile(r"[^\S\n]{20,}|\n(?:[^\S\n]*\n){3,}")
-"""Blanks that could push what follows them out of sight."""
+"""Runs of blanks that could push the following text out of sight."""
 
 
 def shown_launch(server: Server) -> Iterator[str]:
-    """Yield all that decides what runs; values of the person's own file are not shown."""
+    """Yield the launch settings; values from the user's own file are not shown."""
     verb = "is at" if server.url else "starts"
     yield f"{server.name} {verb}: {server.starts_with}"
     is_own = server.folder is None

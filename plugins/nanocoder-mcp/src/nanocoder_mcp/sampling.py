@@ -31,7 +31,7 @@ SEND: Final = "send it to the model"
 KEEP: Final = "keep the answer"
 GIVE: Final = "give it the answer"
 MAX_PROMPT_CHARS: Final = 20_000
-"""A person approves what they can read; a longer prompt is refused."""
+"""Limit of a prompt: a user can approve only what they can read."""
 PROBLEM_CHARS: Final = 300
 ANSWER_S: Final = 300.0
 """Timeout of each of the two questions to the user, in seconds."""

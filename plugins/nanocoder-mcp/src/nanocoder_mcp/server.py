@@ -84,7 +84,7 @@ def has_names_like(name: str, other: str) -> bool:
 
 
 def server_of(name: str, table: object, folder: Path | None = None) -> Server:
-    """Return the server that *table* describes; raises ValueError that says what is wrong."""
+    """Return the server that *table* describes; raises ValueError that names the problem."""
     where = f"servers.{name}"
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a server; use letters, digits, - and _")

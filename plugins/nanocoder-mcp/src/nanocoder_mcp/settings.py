@@ -12,9 +12,9 @@ from nanocoder_mcp.server import server_of
 
 @value
 class Settings:
-    """The keys of `[plugins.mcp]`; raises ValueError for a server that cannot be understood.
+    """The keys of `[plugins.mcp]`; raises ValueError for an invalid server.
 
-    The types are plain, so that a start does not load what checks the others.
+    The types are plain, so that a start does not import the validation of others.
     """
 
     servers: dict[str, Any] = field(

@@ -1,4 +1,4 @@
-"""The state of each server, from what was accepted of it and what went wrong last."""
+"""The state of each server, from its review and its last error."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
