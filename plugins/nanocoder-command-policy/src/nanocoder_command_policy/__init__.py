@@ -73,7 +73,7 @@ def _command(name: str, text: str, *arguments: Argument) -> Command[Host]:
 
 
 def _lazy(module: str) -> Callable[[Namespace, Host], int]:
-    """Return a command's function; its module is imported when somebody types the command."""
+    """Return a command's function, which imports its module when it is called."""
     return partial(_run, module)
 
 

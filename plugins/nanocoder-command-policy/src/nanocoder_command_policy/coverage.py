@@ -1,4 +1,4 @@
-"""`nanocoder policy coverage`: what decides about each tool, and rules that never decide."""
+"""`nanocoder policy coverage`: the rules that decide on each tool, and rules that never do."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ _ADVICE: Final = {
 
 @frozen
 class Finding:
-    """One gap: its *kind*, the rule or the tool that has it as *subject*, and what that means."""
+    """One gap: its *kind*, the rule or tool as *subject*, and its meaning."""
 
     kind: str
     subject: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Print what decides about the tools, and the gaps; return 1 if a rule can never decide."""
+    """Print the coverage of the tools, and the gaps; return 1 if a rule can never decide."""
     stored = [stored.call for stored in calls_of_all_sessions(host)]
     with judging(host) as judge:
         groups = covered_tools(judge)
@@ -54,7 +54,7 @@ def run(arguments: Namespace, host: Host) -> int:
         tools = [group.data() for group in groups]
         host.print_json({"stored_calls": len(stored), "tools": tools, "findings": rows})
         return int(any(it.kind in _USELESS for it in findings))
-    # Without a stored session that would be said of each rule.
+    # Without a stored session it would be reported for each rule.
     left_out = {NO_RULE} if stored else {NO_RULE, NEVER_HIT}
     _print(host, groups, [it for it in findings if it.kind not in left_out])
     host.print_line(_looked_at(len(stored)))
@@ -127,7 +127,7 @@ def _winner(judge: Judge, call: ToolCall, rule: ListedRule, alone: Verdict) -> s
 
 
 def _once(calls: Iterable[ToolCall]) -> list[ToolCall]:
-    """Return equal calls once, without what tells them apart."""
+    """Return the distinct calls, without their ids."""
     return list(
         {
             (c.name, repr(c.arguments)): ToolCall("stored", c.name, c.arguments) for c in calls

@@ -83,6 +83,6 @@ def _decisions(judge: Judge, calls: Iterable[ToolCall], mode: str) -> tuple[str,
 
 
 def _rank(effects: tuple[str, ...]) -> tuple[int, ...]:
-    """Order effects by the strongest, with what is undeclared last."""
+    """Return the sort key of effects: by the strongest, undeclared ones last."""
     order = [_ORDER.index(effect) for effect in effects]
     return (max(order, default=len(_ORDER)), *order)

@@ -1,4 +1,4 @@
-"""`nanocoder policy diff OLD [NEW]`: what another configuration would change."""
+"""`nanocoder policy diff OLD [NEW]`: changes of verdicts by another configuration."""
 
 from argparse import Namespace
 from collections.abc import Mapping

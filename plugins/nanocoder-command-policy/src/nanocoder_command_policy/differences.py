@@ -60,7 +60,7 @@ def brief(call: ToolCall, columns: int = COLUMNS) -> str:
 
 
 def print_differences(differences: Iterable[Difference], *, several_modes: bool = False) -> None:
-    """Print a table of what changes; with *several_modes* the modes of a call share a line."""
+    """Print a table of changes; with *several_modes* the modes of a call share a line."""
     if several_modes:
         differences = _with_modes(differences)
     head = ("tool", "call", "mode", "before", "now", "times", "because")

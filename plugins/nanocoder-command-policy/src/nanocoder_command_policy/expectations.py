@@ -17,7 +17,7 @@ MAX_BYTES: Final = 4_194_304
 
 @frozen
 class Expected:
-    """One call of the file: the other fields than *tool* and *arguments* say what is expected.
+    """One call of the file: all fields but *tool* and *arguments* are expectations.
 
     A part of *rule* or *reason* is enough. *mode*, *agent* and *interactive* are the session's.
     """

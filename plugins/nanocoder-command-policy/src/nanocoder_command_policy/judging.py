@@ -27,7 +27,7 @@ class Ruled:
         """The decision in a word, "error" without one."""
         if self.problem:
             return "error"
-        # A person is not asked about what they typed themselves.
+        # A user is not asked about a call that they typed themselves.
         is_typed = self.call.typed and self.verdict.decision is Decision.ASK
         return "allow" if is_typed and self.verdict.persons == 1 else str(self.verdict.decision)
 
@@ -78,7 +78,7 @@ class Judge:
 
 @contextmanager
 def judging(host: Host, config: Config | None = None) -> Iterator[Judge]:
-    """Open what judges calls by the host's configuration, or by another one."""
+    """Open a judge of calls by the host's configuration, or by another one."""
     if config is not None:
         host = Host(str(host.cwd))
         host.config = config

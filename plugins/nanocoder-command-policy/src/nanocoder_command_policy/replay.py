@@ -1,4 +1,4 @@
-"""`nanocoder policy replay SESSION`: what today's rules would change in a session."""
+"""`nanocoder policy replay SESSION`: changes of a session's verdicts by the present rules."""
 
 from argparse import Namespace
 

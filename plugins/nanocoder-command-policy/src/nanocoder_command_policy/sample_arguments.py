@@ -10,7 +10,7 @@ _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
 
 def sample_of(schema: Any, root: Any = None, depth: int = 0) -> Any:
-    """Return a value for *schema*, with what it requires; *root* has its definitions."""
+    """Return a value that satisfies *schema*; *root* has its definitions."""
     root = schema if root is None else root
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "x"

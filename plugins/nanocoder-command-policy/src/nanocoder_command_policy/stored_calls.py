@@ -1,4 +1,4 @@
-"""The calls of stored sessions, and what was decided about them then."""
+"""The calls of stored sessions, and the decisions on them at that time."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,10 +15,10 @@ BY_A_PERSON = (REFUSED, "denied: no answer", "denied: the answer")
 
 @frozen
 class StoredCall:
-    """A call of a session: *decision* is what the policies said of it then, in *mode*.
+    """A call of a session: *decision* is that of the policies at the time, in *mode*.
 
-    *answer* is what a person said: "approved", "refused", or "" if none has answered. *cwd* is the
-    directory of the session.
+    *answer* is the user's: "approved", "refused", or "" without one. *cwd* is the directory of the
+    session.
     """
 
     session: str
@@ -41,7 +41,7 @@ def calls_of_all_sessions(host: Host) -> list[StoredCall]:
     store = session_store(host)
     calls = list[StoredCall]()
     for session_id in store.ids():
-        with suppress(UsageError):  # what is left of a damaged journal is in `doctor`
+        with suppress(UsageError):  # `doctor` reports damaged journals
             calls += stored_calls(session_id, store.records(session_id))
     return calls
 

@@ -1,4 +1,4 @@
-"""`nanocoder policy suggest`: rules for what a person was asked most."""
+"""`nanocoder policy suggest`: rules for the most frequent questions to the user."""
 
 import json
 from argparse import Namespace
@@ -80,7 +80,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
 
 def _none(stored: Iterable[StoredCall]) -> str:
-    """Return the line that is printed where there is nothing to propose."""
+    """Return the line to print without suggestions."""
     questions = [it for it in stored if it.decision == "ask"]
     refused = sum(it.answer == "refused" for it in questions)
     times = f"you were asked {counted(len(questions), 'time')} in this directory"
@@ -92,8 +92,8 @@ def _none(stored: Iterable[StoredCall]) -> str:
 def suggestions(judge: Judge, stored: Iterable[StoredCall]) -> list[Suggestion]:
     """Return the rules that policies offer for calls that they asked about, by how often.
 
-    A policy offers none for what may run anything: wrappers, interpreters and runners. Rules for
-    calls with as many refusals as approvals are left out.
+    A policy offers none for commands that may run anything: wrappers, interpreters and runners.
+    Rules for calls with as many refusals as approvals are left out.
     """
     proposals = dict[tuple[str, ...], Suggestion]()
     for it in stored:

@@ -131,9 +131,9 @@ def is_agreed(proposals: Iterable[Proposal], arguments: Namespace, host: Host) -
 
 
 def _all_lines(packages: list[Proposal]) -> Iterator[str]:
-    """Yield the lines of all *packages*, what a person named first, with a blank line after each.
+    """Yield the lines of all *packages*, named ones first, with a blank line after each.
 
-    What adds nothing but modules comes last, in one line.
+    Libraries that add only modules come last, in one line.
     """
     plain = [each for each in packages if each.is_plain]
     for each in sorted(packages, key=lambda each: (not each.is_named, not each.package.plugins)):

@@ -1,4 +1,4 @@
-"""`nanocoder doctor`: what is wrong with this installation, and what to do about it."""
+"""`nanocoder doctor`: the problems of this installation, and advice."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 """`nanocoder tools` and `plugins list` in full: single tools and plugins, and dialects.
 
-The core lists all of them; it hands over here, with its rows, what goes beyond that.
+The core lists all of them; it passes its rows to this module for anything beyond.
 """
 
 from argparse import Namespace
@@ -40,7 +40,7 @@ def _in_dialect(host: Host, name: str, names: list[str]) -> list[dict[str, Any]]
 
 
 def _print_tool(host: Host, row: Mapping[str, Any]) -> None:
-    """Print what a tool does and what it takes."""
+    """Print the description and the parameters of a tool."""
     effects = " ".join(sorted(row["effects"])) or "undeclared"
     host.print_line(
         f"{row['name']} ({row['plugin']} {row['version']}): risk {row['risk']},"

@@ -36,7 +36,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
 
 def _default_model(host: Host) -> tuple[str, str]:
-    """Return the model that is the default, "" for none, and what to do next."""
+    """Return the default model, or "", and advice for the next step."""
     model = host.config.core.model
     try:
         info = SessionInfo("models", host.cwd)
@@ -51,7 +51,7 @@ def _default_model(host: Host) -> tuple[str, str]:
 
 
 def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> tuple[str, ...]:
-    """Return name, default model, plugin, status, and what is needed to use the provider."""
+    """Return name, default model, plugin, status, and the requirements of a provider."""
     name = offer["name"]
     chosen, _, model = default_model.partition("/")
     model = (model if name == chosen else "") or offer["default_model"]

@@ -157,7 +157,7 @@ class Ended(NamedTuple):
 
 @contextmanager
 def _unpacked(packages: list[str]) -> Iterator[Ended]:
-    """Unpack the wheels of *packages* and of what they require in a folder; nothing of them runs.
+    """Unpack the wheels of *packages* and their requirements in a folder, without running code.
 
     The folder is removed afterwards, by the next installation if this one is killed.
     """
@@ -186,9 +186,9 @@ def _unpack(folder: Path, packages: list[str]) -> Ended:
 
 
 def _refuse_others(before: Before, *, is_complete: bool) -> None:
-    """Remove what is not what the person has seen; raises UsageError for it.
+    """Remove packages that differ from those shown to the user; raises UsageError for them.
 
-    Unless *is_complete*, a folder of sources was built, and more than was seen may have come.
+    Unless *is_complete*, a folder of sources was built, which may have installed further packages.
     """
     others = before.others(is_complete=is_complete)
     if others:
@@ -260,7 +260,7 @@ def is_set(package: str) -> bool:
 
 
 def missing_requirements() -> Iterator[tuple[str, list[str]]]:
-    """Yield each installed package of a plugin or set that lacks something, and what it lacks.
+    """Yield each installed plugin or set with missing requirements, and these.
 
     Requirements with a marker (an extra, a Python, a system) are left out.
     """
@@ -299,7 +299,7 @@ def _normal(name: str) -> str:
 
 
 def _refuse_slip(package: str) -> None:
-    """Raise UsageError for a name that is nearly one of ours: anybody may own that package."""
+    """Raise UsageError for a name that resembles one of ours: anyone may own that package."""
     name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
     packages = known_packages()
     kind, _, rest = name.removeprefix(PREFIX).partition("-")

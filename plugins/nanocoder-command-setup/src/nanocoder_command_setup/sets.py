@@ -26,7 +26,7 @@ class Sets:
             raise UsageError(f"there is no set {name!r}{hint} Installed: {have}")
         members = [f"{SET}{name}"]
         for member in members:  # it grows
-            # Only sets are followed: what a plugin needs may be a plugin that the set leaves out.
+            # Only sets are followed: a plugin may require a plugin that the set leaves out.
             if member.startswith(SET) and member in libraries:
                 members += _requirements(libraries[member]).difference(members)
         return set(members)

@@ -1,4 +1,4 @@
-"""Changing one value in the person's configuration file, and saying what counts now."""
+"""Change of one value in the user's configuration file, and report of the effective value."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def _file(host: Host) -> ConfigFile:
 
 
 def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
-    """Write the file, unless it would be wrong, and say what counts now."""
+    """Write the file, unless it would be invalid, and print the effective value."""
     try:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
@@ -140,7 +140,7 @@ def _current(host: Host, key: tuple[str, ...]) -> Any:
     if isinstance(values.get(".".join(key[:-1])), dict):
         return None
     host.config.where(name, host.settings_classes())  # raises, and names the nearest key
-    raise UsageError(f"there is no configuration key {name!r}")  # the file has it all the same
+    raise UsageError(f"there is no configuration key {name!r}")  # although the file has it
 
 
 def _value(current: Any, text: str) -> Any:

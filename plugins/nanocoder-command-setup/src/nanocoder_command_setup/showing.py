@@ -1,4 +1,4 @@
-"""`nanocoder config show`, `where` and `path`: what counts, where it comes from, which files."""
+"""`nanocoder config show`, `where` and `path`: effective values, their origins, and the files."""
 
 import os
 from argparse import Namespace

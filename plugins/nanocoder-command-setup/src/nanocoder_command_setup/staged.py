@@ -60,9 +60,9 @@ def _refuse_addresses(wheel: Path) -> None:
 
 
 def proposals_of(folder: Path, names: Collection[str], sources: Collection[str]) -> list[Proposal]:
-    """Return all that would be installed: what is in *folder*, and what *sources* make.
+    """Return the packages to install: those unpacked in *folder*, and those built from *sources*.
 
-    *names* are the packages as the person named them; others are their libraries.
+    *names* are the packages as the user named them; others are their libraries.
     """
     named = {normal(_name_of(name)) for name in names}
     now = {normal(each.distribution): each for each in distributions_in()}
@@ -100,10 +100,10 @@ class Before:
         self._marks = _marks(self._site)
 
     def others(self, *, is_complete: bool) -> list[str]:
-        """Return the packages that are new or changed and not what was shown.
+        """Return the new or changed packages that differ from the shown ones.
 
-        Their start files are removed. Unless *is_complete*, packages
-        that were not shown at all count as seen.
+        Their start files are removed. Unless *is_complete*, packages that were not shown at all
+        are accepted.
         """
         others = []
         now = _marks(self._site)

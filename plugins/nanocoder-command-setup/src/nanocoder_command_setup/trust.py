@@ -19,7 +19,7 @@ NOT_CONFIRMED: Final = "Not trusted: no terminal to confirm on. Pass --yes to tr
 
 
 def trust(arguments: Namespace, host: Host) -> int:
-    """Show what the project's file changes, and apply it if the person agrees."""
+    """Show the changes by the project's file, and trust it if the user agrees."""
     file = project_file(host.cwd)
     reviews = plugin_reviews(host)
     if not (os.path.lexists(file) or reviews or host.config.trusted):

@@ -14,9 +14,9 @@ from nanocoder_files import holding, replace_file
 def trust(
     folder: Path, *, reviewed: bytes | None = None, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Trust *folder* as it is now; raises ConfigError when that cannot be recorded.
+    """Trust *folder* as it is now; raises ConfigError if that cannot be recorded.
 
-    *reviewed* is the file as the person saw it: one that has changed meanwhile is not trusted.
+    *reviewed* is the file as the user saw it: one that has changed since is not trusted.
     """
     real = folder.resolve()
     try:

@@ -58,7 +58,7 @@ def _listed(texts: Mapping[str, str]) -> list[str]:
 
 
 def _describe(task: str, command: str) -> str:
-    """Return a command on lines of its own where it has several, behind the name of its task."""
+    """Return the name of a task and its command, which starts a new line if it has several."""
     text = for_terminal(command.strip())
     return (
         f"{task}: {text}" if "\n" not in text else f"{task}:\n    " + text.replace("\n", "\n    ")

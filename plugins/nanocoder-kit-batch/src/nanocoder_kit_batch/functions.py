@@ -59,7 +59,7 @@ class _Functions:
 
     @hookimpl
     def nanocoder_tools(self) -> list[Tool[..., Any]]:
-        """Offer them; a call has no effect, so nobody is asked."""
+        """Offer the functions; a call has no effect, so it needs no approval."""
         return [_tool(function) for function in self._functions]
 
 

@@ -10,7 +10,7 @@ from nanocoder_kit_html import page_html, text_html
 
 NUMBER: Final = re.compile(r"[$+-]?[\d,.]+( ?%| s)?")
 SHORT_CHARS: Final = 24
-"""A word of so many characters stays on one line."""
+"""Length up to which a word stays on one line."""
 STYLE: Final = Path(__file__).with_name("page.css")
 
 

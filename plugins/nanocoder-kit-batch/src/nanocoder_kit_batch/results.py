@@ -147,12 +147,12 @@ def _is_result(value: Any) -> bool:
 
 
 def _has_texts(value: Mapping[str, Any], *names: str) -> bool:
-    """Tell whether what *value* has by these names are texts, as far as it has it."""
+    """Tell whether the values with these *names*, as far as present, are strings."""
     return all(isinstance(value.get(name), str | None) for name in names)
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether *value* is a number that can be counted with; NaN and infinity are none."""
+    """Tell whether *value* is a finite number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and abs(value) <= MOST
 

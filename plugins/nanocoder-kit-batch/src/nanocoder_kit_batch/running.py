@@ -1,4 +1,4 @@
-"""A batch from its tasks to its results: what is there is skipped, the rest goes to a runner."""
+"""A batch from tasks to results: tasks with a result are skipped, the others are run."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -78,7 +78,7 @@ class Batch:
                 watcher.finished(ended["result"], tally)
 
     def _waiting(self, results: Results) -> tuple[list[Task], list[str]]:
-        """Return the tasks without a result, and what a person should know; drops old results."""
+        """Return the tasks without a result, and notices; drop old results."""
         keys = {task.id: task.key for task in self.tasks}
         finished, stale, again = set[str](), set[str](), set[str]()
         for result in results:

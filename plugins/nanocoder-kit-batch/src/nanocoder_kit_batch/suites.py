@@ -85,7 +85,7 @@ class SuiteTask:
 
     @property
     def digest(self) -> str:
-        """A name for what the task begins with: with other files it is another task."""
+        """A digest of the task's initial files: with other files it is another task."""
         text = json.dumps(dict(self.files), sort_keys=True)
         if self.folders or self.modes:
             text += json.dumps([*self.folders, dict(self.modes)], sort_keys=True)

@@ -28,7 +28,7 @@ def summary_page(
     tasks: int,
     note: IncidentNote | None = None,
 ) -> str:
-    """Return the page for *results*, of so many *tasks*; an incident comes first."""
+    """Return the page for *results* of a number of *tasks*; an incident comes first."""
     tally, groups = Tally(), defaultdict[str, Tally](Tally)
     failed: list[Mapping[str, Any]] = []
     for result in results:

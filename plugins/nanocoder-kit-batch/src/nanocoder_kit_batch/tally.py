@@ -81,7 +81,7 @@ class Tally:
 
     @property
     def cost(self) -> float | None:
-        """The cost of all tasks in US dollars; None where it is unknown."""
+        """The cost of all tasks in US dollars, or None if it is unknown."""
         return sum(self.costs) if self.costs else None
 
     def data(self) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Task:
 
 @frozen
 class Defaults:
-    """Values for tasks that name none, and the names of what is on offer."""
+    """Default values for tasks, and the available names."""
 
     cwd: Path
     set: str = ""

@@ -41,7 +41,7 @@ def copy_tree(source: Path, target: Path, left_out: Collection[Path] = ()) -> No
 
 @contextmanager
 def _vanishing(path: os.PathLike[str]) -> Iterator[None]:
-    """Pass over what is not there any more."""
+    """Ignore the error of a path that has vanished."""
     try:
         yield
     except FileNotFoundError:
@@ -121,7 +121,7 @@ def remove_tree(folder: Path) -> bool:
 
 
 def _removed(entry: "os.DirEntry[str]", top: Path, numbers: Iterator[int]) -> list[str]:
-    """Remove a file, or move a folder to *top* and return where it is now."""
+    """Remove a file, or move a folder to *top* and return its new path."""
     try:
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.path)
@@ -140,5 +140,5 @@ def _make_writable(folder: str) -> None:
     mode = os.lstat(folder).st_mode
     if (
         stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU
-    ):  # what a task made unreadable goes, too
+    ):  # also removes folders that a task made unreadable
         os.chmod(folder, 0o700)

@@ -28,11 +28,11 @@ Admit = Callable[[str], AbstractContextManager[object]]
 
 CHECK_S: Final = 600
 MAX_DENIED: Final = 20
-"""So many refused calls of a task are named in its result."""
+"""Limit of the denied calls in a task's result."""
 REASON_CHARS: Final = 500
 MAX_ANSWER_CHARS: Final = 200_000
 CHECKED_CHARS: Final = 16_000
-"""So much of the answer the check gets; a program's arguments have a limit."""
+"""Limit of the answer for the check; a program's arguments are limited."""
 READ_WRITTEN: Final = """\
 NANOCODER_ANSWER=$(cat {answer}; echo .)
 export NANOCODER_ANSWER="${{NANOCODER_ANSWER%.}}"
@@ -166,7 +166,7 @@ def _check(
     hold, and it runs in the sandbox.
     """
     seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
-    # In files: policies judge the words of the command, and those of a model are none of them.
+    # In files: policies judge the words of the command, which must not contain a model's text.
     files = {name: f".nanocoder-{name}-{os.urandom(4).hex()}" for name in texts}
     for name, file in files.items():
         text = texts[name].replace("\0", "")

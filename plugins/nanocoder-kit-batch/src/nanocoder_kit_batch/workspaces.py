@@ -110,7 +110,7 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
     """Make the workspace of a job, and remove it at the end; raises OSError or ToolError."""
     with _making:
         place = Path(tempfile.mkdtemp(dir=_own_folder()))
-    # The name of the folder is what a model sees; that of the copied directory says most.
+    # A model sees the name of the folder; that of the copied directory is the most telling.
     source = Path(job["cwd"])
     folder = place / (source.name or "workspace")
     try:
@@ -172,7 +172,7 @@ def own_folders() -> list[Path]:
 
 
 def _places_of_batches() -> list[Path]:
-    """Return the folders of batches, which may lie in what is copied; a copy has no copies."""
+    """Return the folders of batches, which are left out if they are inside the copied folder."""
     folder = Path(tempfile.gettempdir())
     return [place.parent.resolve() / place.name for place in folder.glob(f"{PREFIX}*")]
 

@@ -1,4 +1,4 @@
-"""Bring back what a compaction replaced."""
+"""Restore the messages that a compaction replaced."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ from nanocoder import Event, Session, Shortened, UsageError, message_tokens
 
 
 def restore(session: Session) -> Iterator[Event]:
-    """Put back what the latest compaction replaced, before all that was said since.
+    """Restore the messages that the latest compaction replaced, before all later ones.
 
-    Raises: UsageError when there was none.
+    Raises: UsageError without a compaction.
     """
     compaction, journal = session.compaction, session.journal
     replaced = compaction.earlier or (journal.replaced() if journal is not None else ())

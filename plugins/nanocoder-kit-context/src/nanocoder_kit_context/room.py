@@ -11,7 +11,7 @@ ROOM: Final = "room"
 FULL: Final = 0.8
 """The part of the model's window that may be used before the conversation is shortened."""
 ASSUMED_WINDOW: Final = 32_768
-"""Tokens, where neither the provider nor the configuration says what the model's window is."""
+"""Tokens of the context window if neither provider nor configuration gives them."""
 WORTH_ANOTHER_TRY: Final = 1.1
 """In a run that could not be shortened, the conversation grows by this factor before the next."""
 
@@ -60,13 +60,13 @@ class Room:
         return self._tokens >= self._not_before or messages[-1].role != "tool"
 
     def _count_prompt(self, prompt: Prompt) -> None:
-        """Count what each request has before its messages; it is the same object mostly."""
+        """Count the system prompt and the tools, which are mostly the same object."""
         if self._prompt[0] is not prompt[0] or self._prompt[1] is not prompt[1]:
             system, tools = self._prompt = prompt
             self._prompt_tokens = count_tokens(system) + sum(map(definition_tokens, tools))
 
     def _count_messages(self, messages: Sequence[Message], usage: Usage) -> None:
-        """Count the new messages, and raise the estimate to what the model counted."""
+        """Count the new messages, and raise the estimate to the model's own count."""
         count = self._counted
         if count > len(messages) or (count and messages[count - 1] is not self._latest):
             # The messages were replaced, so the model's usage was that of the old ones.

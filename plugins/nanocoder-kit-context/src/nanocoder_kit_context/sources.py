@@ -31,7 +31,7 @@ NEXT: Final = Message("user", "")
 
 @frozen
 class Source:
-    """One source of what the model reads: *kind* is its part of the request, *name* who fills it.
+    """One source of a request's content: *kind* is its part of the request, *name* its author.
 
     The kinds are "prompt" (by plugin), "files" (of the prompt, by path), "tools" (by plugin),
     "history" and "results" (by tool).

@@ -10,7 +10,7 @@ from nanocoder import Message, OutputLimit, brief, clip, clip_output, for_model,
 from nanocoder_kit_redact import Redactor
 
 TRANSCRIPT: Final = "transcript.txt"
-"""The file in a session's folder of outputs that holds what compactions have replaced."""
+"""The file in a session's folder of outputs with the messages that compactions replaced."""
 CHUNK_BYTES: Final = 1 << 16
 
 
@@ -36,7 +36,7 @@ def _parts(message: Message, limit: OutputLimit | None, text_chars: int) -> Iter
     elif message.text:
         yield f"Agent: {cut(message.text)}"
     for call in message.calls:
-        # A cut text of a call shows what it was about, its whole text what was written.
+        # A short form of a call shows its subject, the full form all arguments.
         yield f"Agent calls {call.name}({brief(call.arguments) if text_chars else call.arguments})"
     for each in message.results:
         output = each.output if limit is None else clip_output(each.output, limit)
@@ -46,11 +46,10 @@ def _parts(message: Message, limit: OutputLimit | None, text_chars: int) -> Iter
 def write_transcript(
     folder: Path | None, messages: Sequence[Message], after: int
 ) -> tuple[str, int]:
-    """Add *messages* to the transcript in *folder*; return its path, and how many lines it has.
+    """Append *messages* to the transcript in *folder*; return its path and its number of lines.
 
-    The first *after* lines stay: what follows them was written by a compaction that did not
-    happen, or was taken back. Secrets are left out. Without a folder, or where the file cannot be
-    written, the path is empty.
+    Only the first *after* lines stay: later ones are from a compaction that failed or was undone.
+    Secrets are left out. Without a folder, or if the file cannot be written, the path is empty.
     """
     if folder is None:
         return "", 0

@@ -1,4 +1,4 @@
-"""The base of everything that uses git: what a repository would start, and git that starts none."""
+"""Safe use of git: the programs that a repository would start, and git without them."""
 
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
 from nanocoder_kit_git.elsewhere import data_elsewhere, stores_of

@@ -40,7 +40,7 @@ def reason_not_harmless(folder: str | os.PathLike[str]) -> str | None:
         return f"{git} leads to another place"
     try:
         return reason_not_plain(folder) or next(_reasons(git), None)
-    except (OSError, ValueError) as error:  # it changes meanwhile
+    except (OSError, ValueError) as error:  # it changed during the check
         return f"{git} cannot be read: {error}"
 
 

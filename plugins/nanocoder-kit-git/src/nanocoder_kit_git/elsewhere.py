@@ -47,11 +47,11 @@ def is_worktree(repository: Repository) -> bool:
 
 
 def stores_of(top: str) -> tuple[str, ...]:
-    """Return where git keeps what it changes for the checkout at *top*, a real path; () for none.
+    """Return the paths of git's data for the checkout at *top*, a real path, or ().
 
-    That is its `.git`, or what a `.git` file leads to: the data of a submodule, or those of the
-    repository and those of one worktree in it. Such data have to name this checkout, to belong to
-    this user, and to be out of its reach: anybody's files can be a `.git` file.
+    That is its `.git`, or the targets of a `.git` file: the data of a submodule, or those of the
+    repository and of one worktree in it. Such data have to name this checkout, belong to this user,
+    and be outside of the checkout, since a `.git` file can come from anyone.
     """
     git = f"{top}/{GIT}"
     if os.path.isfile(f"{git}/HEAD"):
@@ -81,7 +81,7 @@ def _is_submodule(repository: Repository) -> bool:
 def _is_apart(store: str, top: str) -> bool:
     try:
         is_ours = os.stat(store).st_uid == os.getuid()
-    except OSError:  # gone meanwhile
+    except OSError:  # removed meanwhile
         return False
     return is_ours and not _is_below(store, (top,)) and not _is_below(top, (store,))
 

@@ -13,7 +13,7 @@ _ENTRY: Final = struct.Struct(">24xI12x20sH")  # the mode, the SHA-1, and the fl
 _EXTENDED: Final = 0x4000
 _LENGTH: Final = 0xFFF
 _COMPRESSED: Final = 4
-"""The version in which a name holds only what differs from the one before."""
+"""The version in which a name is stored as its difference from the one before."""
 _OFFSETS: Final = b"IEOT"
 _SPLIT: Final = b"link"
 _END: Final = b"EOIE"

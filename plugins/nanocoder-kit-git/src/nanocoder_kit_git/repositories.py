@@ -52,7 +52,7 @@ def find_repository(folder: str | os.PathLike[str]) -> Repository | None:
 def is_like_bare(names: Container[str]) -> bool:
     """Tell whether git may take a folder with *names* in it for a repository without a `.git`.
 
-    Too much counts rather than too little: what the names hold is not looked at.
+    This errs on the safe side: the contents are not checked.
     """
     return HEAD in names and any(name in names for name in OF_BARE)
 

@@ -73,7 +73,7 @@ _VALUES: Final = {
 
 
 class Setting(NamedTuple):
-    """One line of a file of settings; *key* without what may be in quotes in its section."""
+    """One line of a file of settings; *key* is without a quoted subsection."""
 
     section: str
     key: str

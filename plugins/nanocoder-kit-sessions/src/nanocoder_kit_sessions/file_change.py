@@ -56,7 +56,7 @@ class FileChange(Change):
 
     @classmethod
     def parse(cls, seq: int, data: Mapping[str, Any], call_id: str) -> "FileChange | None":
-        """Return the change that was announced as *data*; None where it is damaged."""
+        """Return the change recorded as *data*, or None if it is damaged."""
         texts = [data.get(name, "") for name in ("root", "path", "backup")]
         if not all(isinstance(text, str) for text in texts) or "" in texts[:2]:
             return None

@@ -13,11 +13,11 @@ from nanocoder_kit_sessions.records import Record
 
 @define(eq=False)
 class Piece:
-    """A piece of a session that is undone together: a run, a single call, an undo or a redo.
+    """A unit of undo: a run, a single call, an undo or a redo.
 
-    *title* names it for a person, *tools* ran in it; *commands* are those of them that had their
-    changes of files seen in snapshots. *undoes* are the changes that an undo took back; it is empty
-    while the undo has not ended, and *begun* are then those that it was to take back.
+    *title* names it for people, *tools* ran in it; *commands* are those of them whose file changes
+    were observed in snapshots. *undoes* are the changes that an undo reverted; of an unfinished
+    undo it is empty, and *begun* are the changes that it should have reverted.
     """
 
     kind: str
@@ -31,9 +31,9 @@ class Piece:
 
 
 class History:
-    """The pieces of a session, oldest first, and which changes have been taken back since.
+    """The pieces of a session, oldest first, and the changes undone since.
 
-    *commands* is the session's log of what commands changed.
+    *commands* is the session's log of changes by commands.
     """
 
     def __init__(self, records: Iterable[Record], commands: Sequence[CommandEntry] = ()) -> None:
@@ -126,7 +126,7 @@ class History:
         if record.kind == "run.started":
             self._begin("run", record, data.get("prompt"))
         elif record.kind == "undo.started":
-            # Where an undo restored changes again, only what it did itself is taken back.
+            # If an undo redid changes, only its own changes are reverted.
             begun = () if data.get("again") else _keys(data.get("undoes"))
             self._begin("undo", record, data.get("of")).begun = begun
         elif record.kind == "call.started":
@@ -163,7 +163,7 @@ class History:
             piece.changes.append(change)
 
     def _saw(self, entry: CommandEntry) -> None:
-        """Take what was seen to change while commands ran, as changes of the current piece."""
+        """Add the observed changes by commands to the current piece."""
         for call_id in entry.ended:
             piece, tool = self._started.pop(call_id, (None, ""))
             if piece is not None:
@@ -179,7 +179,7 @@ class History:
         ]
 
     def _restored(self, data: Mapping[str, Any]) -> None:
-        """Take no notice of what a transactional call has put back itself."""
+        """Drop the changes that a transactional call has rolled back itself."""
         call_id = str(data.get("call_id", ""))
         if self.pieces and not data.get("not_restored"):
             changes = (change for change in self.pieces[-1].changes if _is_of(change, call_id))

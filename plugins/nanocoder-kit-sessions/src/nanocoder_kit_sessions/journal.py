@@ -50,7 +50,7 @@ class RecordJournal(ABC):
         self._title = last.title
         self._is_rewound = last.is_rewound
         self._at = last.at
-        self._lock = threading.RLock()  # what warn calls may append
+        self._lock = threading.RLock()  # reentrant: warn may append
 
     @property
     def artifacts(self) -> Path | None:
@@ -149,8 +149,8 @@ class RecordJournal(ABC):
 class FileJournal(RecordJournal):
     """Writes each record with one write, and stores files in the directory beside it.
 
-    When the disk is full or broken, *warn* is told once; records wait in memory and are written, in
-    order, as soon as it works again.
+    If the disk is full or broken, *warn* is called once; records are buffered in memory and
+    written, in order, as soon as it works again.
     """
 
     def __init__(
@@ -162,9 +162,9 @@ class FileJournal(RecordJournal):
         warn: Warn = lambda _message: None,
         order: UseOrder | None = None,
     ) -> None:
-        """Continue *after* the records that the locked *descriptor* holds already.
+        """Continue *after* the records in the file of the locked *descriptor*.
 
-        *order* is told of each use of the session.
+        *order* records each use of the session.
         """
         last = after.records[-1] if after and after.records else None
         super().__init__(path.stem, path.with_suffix(""), after=last)
@@ -197,7 +197,7 @@ class FileJournal(RecordJournal):
         self.append("session.changed", {"title": self._title}, is_use=False)
 
     def close(self) -> None:
-        """Try once more to write what waits, and let go of the file; closing twice is fine."""
+        """Write buffered records if possible, and close the file; closing twice is fine."""
         with self._lock:
             if self._descriptor < 0:
                 return
@@ -256,7 +256,7 @@ class FileJournal(RecordJournal):
 def locked(path: Path, flags: int = 0) -> int:
     """Open a journal for appending and lock it.
 
-    Raises: UsageError (session_in_use) when somebody else has it, OSError.
+    Raises: UsageError (session_in_use) if another process has it, OSError.
     """
     descriptor = open_private(path, flags | os.O_RDWR | os.O_APPEND)
     try:

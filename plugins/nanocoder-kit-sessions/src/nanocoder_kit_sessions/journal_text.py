@@ -24,7 +24,7 @@ RESULT_CHARS: Final = 1_000
 class Passage:
     """A text of a session; *role* is "title", "prompt", "answer", "call" or "result".
 
-    *prompt* is the number of the prompt that it belongs to, 0 where that was rewound.
+    *prompt* is the number of the prompt that it belongs to, 0 if that was rewound.
     """
 
     role: str

@@ -1,4 +1,4 @@
-"""The order in which sessions were used, whatever the clock said: it may be wrong, or be set."""
+"""The order in which sessions were used, independent of the clock, which may be wrong or set."""
 
 import os
 import time
@@ -13,7 +13,7 @@ USES: Final = frozenset({"session.started", "session.resumed", "run.started"})
 """The kinds of records that are a use of the session."""
 DAY_S: Final = 86_400
 MAX_BYTES: Final = 1_000_000
-"""A longer file is written anew, with the last use of each session."""
+"""Size limit of the file, beyond which it is rewritten with the last use of each session."""
 
 
 class UseOrder:
@@ -43,7 +43,7 @@ class UseOrder:
         return len(days)
 
     def shorten(self, session_ids: Collection[str]) -> None:
-        """Write a long file anew, with the last uses of *session_ids*; raises OSError."""
+        """Rewrite a long file with the last uses of *session_ids*; raises OSError."""
         with suppress(FileNotFoundError):
             if self.path.stat().st_size > MAX_BYTES:
                 uses, last = self._uses(), self.last_uses()

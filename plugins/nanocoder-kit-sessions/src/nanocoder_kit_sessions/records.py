@@ -6,9 +6,9 @@ was already read is not part of the journal.
 
 Kinds of records: `session.started`, `session.resumed`, `session.changed` (new model, mode, cwd or
 title), `message`, `call.started` (before the call runs), `call.finished`, `file.changed` (before
-a file is), `undo.started` and `undo.finished` (which changes it took back),
-`transcript.compacted` (its messages replace those before), `transcript.rewound` (takes the records
-since number `from` out of the transcript), `session.finished`, and any event.
+a file is changed), `undo.started` and `undo.finished` (the reverted changes),
+`transcript.compacted` (its messages replace those before), `transcript.rewound` (removes the
+records since number `from` from the transcript), `session.finished`, and any event.
 Readers preserve unknown kinds.
 """
 
@@ -104,9 +104,9 @@ def is_typed(data: Mapping[str, Any]) -> bool:
 
 @value(eq=False)
 class Scan:
-    """The whole records of a file, the offset where they end, and the size of the file in bytes.
+    """The intact records of a file, the offset of their end, and the size of the file in bytes.
 
-    *missing* are the numbers of records before the last whole one that are damaged or gone.
+    *missing* are the numbers of damaged or missing records before the last intact one.
     """
 
     records: list[Record]

@@ -53,7 +53,7 @@ def _without_secrets(data: Mapping[str, Any], redactor: Redactor) -> Mapping[str
 def _message(data: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
     """Return a message, or other data, without secrets.
 
-    What a provider signed it would refuse changed: then the message goes without it.
+    A provider rejects changed signed content, so a message with a secret in it loses that content.
     """
     redacted: Mapping[str, Any] = redact_value(data, redactor)
     if "native" in data and redacted["native"] is not data["native"]:

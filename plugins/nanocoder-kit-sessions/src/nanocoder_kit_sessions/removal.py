@@ -21,7 +21,7 @@ from nanocoder_kit_sessions.store import SessionStore
 
 DAY_S: Final = 86_400.0
 TRASH_DAYS: Final = 7
-"""On so many later days nanocoder is used before the trash lets go of a session."""
+"""Days of use of nanocoder before a session in the trash is deleted."""
 REMOVED: Final = (
     "{} unused for {} days went to the trash, for {} days on which nanocoder is used;"
     " `nanocoder sessions restore` lists them"
@@ -33,7 +33,7 @@ REFUSED: Final = (
 
 
 def remove(store: SessionStore, name: str) -> None:
-    """Delete a session and its artifacts; raises UsageError also while somebody uses it."""
+    """Delete a session and its artifacts; raises UsageError, also for a session in use."""
     _delete(store, store.find(name), store.folder.parent)
 
 
@@ -104,7 +104,7 @@ def _empty_trash(store: SessionStore) -> None:
 
 
 def _move(source: SessionStore, target: SessionStore, session_id: str) -> None:
-    """Move a session; the journal comes last, so that a kill leaves what can be moved again."""
+    """Move a session, the journal last, so that a killed move can be repeated."""
     descriptor, path = source.lock(session_id), source.path(session_id)
     try:
         private_directory(target.folder)

@@ -131,7 +131,7 @@ def _opened(host: Host, session: Session | str) -> Iterator[RecordJournal]:
 
 
 def _journal_of(session: Session) -> RecordJournal:
-    """Return the journal of an open session, if it has all that was said."""
+    """Return the journal of an open session, if it has the whole conversation."""
     journal = session.journal
     if not isinstance(journal, RecordJournal):
         raise UsageError(NOT_KEPT)

@@ -76,7 +76,7 @@ class Match:
 def open_index(
     store: SessionStore, say: Callable[[str], object] = lambda _line: None
 ) -> "Iterator[SearchIndex]":
-    """Give the index, up to date; *say* is told when that takes long. Raises: PersonError.
+    """Update and yield the index; *say* gets a message if that takes long. Raises: PersonError.
 
     Other processes wait until it is closed.
     """
@@ -98,7 +98,7 @@ def open_index(
 class SearchIndex:
     """Finds sessions; made by `open_index`.
 
-    An index that turns out to be damaged, on opening or later, is made anew, but only once.
+    A damaged index, detected on opening or later, is rebuilt, but only once.
     """
 
     def __init__(self, path: Path, store: SessionStore, say: Callable[[str], object]) -> None:

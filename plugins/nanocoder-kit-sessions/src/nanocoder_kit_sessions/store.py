@@ -87,9 +87,9 @@ class SessionStore:
     def create(
         self, cwd: Path, model: str = "", mode: str = "", *, origin: Mapping[str, str] | None = None
     ) -> tuple[str, RecordJournal]:
-        """Start a session; where nothing can be written, in memory alone, and *warn* is told.
+        """Start a session; if nothing can be written, only in memory, with a call of *warn*.
 
-        *origin* says in its first record where it comes from.
+        *origin* is added to its first record.
         """
         journal = self.new_journal()
         start = {"cwd": str(cwd.resolve()), "model": model, "mode": str(mode), "pid": os.getpid()}
@@ -172,7 +172,7 @@ class SessionStore:
         raise _not_found(f"there is no session {name!r}{hint}")
 
     def open(self, name: str, *, cwd: Path | None = None) -> tuple[Sequence[Record], FileJournal]:
-        """Resume the session that *name* means, as `find` does: what `take` does, and a record.
+        """Resume the session *name*, as resolved by `find`: like `take`, with a record of it.
 
         Raises: UsageError (session_not_found, session_in_use, session_unreadable).
         """
@@ -357,7 +357,7 @@ def _summary_of(path: Path) -> SessionSummary | None:
 
 def _counted_prompts(path: Path) -> int:
     """Count the prompts in a journal of an earlier release, whose records do not."""
-    from nanocoder_kit_sessions.prompts import prompts_of  # newer journals need none of it
+    from nanocoder_kit_sessions.prompts import prompts_of  # newer journals do not need it
 
     try:
         return len(prompts_of(read(path)))

@@ -72,9 +72,9 @@ def first_prompt(records: Iterable[Record]) -> str:
 
 
 def without_rewound(records: Iterable[Record]) -> list[Record]:
-    """Return *records* without those that a later `transcript.rewound` takes back.
+    """Return *records* without those that a later `transcript.rewound` removes.
 
-    Changes of the session itself, such as its title, are not taken back.
+    Changes of the session itself, such as its title, are not removed.
     """
     standing = list[Record]()
     earliest: float = math.inf  # the lowest `from` of the records after this one
@@ -88,7 +88,7 @@ def without_rewound(records: Iterable[Record]) -> list[Record]:
 
 
 class _Repair:
-    """Follows a journal, remembering which calls wait for a result."""
+    """Replays a journal, and tracks the calls without a result."""
 
     def __init__(self, artifacts: Path | None, *, for_people: bool) -> None:
         self.transcript = Transcript()

@@ -72,9 +72,9 @@ class UndoRequest:
 
 @frozen
 class Undone:
-    """The session and the *files* that an undo restored, None where the person did not agree.
+    """The session and the *files* that an undo restored, or None if the user did not agree.
 
-    *skipped* are files that were left as they are, and why was said.
+    *skipped* are files that were not restored, for a reported reason.
     """
 
     session_id: str
@@ -89,7 +89,7 @@ def undo(
     say: Callable[[str], object],
     agree: Callable[[], bool],
 ) -> Undone:
-    """Restore what a session changed; *say* gets each line of the plan, *agree* decides.
+    """Undo a session's changes; *say* gets each line of the plan, *agree* decides.
 
     *session* is an open one, or the name of an idle one. Raises: PersonError.
     """
@@ -142,9 +142,9 @@ def _undo_stored(
 
 
 def see_interrupted(records: Sequence[Record], folder: Path | None) -> None:
-    """Have seen what commands of a session changed that ran when it was killed, if any.
+    """Log the changes by commands that were running when a session was killed, if any.
 
-    *folder* is that of its own files. Where this fails, undo does not know of these changes.
+    *folder* is that of its own files. If this fails, undo ignores these changes.
     """
     root = Path(str(records[0].data.get("cwd", ""))) if records else Path()
     store = GitStore.of_session(folder, root) if folder and root.is_absolute() else None
@@ -185,9 +185,9 @@ def _stored_history(store: SessionStore, session_id: str) -> History:
 
 
 def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None:
-    """Refuse a *root* that is neither *here* nor the session's own: a journal is only a file.
+    """Reject a *root* that is neither *here* nor the session's: a journal is only a file.
 
-    Sub-agents write what they change into journals of their own.
+    Sub-agents record their changes in journals of their own.
     """
     directory = records[0].data.get("cwd")
     if str(root) not in {str(here), directory}:
@@ -295,7 +295,7 @@ class _Undo:
         )
 
     def _carry_out(self, plan: UndoPlan, selection: _Selection) -> list[str]:
-        """Carry *plan* out, between two records that say so; return what was restored."""
+        """Carry *plan* out, between two records of the undo; return the restored paths."""
         record = {
             "undoes": [change.key for change in plan.changes],
             "again": [change.key for change in selection.again],
@@ -370,9 +370,9 @@ class _Undo:
 
 
 def _has_files_of_commands(restored: Iterable[FileChange], changes: Iterable[FileChange]) -> bool:
-    """Tell whether a file is *restored* that no tool is known to have changed.
+    """Tell whether a *restored* file was changed by no known tool.
 
-    Snapshots show what changed while a command ran, not who changed it.
+    Snapshots show the changes while a command ran, but not their author.
     """
     by_tools = {path for each in changes if not each.entry for path in (each.path, each.target)}
     return any(change.entry and change.path not in by_tools for change in restored)

@@ -175,7 +175,7 @@ class _Planner(Restore[str]):
         is_plain = now.kind in {FileKind.FILE, FileKind.NOTHING}
         if self._force and (is_plain or now.kind == change.before.kind == FileKind.LINK):
             return True
-        # A call that failed was taken back: the file is as an earlier change found it.
+        # A failed call was rolled back: the file is as before an earlier change.
         if not any(
             other.before.resembles(now)
             for other in self._plan.changes
@@ -210,7 +210,7 @@ class _Planner(Restore[str]):
         return data
 
     def _read_backup(self, record: FileChange) -> bytes:
-        """Return the copy from before *record*; raises ToolError when it is damaged or gone."""
+        """Return the copy from before *record*; raises ToolError if it is damaged or missing."""
         missing = ToolError("its earlier copy is no longer kept")
         if self._backups is None or not BACKUP.fullmatch(record.backup):
             raise missing
@@ -266,6 +266,6 @@ def _mark(state: FileState) -> str:
 
 
 def _digest(data: bytes) -> str:
-    from hashlib import sha256  # undo is rare, as is what it needs
+    from hashlib import sha256  # undo is rare
 
     return sha256(data).hexdigest()

@@ -57,10 +57,10 @@ class Step:
 
 @define
 class UndoPlan:
-    """The *steps* that take *changes* back, in order.
+    """The *steps* that revert *changes*, in order.
 
-    *problem* is a reason to do none of them, and *blocked* are paths that cannot be restored, or
-    are no longer as the changes left them, each with the reason.
+    *problem* is a reason to carry out none of them, and *blocked* are paths that cannot be
+    restored, or were changed since, each with the reason.
     """
 
     changes: Sequence[FileChange] = ()
@@ -184,7 +184,7 @@ def _write(workspace: Workspace, step: Step, data: bytes) -> None:
     if step.expected.startswith(LINK):
         workspace.delete(step.path)  # a write would go where the link leads
     workspace.write_bytes(step.path, data, expect=expected, mode=step.mode or None)
-    # The model knows the content that is gone: it has to read again before it writes.
+    # The model has read the old content: it has to read again before it writes.
     workspace.note_read(step.path, expected)
 
 
