@@ -173,7 +173,7 @@ def test_keys_make_the_line_however_they_arrive(queue, pieces, text):
 def test_a_long_paste_is_a_short_sign_until_it_is_sent(queue):
     text = "\n".join(f"row {number}" for number in range(500))
     queue.feed(f"\x1b[200~{text}\n\x1b[201~".encode())
-    assert queue.lines(Terminal(io.StringIO())) == ["\u203a [pasted 501 lines]"]
+    assert queue.lines(Terminal(io.StringIO())) == ["\u203a [pasted 500 lines]"]
     queue.feed(b"\r")
     [line] = queue.lines(Terminal(io.StringIO()))
     assert line.startswith("queued: row 0 row 1")

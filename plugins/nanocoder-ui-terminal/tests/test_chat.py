@@ -568,6 +568,7 @@ def test_a_conversation_is_compacted_shown_before_and_restored_after(chat, works
     (workspace / "long.txt").write_text("a line of words\n" * 400)
     reads = [call("read_file", path="long.txt"), {"text": "Read."}]
     talk = chat(*reads, *reads, HI, rows=60).type("/compact").see("nothing to compact yet")
+    assert "/compact\n\nnothing to compact" in talk.text, "one empty line, as above every answer"
     talk.type("read").see("Read.")
     talk.type("again").see("Read.", times=2)
     talk.type("/compact preview").see("compact-trim would shorten the conversation from")

@@ -122,7 +122,8 @@ class TerminalDisplay:
         finally:
             self.queue.stop = None
             screen.close()
-            self.terminal.write("\n")
+            if screen.has_written:
+                self.terminal.write("\n")
             self._sent += self.queue.end_steering()
 
     @contextmanager

@@ -41,12 +41,12 @@ class Pastes:
         return Typed(line.strip(), tuple(dict.fromkeys(self._parts)))
 
     def _fold(self, text: str) -> str:
-        count = text.count("\n") + 1
+        count = text.rstrip("\n").count("\n") + 1
         if count < FOLDED_LINES and len(text) < FOLDED_CHARS:
             return text
         sign = f"[pasted {count:,} lines]" if count > 1 else f"[pasted {len(text):,} characters]"
         name, number = sign, 1
-        while self._folded.get(name, text) != text:
+        while self._folded.get(name, text).strip() != text.strip():
             number += 1
             name = f"{sign[:-1]}, {number}]"
         self._folded[name] = text

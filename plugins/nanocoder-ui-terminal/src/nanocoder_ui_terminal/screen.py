@@ -104,6 +104,11 @@ class TextScreen:
             self._ticker.join()
         self._echo.close()
 
+    @property
+    def has_written(self) -> bool:
+        """Whether there are lines that stay."""
+        return bool(self._last)
+
     def start_clock(self, activity: str = "") -> None:
         """Read what is typed, and show *activity* with the time; a run does this by itself."""
         if self._ticker is None and self._terminal.moves:
