@@ -43,7 +43,7 @@ def definitions() -> list[ToolDefinition]:
     """Return the definitions of the default set, those that are always listed first."""
     names = {tool.name for tool in tools_of_the_default_set()}
     tools = ToolList(installed(), has=lambda tool: tool.name in names)
-    found = tools.definitions(SessionInfo("page", FOLDER))
+    found = tools.definitions(SessionInfo("page", FOLDER), lambda *_: True)
     return sorted(found, key=lambda one: (not one.always_listed, one.name))
 
 

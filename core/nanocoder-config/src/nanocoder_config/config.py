@@ -5,7 +5,7 @@ Each plugin's table is validated at its first use.
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -194,7 +194,7 @@ class LayeredConfig:
             for key, attribute in keys_of(type(table)).items()
         ]
 
-    @property
+    @cached_property
     def plugins_with_settings(self) -> frozenset[str]:
         """The plugins that have a table in one of the files, installed or not."""
         return frozenset(name for layer in self._layers for name in _plugin_tables(layer))

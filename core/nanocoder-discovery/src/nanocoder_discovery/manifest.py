@@ -43,10 +43,10 @@ class Entry(Installed):
 
     def still_holds(self, plugin: Installed) -> bool:
         """Tell whether the entry describes this installation with unchanged files."""
-        sites = [mtime_of(plugin.site)]
+        sites = self.description.get("sites")  # of one that could not be described
         return (
             vars(plugin).items() <= vars(self).items()
-            and self.description.get("sites", sites) == sites
+            and (sites is None or sites == [mtime_of(plugin.site)])
             and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
         )
 

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import pairwise
 
 from nanocoder_schema import value
@@ -147,6 +148,7 @@ def is_git_name(name: str) -> bool:
     return fold_name(name) in _GIT_NAMES
 
 
+@lru_cache(maxsize=4_096)  # a path is judged name by name, and the same names come again
 def fold_name(name: str) -> str:
     """Return *name* normalized as by the least strict file system: case, Unicode, ends."""
     if not name.isascii():

@@ -52,9 +52,10 @@ class Root(Beneath):
 
     def _is_in_place(self) -> bool:
         """Tell whether the path still leads to the directory that was opened."""
-        with contextlib.suppress(OSError):
+        try:
             return os.path.samestat(os.stat(self.root), self._opened)
-        return False
+        except OSError:
+            return False
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links resolved, as far as it exists; raises WorkspaceError.

@@ -71,6 +71,8 @@ EMPTY: Final[tuple[Any, ...]] = ("", 0, [], {})
 SHELLS: Final = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh")
 MOST_NUMBER: Final = 10**19
 COLUMNS: Final = 60
+TYPED: Final = {"type", "description", "default"}
+"""The keys of a schema that says no more of a value than its type."""
 TRUTH: Final = {"true": True, "false": False}
 KINDS: Final[Mapping[type, str]] = {
     str: "string",
@@ -101,7 +103,7 @@ def read_arguments(
     Only what *check* refuses with BadArguments is looked at. *schema* describes it, and *commands*
     names the arguments that are commands of the shell.
     """
-    if not _refused(arguments, check):
+    if _is_plain(arguments, schema) or not _refused(arguments, check):
         return dict(arguments), []
     reading = _Reading()
     result = reading.object(reading.commands(arguments, commands), schema, "")
@@ -111,6 +113,18 @@ def read_arguments(
         if name in result and name not in required and result[name] in EMPTY:
             del result[name]
     return result, reading.remarks
+
+
+def _is_plain(arguments: Mapping[str, Any], schema: Schema) -> bool:
+    """Tell whether all is there, and of the one type that is all there is to check of it."""
+    properties = schema.get("properties", {})
+    return arguments.keys() >= {*schema.get("required", ())} and all(
+        value
+        and (known := properties.get(name))
+        and known.keys() <= TYPED
+        and known["type"] == KINDS.get(type(value))
+        for name, value in arguments.items()
+    )
 
 
 def _refused(

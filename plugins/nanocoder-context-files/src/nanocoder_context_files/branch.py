@@ -13,9 +13,10 @@ from nanocoder_context_files.unstaged import count_unstaged
 
 MAX_BYTES = 4_096
 MAX_FOLDERS = 40
-_BRANCH = re.compile(rb"ref: refs/heads/([^\s\0-\x20\x7f~^:?*\[\\]{1,100})\s*")
-_COMMIT = re.compile(rb"([0-9a-f]{12})[0-9a-f]{28,52}\s*")
-_ELSEWHERE = re.compile(rb"gitdir: ([^\n\0]{1,3000})\n?")
+# As text: each repository needs one of them.
+_BRANCH = rb"ref: refs/heads/([^\s\0-\x20\x7f~^:?*\[\\]{1,100})\s*"
+_COMMIT = rb"([0-9a-f]{12})[0-9a-f]{28,52}\s*"
+_ELSEWHERE = rb"gitdir: ([^\n\0]{1,3000})\n?"
 ON_BRANCH = "The repository is on the branch {}{} (when this prompt was written)."
 DETACHED = "The repository is at the commit {}, on no branch{} (when this prompt was written)."
 
@@ -32,9 +33,9 @@ def branch_line(cwd: Path) -> str:
 
 def _line_of(folder: Path, root: Path) -> str:
     head = _content(folder / "HEAD")
-    if branch := _BRANCH.fullmatch(head):
+    if branch := re.fullmatch(_BRANCH, head):
         return ON_BRANCH.format(branch[1].decode("ascii", "backslashreplace"), _state(folder, root))
-    if commit := _COMMIT.fullmatch(head):
+    if commit := re.fullmatch(_COMMIT, head):
         return DETACHED.format(commit[1].decode("ascii"), _state(folder, root))
     return ""
 
@@ -50,7 +51,7 @@ def _folder_of(marker: Path) -> Path | None:
     """Return git's folder; in a worktree `.git` is a file that leads to it."""
     if os.path.isdir(marker) and not os.path.islink(marker):
         return marker
-    elsewhere = _ELSEWHERE.fullmatch(_content(marker))
+    elsewhere = re.fullmatch(_ELSEWHERE, _content(marker))
     return marker.parent / os.fsdecode(elsewhere[1]) if elsewhere else None
 
 

@@ -7,13 +7,14 @@ MOST_IMPORTS = 20
 """Files that one instruction file brings, those that they name included."""
 SUFFIXES = (".md", ".mdc", ".txt", ".rst")
 """Others are code and data: what is between their signs and ours would be read as instructions."""
-_CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"(?:^|(?<=[\s(]))@([^\s@()]{1,300})")
+# As text: most folders have no such file, and compile nothing.
+_CODE = r"(?ms)^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`"
+_NAMED = r"(?:^|(?<=[\s(]))@([^\s@()]{1,300})"
 
 
 def imported_names(text: str) -> Iterator[str]:
     """Yield the paths that *text* names outside of code, relative to its own folder."""
-    for match in _NAMED.finditer(_CODE.sub(" ", text)):
+    for match in re.finditer(_NAMED, re.sub(_CODE, " ", text)):
         name = match[1].rstrip(".,;:!?").removeprefix("./")
         if name.endswith(SUFFIXES) and not name.startswith(("/", "~")):
             yield name

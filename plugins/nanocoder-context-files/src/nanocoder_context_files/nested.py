@@ -22,10 +22,14 @@ NOTE = (
 
 
 class Nested:
-    """The folders of one session whose instruction files the model has, or that have none."""
+    """The folders of one session whose instruction files the model has, or that have none.
+
+    A path is resolved once, as sessions touch the same few files again and again.
+    """
 
     def __init__(self) -> None:
         self._folders: set[Path] = set()
+        self._paths: set[str] = set()
 
     def notes_for(
         self,
@@ -36,7 +40,9 @@ class Nested:
         owners: Sequence[str],
     ) -> str:
         """Return the new files that count for the paths among *arguments*, the nearest last."""
-        folders = [each for path in named_paths(arguments) for each in _folders(path, session)]
+        paths = [path for path in named_paths(arguments) if path not in self._paths]
+        self._paths.update(paths)
+        folders = [each for path in paths for each in _folders(path, session)]
         new = [folder for folder in dict.fromkeys(folders) if folder not in self._folders]
         if not new:
             return ""

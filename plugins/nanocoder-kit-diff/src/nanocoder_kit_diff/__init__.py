@@ -9,10 +9,9 @@ CONTEXT_LINES = 3
 EXACT_LINES = 10_000  # difflib is quadratic at its worst; beyond this the change is one block
 COMPARED_PAIRS = 200_000
 SHOWN_LINES = 200
-_FILE = re.compile(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File: |--- (?:a/)?|\+\+\+ (?:b/)?)([^\t\n]+)", re.MULTILINE
-)
-_PATCH = re.compile(r"^(?:\*\*\* Begin Patch|--- .+\n\+\+\+ )", re.MULTILINE)
+# As text: few sessions have a patch, and compile them.
+_FILE = r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |--- (?:a/)?|\+\+\+ (?:b/)?)([^\t\n]+)"
+_PATCH = r"(?m)^(?:\*\*\* Begin Patch|--- .+\n\+\+\+ )"
 
 __all__ = [
     "CONTEXT_LINES",
@@ -258,6 +257,6 @@ def _mark(mark: str, lines: list[str]) -> list[str]:
 
 def patched_files(text: str) -> list[str]:
     """Return the paths that a patch names, each once; none where *text* is no patch."""
-    if not _PATCH.search(text):
+    if not re.search(_PATCH, text):
         return []
-    return [name for name in dict.fromkeys(_FILE.findall(text)) if name != "/dev/null"]
+    return [name for name in dict.fromkeys(re.findall(_FILE, text)) if name != "/dev/null"]

@@ -29,26 +29,37 @@ def rules_above(workspace: Path, most_bytes: int) -> Iterator[tuple[Rules, bytes
     """
     own = _read(_own_list(), most_bytes, follow=True)
     yield read_rules(own), b""
-    above = (workspace, *workspace.parents)[:MAX_FOLDERS]
-    top = next((folder for folder in above if os.path.lexists(folder / ".git")), workspace)
-    outer = [folder for folder in reversed(above[1:]) if folder.is_relative_to(top)]
-    for folder in outer:
+    for number in range(_folders_around(workspace), 0, -1):
+        folder = workspace.parents[number - 1]
         below = os.fsencode(workspace.relative_to(folder)) + b"/"
-        for name in (EXCLUDED, ".gitignore") if folder == top else (".gitignore",):
-            yield read_rules(_read(folder / name, most_bytes)), below
+        names = (EXCLUDED, ".gitignore") if os.path.lexists(folder / ".git") else (".gitignore",)
+        for name in names:
+            yield read_rules(_read(f"{folder}/{name}", most_bytes)), below
 
 
-def _own_list() -> Path:
+def _folders_around(workspace: Path) -> int:
+    """Return how many folders above *workspace* belong to the repository that it is in."""
+    folder = str(workspace)
+    for number in range(MAX_FOLDERS):
+        if os.path.lexists(f"{folder}/.git"):
+            return number
+        if folder == "/":
+            break
+        folder = os.path.dirname(folder)
+    return 0
+
+
+def _own_list() -> str:
     """Return the file that `core.excludesFile` names, or the one that git reads without it."""
-    home = Path(os.environ.get("HOME") or "/")
-    folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    home = os.environ.get("HOME") or "/"
+    folder = f"{os.environ.get('XDG_CONFIG_HOME') or f'{home}/.config'}/git"
     own = os.environ.get("GIT_CONFIG_GLOBAL")
-    files = ["/etc/gitconfig", *([own] if own else [folder / "config", home / ".gitconfig"])]
-    texts = (_read(Path(file), MAX_SETTINGS_BYTES, follow=True) for file in files)
-    named = [name for text in texts for name in _lists_in(os.fsdecode(text))]
+    files = ["/etc/gitconfig", *([own] if own else [f"{folder}/config", f"{home}/.gitconfig"])]
+    texts = (_read(file, MAX_SETTINGS_BYTES, follow=True) for file in files)
+    named = [name for text in texts if text for name in _lists_in(os.fsdecode(text))]
     # An empty value means no list.
-    name = named[-1] if named else str(folder / "ignore")
-    return home / name.removeprefix("~/") if name else Path(os.devnull)
+    name = named[-1] if named else f"{folder}/ignore"
+    return os.path.join(home, name.removeprefix("~/")) if name else os.devnull
 
 
 def _lists_in(settings: str) -> Iterator[str]:
@@ -64,7 +75,7 @@ def _lists_in(settings: str) -> Iterator[str]:
             yield re.sub(r"\\(.)", r"\1", value[1:-1]) if is_quoted else value
 
 
-def _read(path: Path, most_bytes: int, *, follow: bool = False) -> bytes:
+def _read(path: str, most_bytes: int, *, follow: bool = False) -> bytes:
     """Return the beginning of a regular file, b"" without one; git follows no link to its rules."""
     try:
         fd = os.open(path, _FILE if follow else _FILE | os.O_NOFOLLOW)

@@ -55,8 +55,8 @@ class Client:
     The *key* is read for each request, and never appears in an error; *own* are headers of the
     user's configuration. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "".
     SSL_CERT_FILE or SSL_CERT_DIR select the certificates. Redirects are errors: a key must not
-    follow one to another server. A test may pass a *transport* of httpx, such as its
-    MockTransport, instead of the network.
+    follow one to another server. A test may pass a *transport* of httpx, such as its MockTransport,
+    instead of the network.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class Client:
         """Raise ProviderError for plain text instead of a stream of events."""
         begins = first.removeprefix(b"\xef\xbb\xbf").lstrip()
         # A read may end inside the first field's name.
-        if re.match(rb"(?:data|event|id|retry)? ?:|[a-z]{0,5}\Z", begins):
+        if begins[:5] == b"data:" or re.match(rb"(?:data|event|id|retry)? ?:|[a-z]{0,5}\Z", begins):
             return
         words = failure_in_body(_read_up_to(first, chunks, ERROR_BYTES), host=self.host)
         if words is not None:

@@ -1,12 +1,12 @@
 """The finish reasons of replies, as vendors and servers spell them."""
 
-import re
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 
 class End(Enum):
-    """The meaning of a finish reason; one that matches no pattern is DONE."""
+    """The meaning of a finish reason; one that has none of the words is DONE."""
 
     DONE = auto()
     CUT = auto()  # a token limit; the model continues when the answer is sent back
@@ -14,16 +14,18 @@ class End(Enum):
     FAILED = auto()  # the server failed; the text so far is no answer
 
 
-_PATTERNS: Final = (
-    (End.FAILED, r"error|abort|cancel|fail|insufficient|malformed|timeout|time_out|unspecified"),
-    (End.FAILED, r"^other$|unexpected_tool_call|too_many_tool_calls|missing_thought_signature"),
-    (End.CUT, r"length|max_?(?:output_?)?tokens|token_?limit|context_window|pause_turn"),
-    (End.FILTERED, r"filter|content_policy|safety|sensitive|refus|guardrail|blocklist|prohibited"),
-    (End.FILTERED, r"recitation|^spii$|blocked"),
-)
+_FAILED: Final = """error abort cancel fail insufficient malformed timeout unspecified
+    unexpectedtoolcall toomanytoolcalls missingthoughtsignature"""
+_CUT: Final = "length maxtokens maxoutputtokens tokenlimit contextwindow pauseturn"
+_FILTERED: Final = """filter contentpolicy safety sensitive refus guardrail blocklist prohibited
+    recitation blocked"""
+_WORDS: Final = ((End.FAILED, _FAILED), (End.CUT, _CUT), (End.FILTERED, _FILTERED))
+_WHOLE: Final = {"other": End.FAILED, "spii": End.FILTERED}
 
 
+@lru_cache(maxsize=16)  # each reply asks several times about one of few words
 def end_of(reason: str) -> End:
     """Return the meaning of the finish *reason* of a reply."""
-    lower = reason.lower()
-    return next((end for end, pattern in _PATTERNS if re.search(pattern, lower)), End.DONE)
+    plain = reason.lower().replace("_", "")
+    ends = (end for end, words in _WORDS if any(word in plain for word in words.split()))
+    return _WHOLE.get(plain) or next(ends, End.DONE)

@@ -9,7 +9,6 @@ from attrs import evolve
 from nanocoder import Message, ToolCall, ToolResult, value
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _NAME_CHARS: Final = 64
 NO_NAME: Final = "unknown_tool"
 NO_OUTPUT: Final = "(no output)"
@@ -151,7 +150,7 @@ def sendable_name(name: str) -> str:
     """Return the *name* of a tool, which a model may have made up, as every vendor takes it."""
     if _NAME.fullmatch(name):
         return name
-    return _NOT_IN_NAMES.sub("_", name).strip("_")[:_NAME_CHARS] or NO_NAME
+    return re.sub(r"[^a-zA-Z0-9_-]+", "_", name).strip("_")[:_NAME_CHARS] or NO_NAME
 
 
 def _missing(call: ToolCall) -> ToolResult:

@@ -8,11 +8,11 @@ from nanocoder import ConfigError
 
 from nanocoder_kit_http.keys import Key
 
-_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_VARIABLE: Final = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-_SECRET: Final = re.compile(
-    r"(?:^|[-_])(?:authorization|cookie|api-?key|key|token|secret|password)(?:$|[-_])",
-    re.IGNORECASE,
+# As text: most sessions have no such headers, and compile nothing.
+_NAME: Final = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_VARIABLE: Final = r"\$(?:(\w+)|\{(\w+)\})"
+_TELLTALE: Final = (
+    r"(?i)(?:^|[-_])(?:authorization|cookie|api-?key|key|token|secret|password)(?:$|[-_])"
 )
 _OURS: Final = frozenset({"host", "content-length", "content-type", "transfer-encoding"})
 
@@ -26,13 +26,13 @@ def own_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _value(name: str, value: str) -> str:
-    if not _NAME.fullmatch(name) or name.lower() in _OURS:
+    if not re.fullmatch(_NAME, name) or name.lower() in _OURS:
         raise ConfigError(f"the setting headers: {name!r} is no header that can be set")
-    if _SECRET.search(name) and not _VARIABLE.search(value):
+    if re.search(_TELLTALE, name) and not re.search(_VARIABLE, value):
         raise ConfigError(
             f"the setting headers: {name!r} holds a secret; write $NAME_OF_A_VARIABLE in its place"
         )
-    text = _VARIABLE.sub(lambda match: _secret(name, match[1] or match[2]), value)
+    text = re.sub(_VARIABLE, lambda match: _secret(name, match[1] or match[2]), value)
     if not (text.isascii() and text.isprintable()):
         raise ConfigError(f"the setting headers: {name!r} has a line end or is not ASCII")
     return text

@@ -37,10 +37,11 @@ _DROPPED: Final = (
 )
 """Marks around an answer, which are dropped."""
 _ANSWER_ENDS: Final = ("<|end|>", "<|return|>", "<|END_RESPONSE|>")
-_FENCE: Final = re.compile(r"(?m)^ {0,3}(?:```|~~~)")
+_FENCE: Final = r"(?m)^ {0,3}(?:```|~~~)"
 _BEGINNINGS: Final = (*_ENDS, *_DROPPED)
 _IN_TEXT: Final = (*_LONE_ENDS, *_ANSWER_ENDS)
-_SIGNS: Final = frozenset(mark[0] for mark in _IN_TEXT)
+_MARKS: Final = (*_BEGINNINGS, *_IN_TEXT)
+_SIGNS: Final = frozenset(mark[0] for mark in _MARKS)
 
 
 class ThinkingTags:
@@ -160,13 +161,14 @@ class ThinkingTags:
             return False
         text = "".join(self._texts) + self._waiting[:end]
         line = text[text.rfind("\n") + 1 :]
-        is_code = line.count("`") % 2 == 1 or len(_FENCE.findall(text)) % 2 == 1
+        is_code = line.count("`") % 2 == 1 or len(re.findall(_FENCE, text)) % 2 == 1
         return not is_code and mark.replace("/", "") not in text
 
 
 def without_thinking(text: str, *, is_thinking: bool = False) -> str:
     """Return the *text* of a whole reply without the thinking in tags."""
-    if not is_thinking and not any(mark in text for mark in (*_BEGINNINGS, *_IN_TEXT)):
+    is_plain = not any(sign in text for sign in _SIGNS)
+    if not is_thinking and (is_plain or not any(mark in text for mark in _MARKS)):
         return text
     tags = ThinkingTags(is_thinking=is_thinking)
     deltas = [*tags.feed([TextDelta(text)]), *tags.finish()]

@@ -116,8 +116,15 @@ def _row(vendor: str, name: str) -> Mapping[str, Any] | None:
     rows: Sequence[Mapping[str, Any]] = _table()["models"].get(vendor, ())
     lower = name.lower()
     exact = (row for row in rows if lower in row["names"])
-    fitting = (row for row in rows if "pattern" in row and re.search(row["pattern"], lower))
+    # Most names have no word of most patterns, and compiling one takes longer than that question.
+    words = _words(lower)
+    near = (row for row in rows if "pattern" in row and words & _words(row["pattern"]))
+    fitting = (row for row in near if re.search(row["pattern"], lower))
     return next(exact, None) or next(fitting, None)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall("[a-z]+", text))
 
 
 def _row_of_maker(name: str) -> Mapping[str, Any] | None:

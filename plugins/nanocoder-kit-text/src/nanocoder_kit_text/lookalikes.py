@@ -35,7 +35,8 @@ def show_hidden(text: str) -> str:
 
     Joiners stay, which many scripts and pictures are written with; so do terminal sequences.
     """
-    return text if text.isprintable() else re.sub(f"[{_HIDDEN}]", _name, text)
+    is_plain = text.isascii() and "\x0c" not in text  # most text: no pattern is sought in it
+    return text if is_plain else re.sub(f"[{_HIDDEN}]", _name, text)
 
 
 def read_hidden(text: str) -> str:

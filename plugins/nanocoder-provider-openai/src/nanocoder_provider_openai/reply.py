@@ -90,9 +90,10 @@ class ChatReply(Reply):
             if choices[0].get("error"):
                 raise self._context.failure(choices[0]["error"])
             self._take_choice(choices[0])
+        usage = chunk.get("usage")
         # Groq and Moonshot nest the usage in other objects.
-        parents = (chunk, as_mapping(chunk.get("x_groq")), *map(as_mapping, _choices(chunk)))
-        usage = next(filter(None, (parent.get("usage") for parent in parents)), None)
+        for parent in () if usage else (chunk.get("x_groq"), *choices):
+            usage = usage or (isinstance(parent, dict) and parent.get("usage"))
         if usage:
             self._usage = _usage(usage)
 

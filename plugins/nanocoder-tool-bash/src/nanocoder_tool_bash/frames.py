@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 MOVES: Final = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-HJKf]")
-PIECES: Final = re.compile(r"\r?\n|\r|\x08|\x1b\[([0-9;?]*)([@-~])|[^\r\n\x08\x1b]+|\x1b")
+PIECES: Final = r"\r?\n|\r|\x08|\x1b\[([0-9;?]*)([@-~])|[^\r\n\x08\x1b]+|\x1b"
 MOST_ROWS: Final = 500
 """No screen is higher; a cursor that is sent further stays there."""
 MOST_COLUMNS: Final = 2_000
@@ -20,7 +20,7 @@ def last_states(text: str) -> str:
     if not MOVES.search(text):
         return text
     screen = _Screen()
-    for piece in PIECES.finditer(text):
+    for piece in re.finditer(PIECES, text):
         screen.write(piece[0], piece[1] or "", piece[2] or "")
     return screen.text
 

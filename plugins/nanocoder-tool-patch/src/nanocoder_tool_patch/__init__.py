@@ -89,15 +89,14 @@ def nanocoder_resources() -> list[Resource]:
 @hookimpl(rank=40)  # before plugins that read the list as a command
 def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) -> Understood | None:
     """Read a patch that a model gives to a program of this name in the shell."""
-    command = call.arguments.get("command", call.arguments.get("cmd"))
+    command, name = call.arguments.get("command", call.arguments.get("cmd")), apply_patch.name
     match command:
         case [apply_patch.name, str(patch)]:
             pass
-        case str(text) if in_shell := re.fullmatch(IN_SHELL, text):
+        case str(text) if name in text and (in_shell := re.fullmatch(IN_SHELL, text)):
             patch = in_shell["patch"]
         case _:
             return None
-    name = apply_patch.name
     return (
         Understood(name, {"patch": patch}, (f"{call.name} as {name}",)) if name in tools else None
     )

@@ -175,12 +175,12 @@ def _text_result(
     )
     total = UNKNOWN if window.total is None else window.total
     ctx.workspace.note_read(path, digest or version, page.read_lines, total)  # type: ignore[arg-type]
-    numbered = (f"{number}\t{line}" for number, line in enumerate(page.lines, page.first))
+    numbered = [f"{number}\t{line}" for number, line in enumerate(page.lines, page.first)]
     notes = [*_notes(page, can_go_on=ctx.offers("read_file", "offset")), *more_notes]
     if is_guessed:
         notes.append(f"[not UTF-8: read as {window.encoding}, which is a guess]")
     return ToolResult(
-        "\n".join([*map(show_hidden, numbered), *notes]),
+        "\n".join([show_hidden("\n".join(numbered)), *notes] if numbered else notes),
         title=where,
         data={
             "path": where,

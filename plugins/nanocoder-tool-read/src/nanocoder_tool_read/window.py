@@ -41,6 +41,8 @@ class Window:
 
     def page(self) -> "Window":
         """Return its first lines up to the limit of a result."""
+        if sum(map(len, self.lines)) + len(self.lines) * len(f"{self.last}\t\n") <= MAX_CHARS:
+            return self
         chars = count = 0
         for line in self.lines:
             chars += len(line) + len(f"{self.first + count}\t\n")
@@ -96,6 +98,8 @@ def window_of_file(file: BinaryIO, first: int, limit: int, max_line: int) -> Win
 
 def _cut(window: Window, max_line: int) -> Window:
     """Cut long lines."""
+    if max(map(len, window.lines), default=0) <= max_line:
+        return window
     numbered = enumerate(window.lines, window.first)
     clipped = tuple(number for number, line in numbered if len(line) > max_line)
     return evolve(window, lines=tuple(line[:max_line] for line in window.lines), clipped=clipped)

@@ -30,7 +30,7 @@ _FOLDERS: Final = {".git": 1, ".git/refs": 0, ".git/logs": 0}
 _OF_REMOTES: Final = ("refs/remotes/", "logs/refs/remotes/")
 """Prefixes of references that a fetch restores."""
 _MOVING: Final = (HEAD, "refs/heads/")
-_HASH: Final = re.compile(rb"[0-9a-f]{40,64}")
+_HASH: Final = rb"[0-9a-f]{40,64}"
 _MODE: Final = 0o644
 
 Files = Mapping[str, bytes]
@@ -77,7 +77,10 @@ class Repository:
         return {path.removeprefix(_GIT): data for path, (_, data) in read.items()}
 
     def _stamps(self) -> Iterator[tuple[str, Stamp]]:
-        with suppress(NanocoderError):  # there is no repository, or it is elsewhere
+        with suppress(NanocoderError):  # it is elsewhere
+            # Opening what is not there would look for names that are like it.
+            if not self.workspace.is_dir(".git"):
+                return
             for folder, depth in _FOLDERS.items():
                 for files in walk_files(self.workspace, folder, Sieve(depth=depth)):
                     for path, stamp in stamps_of(files, Path(self.workspace.root)):
@@ -86,7 +89,7 @@ class Repository:
 
     def _is_forward(self, old: bytes, new: bytes) -> bool:
         """Tell whether the commit *new* has *old* in its history."""
-        if not _HASH.fullmatch(old) or not _HASH.fullmatch(new):
+        if not re.fullmatch(_HASH, old) or not re.fullmatch(_HASH, new):
             return False
         from nanocoder_kit_git import git  # few commands move a branch
 

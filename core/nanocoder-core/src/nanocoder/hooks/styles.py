@@ -229,9 +229,9 @@ def join(verdicts: Sequence[Verdict]) -> Verdict:
     access = strictest_access(it.processes for it in verdicts)
     sandbox, persons = access in (Access.READ, Access.WRITE), max(it.persons for it in verdicts)
     grants = () if persons > 1 else strictest.grants  # a rule cannot replace a second person
-    joined = evolve(strictest, arguments=None, sandbox=sandbox, persons=persons, grants=grants)
-    joined = evolve(joined, access=access)
-    return evolve(joined, reason="; ".join(dict.fromkeys(filter(None, reasons))))
+    joined = {"sandbox": sandbox, "persons": persons, "grants": grants, "access": access}
+    joined["reason"] = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return evolve(strictest, arguments=None, **joined)  # type: ignore[arg-type]
 
 
 def _strictness(verdict: Verdict) -> tuple[int, bool, bool, bool]:

@@ -27,7 +27,7 @@ from nanocoder.provider import ProviderSpec
 from nanocoder.tools.tool import Tool
 from nanocoder.values import manifest_of
 
-MARK = f"{PROJECT}_impl"
+MARK, SPEC_MARK = f"{PROJECT}_impl", f"{PROJECT}_spec"
 HOOKABLE = (FunctionType, MethodType, staticmethod, classmethod)
 NO_HOOK = "implements no hook; mark its functions with @nanocoder.hookimpl"
 LINE_BREAKS = str.maketrans("", "", "\n\t")
@@ -50,16 +50,16 @@ OFFERS: dict[str, type] = {
 def new_manager() -> pluggy.PluginManager:
     """Return a plugin manager that knows our hooks and no plugin."""
     manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(specs)
+    manager.add_hookspecs(_marked(specs, SPEC_MARK))
     return manager
 
 
-def _marked(module: ModuleType) -> ModuleType:
+def _marked(module: ModuleType, mark: str = MARK) -> ModuleType:
     """Return the hooks of *module* alone: pluggy inspects each of its hundreds of names slowly."""
-    marked = ModuleType(module.__name__)
-    for name, member in vars(module).items():
-        if isinstance(member, HOOKABLE) and hasattr(member, MARK):
-            setattr(marked, name, member)
+    marked, members = ModuleType(module.__name__), vars(module).items()
+    vars(marked).clear()
+    hooks = {it: member for it, member in members if isinstance(member, HOOKABLE)}
+    vars(marked).update((it, member) for it, member in hooks.items() if hasattr(member, mark))
     return marked
 
 
@@ -79,7 +79,6 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
             # The manager may have other plugins.
             own = (each for each in caller.get_hookimpls() if each.plugin is plugin)
             hookimpls.update((caller.name, implementation) for implementation in own)
-        manager.check_pending()
         problem = "" if hookimpls else NO_HOOK
     except (pluggy.PluginValidationError, ValueError) as error:
         problem = " ".join(str(error).split())

@@ -21,6 +21,7 @@ from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo, Tools
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
 Has = Callable[[Tool[..., Any]], bool]
+HasNeed = Callable[[str, str], bool]
 
 FULL = """You are a coding agent in a terminal. You work in the directory {cwd} ({system});
 paths are relative to it. Do what the user asks with the tools, then answer briefly.
@@ -65,14 +66,13 @@ PATH_CHARS = 500
 class ToolList:
     """The tools of one session in the model's form: with their own names or a dialect's.
 
-    *has* tells whether a sub-agent has a tool, *has_need* whether a plugin's need is met.
+    *has* tells whether a sub-agent has a tool.
     """
 
     def __init__(
         self, plugins: Plugins, dialect: Dialect | None = None, has: Has | None = None
     ) -> None:
         self.dialect = dialect
-        self.has_need: Callable[[str, str], bool] = lambda _need, _plugin: True
         self._plugins = plugins
         self._has = has
         self._key: tuple[Any, ...] = ()
@@ -83,28 +83,31 @@ class ToolList:
         tools, has = self._plugins.tools(), self._has
         return tools if has is None else {name: tools[name] for name in tools if has(tools[name])}
 
-    def definitions(self, session: SessionInfo) -> tuple[ToolDefinition, ...]:
-        """Return the tool definitions; the same object until the tools or the profile change."""
-        offered = self._offered(session)
-        key = (session.profile, *(tool.name for tool in offered))
-        if self._key != key:
-            self._key = key
+    def definitions(self, session: SessionInfo, has_need: HasNeed) -> tuple[ToolDefinition, ...]:
+        """Return the tool definitions; the same object until the tools or the profile change.
+
+        *has_need* tells whether a plugin's need is met.
+        """
+        offered = self._offered(session, has_need)
+        if self._key != (session.profile, offered):
+            self._key = (session.profile, offered)
             self._definitions = tuple(self._define(offered, session))
         return self._definitions
 
-    def infos(self, session: SessionInfo) -> tuple[ToolInfo, ...]:
+    def infos(self, session: SessionInfo, has_need: HasNeed) -> tuple[ToolInfo, ...]:
         """Return the descriptions of the tools that the session offers now, for other tools."""
         is_small = session.profile == "small" and self.dialect is None
         parameters_of = few_parameters if is_small else attrgetter("parameters")
         return tuple(
             ToolInfo(tool.name, tool.description, parameters_of(tool), tool.risk)
-            for tool in self._offered(session)
+            for tool in self._offered(session, has_need)
         )
 
-    def _offered(self, session: SessionInfo) -> list[Tool[..., Any]]:
+    def _offered(self, session: SessionInfo, has_need: HasNeed) -> list[Tool[..., Any]]:
         """Return the tools that work in the session's mode and with its model."""
         tools, is_full = self.tools().values(), session.profile != "small"
-        offered = [it for it in tools if all(self.has_need(need, it.plugin) for need in it.needs)]
+        lacking = {it for it in tools for need in it.needs if not has_need(need, it.plugin)}
+        offered = [tool for tool in tools if tool not in lacking]
         if session.mode is Mode.PLAN:
             changing = {Effect.WRITE, Effect.EXECUTE}
             # A tool that only calls others has no effect itself, and each of its calls is judged.

@@ -91,7 +91,6 @@ class Runtime(_Working):
             self.info, readable=self._readable, find_sandbox=self.sandbox
         )
         self.approvals = Approvals(self)
-        self.tool_list.has_need = self._has
         self.report = Report(session_id=self.info.id)
 
     def set_info(self, **changes: Any) -> None:
@@ -116,14 +115,14 @@ class Runtime(_Working):
         if need == "person":
             is_reached = self.parent is None or self.info.answered
             return self.info.interactive or (is_reached and self.ask is not None)
-        with suppress(ToolError):
+        if self._offers_resource(plugin, need):
             return bool(self.resource(plugin, need))
         is_set = plugin in self.config.plugins_with_settings
         return is_set and bool(getattr(self.plugins.settings(plugin), need, None))
 
     def tool_infos(self) -> tuple[ToolInfo, ...]:
         """Return the descriptions of the offered tools, for other tools."""
-        return self.tool_list.infos(self.info)
+        return self.tool_list.infos(self.info, self._has)
 
     @property
     def chosen(self) -> models.Chosen:
@@ -175,7 +174,7 @@ class Runtime(_Working):
             model=self.info.model.partition("/")[2],
             system=self.system,
             messages=messages,
-            tools=self.tool_list.definitions(self.info),
+            tools=self.tool_list.definitions(self.info, self._has),
             session_id=self.info.id,
             answer_schema=self.info.answer_schema,
         )
@@ -227,9 +226,8 @@ class Runtime(_Working):
             self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
             executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
             # The start reports it if no sandbox works.
-            is_sandboxed = (
-                sandboxes.is_wanted(self.config) and not self.notices if executes else None
-            )
+            works = sandboxes.is_wanted(self.config) and not self.notices
+            is_sandboxed = works if executes else None
             additions = [text for _, text in self.additions]
             self._system = key, system_prompt(self.info, additions, is_sandboxed=is_sandboxed)
         return self._system[1]
@@ -286,18 +284,19 @@ class Runtime(_Working):
         """
         with self._resources_lock:
             if (plugin, name) not in self._resources:
-                offers = self.plugins.offers("resources")
-                if (plugin, name) not in {(entry.name, offer["name"]) for entry, offer in offers}:
+                if not self._offers_resource(plugin, name):
                     raise ToolError(f"plugin {plugin!r} offers no resource {name!r}")
                 real = self.plugins.real(plugin, "resources", name)
-                settings = self.plugins.settings(plugin)
-                self._resources[plugin, name] = real.open(self.info, settings)
+                self._resources[plugin, name] = real.open(self.info, self.plugins.settings(plugin))
             return self._resources[plugin, name]
+
+    def _offers_resource(self, plugin: str, name: str) -> bool:
+        entry = self.plugins.entries.get(plugin)
+        return entry is not None and any(it["name"] == name for it in entry.offers("resources"))
 
     def news(self, cancel: Cancel | None = None) -> list[str]:
         """Return the resources' news for the model; with *cancel* wait until their work is done."""
-        parts = [*self._resources.items()]
-        each = self._each(parts, "news_for_model", cancel)
+        each = self._each([*self._resources.items()], "news_for_model", cancel)
         reword = getattr(self.tool_list.dialect, "reword", str)
         return [reword(line) for lines in each for line in lines]
 

@@ -1,6 +1,5 @@
 """A tool is one definition: its signature is check, static type and JSON Schema at once."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
@@ -323,7 +322,8 @@ def _make(function: Callable[P, R], fields: Mapping[str, Any]) -> Tool[P, R]:
     signature = Signature.of_class(parameters) if parameters else Signature.of_function(function)
     name = options.pop("name", "") or function.__name__
     description = options.pop("description", "") or _unwrapped(function.__doc__ or "")
-    if not re.fullmatch("[a-z][a-z0-9_]*", name) or len(name) > MAX_NAME_CHARS:
+    is_word = name.isascii() and name.isidentifier() and name.islower() and name[0] != "_"
+    if not is_word or len(name) > MAX_NAME_CHARS:
         problem = f"{name!r} is not a tool name; use lower-case letters, digits and _"
         raise PluginError(function.__module__, problem)
     return Tool(
