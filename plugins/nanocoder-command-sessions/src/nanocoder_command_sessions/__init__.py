@@ -299,7 +299,7 @@ def _rewind() -> Command[Host]:
 
 
 def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
-    """Return a command's function; its module is imported when somebody types the command."""
+    """Return a command's function, which imports its module when it is called."""
     return partial(_run, module, function)
 
 

@@ -18,7 +18,7 @@ ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
 def read_session(
     store: SessionStore, name: str, cwd: Path | None = None
 ) -> tuple[Sequence[Record], Transcript]:
-    """Return the records of a session, or of a sub-agent by its ID, and all that was said in it.
+    """Return the records and the transcript of a session, or of a sub-agent by its ID.
 
     Raises: UsageError.
     """

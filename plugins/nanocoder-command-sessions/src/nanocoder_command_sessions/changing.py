@@ -14,7 +14,7 @@ from nanocoder_command_sessions.listing import last_used, title_of
 
 PLACE: Final = re.compile(r"(\d{1,9})(?:\.([1-9]\d{0,8}))?")
 NEEDS_PERSON: Final = 3
-"""The exit code where there is no person to ask."""
+"""Exit code without a person to ask."""
 NOT_CONFIRMED: Final = "Not removed: no terminal to confirm on. Pass --yes or the full ID: {}"
 
 
@@ -89,7 +89,7 @@ def remove(arguments: Namespace, host: Host) -> int:
 
 
 def restore(arguments: Namespace, host: Host) -> int:
-    """Take a session out of the trash, or list what is in it."""
+    """Restore a session from the trash, or list the trash."""
     store = session_store(host)
     if arguments.id is not None:
         host.print_line(f"Restored: {restore_session(store, arguments.id)}")

@@ -123,7 +123,7 @@ def waiting(messages: Sequence[Message]) -> list[ToolCall]:
 
 
 def _list(host: Host, session_id: str, *, as_json: bool) -> int:
-    """Print what each call that waits would do now; nothing runs."""
+    """Print the present effect of each waiting call, without running any."""
     person = _Person(session_id, host.cwd)
     with _opened(host, session_id, person, dry_run=True) as session:
         calls = waiting(session.messages)

@@ -1,4 +1,4 @@
-"""The content of files that a call names: what it runs or reads, as it is now."""
+"""The present content of the files that a call names, runs or reads."""
 
 import glob
 import hashlib
@@ -21,11 +21,11 @@ MAX_PATHS: Final = 100_000
 """Limit of the paths that are examined."""
 _CHUNK: Final = 1_048_576
 _GAPS: Final = re.compile(r"[\s;&|<>(){}=,:'\"`$]+")
-# Whatever a shell can make of these is among what a star matches.
+# A star matches every expansion of these by a shell.
 _WILDCARDS: Final = re.compile(r"\[[^/]*\]|\{[^/]*\}|[?*]+")
 _NO_COMMANDS: Final = frozenset({"content", "old_string", "new_string", "text", "patch"})
 """Arguments that no shell reads: a star in them names no file."""
-# These run what a file of this name says, without naming it.
+# Programs that run the content of a file of this name without naming it.
 _READ_BY: Final = {
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json",)),
@@ -113,7 +113,7 @@ def _names(word: str) -> Iterator[str]:
 
 
 def _digest(path: str) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal, or what is wrong with it."""
+    """Return the SHA-256 of a file's content in hexadecimal, or its problem."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -79,7 +79,7 @@ def _facts(
 
 
 def _usage(records: Sequence[Record]) -> tuple[Mapping[str, int], float | None]:
-    """Return the tokens of all requests, of those that were rewound, too, and what they cost."""
+    """Return the tokens and the cost of all requests, rewound ones included."""
     tokens, cost = dict.fromkeys(TOKENS, 0), None
     for record in records:
         usage = record.data.get("usage") if record.kind == "message" else None

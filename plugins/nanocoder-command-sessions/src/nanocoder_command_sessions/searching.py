@@ -1,4 +1,4 @@
-"""`nanocoder sessions search` and `tag`: find sessions by what was said, and by tags."""
+"""`nanocoder sessions search` and `tag`: find sessions by their texts, and by tags."""
 
 import re
 from argparse import Namespace
@@ -25,7 +25,7 @@ MORE: Final = "Only the newest {} are shown (--limit N shows more)."
 
 
 def search(arguments: Namespace, host: Host) -> int:
-    """Print the sessions in which something was said, each with its best passage."""
+    """Print the sessions with the searched words, each with its best passage."""
     words = [word for word in arguments.text if word.strip()]
     if not words:
         raise UsageError("name what to search for: nanocoder sessions search TEXT")
@@ -81,7 +81,7 @@ def tag(arguments: Namespace, host: Host) -> int:
 def _without_directory(words: Sequence[str], cwd: Path) -> tuple[list[str], Path]:
     """Return *words* without the option `--cwd`, and its value or else *cwd*.
 
-    Behind the ID, what begins with a dash is a tag to take away, and no option is parsed.
+    After the ID, a word that begins with a dash is a tag to remove, and no option.
     """
     words = list(words)
     for word in [word for word in words if word.startswith("--")]:
@@ -96,7 +96,7 @@ def _without_directory(words: Sequence[str], cwd: Path) -> tuple[list[str], Path
 
 
 def tag_of(word: str) -> str:
-    """Return the tag that a person typed; raises UsageError where it can be none."""
+    """Return *word* as a tag; raises UsageError for an invalid one."""
     name = word.removeprefix("#").casefold()
     if not TAG.fullmatch(name):
         raise UsageError(

@@ -24,7 +24,7 @@ MAX_NAMED: Final = 5
 
 
 def undo(arguments: Namespace, host: Host) -> int:
-    """Show what would be restored, and do it if the person agrees, or `--yes` does."""
+    """Show the files to restore, and restore them if the user agrees, or with `--yes`."""
     request = UndoRequest(
         call=arguments.call or "",
         everything=arguments.all,
@@ -89,7 +89,7 @@ def rewind(arguments: Namespace, host: Host) -> int:
 
 
 def _print_data(host: Host, request: RewindRequest, rewound: Rewound) -> int:
-    """Print what went back as JSON; `files` is null where nothing was done without a person."""
+    """Print the rewound parts as JSON; `files` is null if nothing was done without consent."""
     is_done = rewound.files is not None
     prompt = {"number": rewound.prompt.number, "text": rewound.prompt.text}
     conversation = request.conversation and is_done

@@ -11,7 +11,7 @@ from nanocoder_context_files.branch import branch_line
 from nanocoder_context_files.files import Names, instructions
 
 SMALL_CHARS = 1_500
-"""A small model gets at most so much of each file."""
+"""Limit of each file for a small model."""
 NESTED = "nested"
 NESTED_SHARE = 4
 """The part that is shown of a file below the workspace is this many times smaller."""
@@ -43,7 +43,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
-    """Return the branch of the repository, and what the files say, the nearest last."""
+    """Return the branch of the repository, and the instructions, the nearest last."""
     branch = "" if session.profile == "small" else branch_line(session.cwd)
     return "\n\n".join(filter(None, [branch, _text(session, settings)])) or None
 
@@ -52,7 +52,7 @@ def nanocoder_prompt(session: SessionInfo, settings: Any) -> str | None:
 def nanocoder_before_request(
     request: Request, session: SessionInfo, settings: Any
 ) -> Request | None:
-    """Put the files into the prompt as they are now, also those that came meanwhile."""
+    """Update the files in the prompt, and add new ones."""
     now, system = _text(session, settings), request.system
     before = BLOCK.search(system)
     if before is None:
@@ -65,7 +65,7 @@ def nanocoder_before_request(
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Remember which folders of a session were looked at."""
+    """Provide the record of the folders that a session has visited."""
     return [Resource(NESTED, lambda _session, _settings: _nested())]
 
 

@@ -56,7 +56,7 @@ def _folder_of(marker: Path) -> Path | None:
 
 
 def _content(path: Path) -> bytes:
-    """Return the beginning of a regular file; nothing for a link, a pipe and what is not there."""
+    """Return the beginning of a regular file, or b"" for anything else."""
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(path, flags), "rb") as file:

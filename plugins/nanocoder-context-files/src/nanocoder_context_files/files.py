@@ -34,10 +34,10 @@ class Names(NamedTuple):
 
 
 class Instructions(NamedTuple):
-    """The *texts* of all files with where each is from, the nearest last.
+    """The *texts* of all files with their origins, the nearest last.
 
-    *mark* ends the line above each text. It depends on all of them, so that no file can contain
-    it. *notices* say which files were refused, and what is odd about others.
+    *mark* ends the line above each text. It is a digest of all of them, so that no file can
+    contain it. *notices* name refused files, and problems of others.
     """
 
     texts: list[str]

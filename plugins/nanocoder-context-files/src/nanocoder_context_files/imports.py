@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 MOST_IMPORTS = 20
-"""Files that one instruction file brings, those that they name included."""
+"""Limit of the files that one instruction file imports, directly or indirectly."""
 SUFFIXES = (".md", ".mdc", ".txt", ".rst")
-"""Others are code and data: what is between their signs and ours would be read as instructions."""
+"""Suffixes that may be imported; other files are code and data, and no instructions."""
 # As text: most folders have no such file, and compile nothing.
 _CODE = r"(?ms)^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`"
 _NAMED = r"(?:^|(?<=[\s(]))@([^\s@()]{1,300})"

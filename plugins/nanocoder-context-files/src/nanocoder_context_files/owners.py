@@ -20,7 +20,7 @@ class Owners:
     def __init__(self, workspace: Path, named: Iterable[str] = ()) -> None:
         """Trust root, the user, the owner of *workspace*, and the *named* users."""
         self._trusted = {ROOT, os.geteuid(), *filter(None, map(_user_id, named))}
-        with suppress(OSError):  # a workspace that is gone has no files either
+        with suppress(OSError):  # a removed workspace has no files either
             self._trusted.add(os.stat(workspace).st_uid)
 
     def reason_against(self, status: os.stat_result) -> str:

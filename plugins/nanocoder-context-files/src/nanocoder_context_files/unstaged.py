@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 MAX_INDEX_BYTES = 1_000_000
-"""The index of about 10,000 files, which takes some 30 ms; for a larger one nothing is said."""
+"""Size limit of the index: about 10,000 files, which take some 30 ms."""
 MAX_READ_BYTES = 2_000_000
 """Limit of the content read to compare files of which only the time differs."""
 _HEADER = struct.Struct(">4sII")

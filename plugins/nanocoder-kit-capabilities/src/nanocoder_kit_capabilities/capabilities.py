@@ -1,4 +1,4 @@
-"""The capabilities of a plugin: what it may do besides computing."""
+"""The capabilities of a plugin: access to files, network, programs and variables."""
 
 import re
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ NONE: Final = Capabilities()
 
 
 def sentence_of(name: str) -> str:
-    """Say in words what a capability allows."""
+    """Return a capability in words."""
     kind, _, detail = name.partition(":")
     if kind == "net":
         return "reach any host" if detail == ANY else f"reach {detail}"

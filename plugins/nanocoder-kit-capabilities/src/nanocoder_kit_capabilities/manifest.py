@@ -1,4 +1,4 @@
-"""`nanocoder-plugin.toml`, the file in a plugin's package that says what it may do."""
+"""`nanocoder-plugin.toml`, the file in a plugin's package that declares its capabilities."""
 
 import tomllib
 from pathlib import Path

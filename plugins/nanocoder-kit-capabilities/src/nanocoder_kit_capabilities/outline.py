@@ -36,7 +36,7 @@ class Outline:
 
 
 def outline(package: Path) -> Outline:
-    """Return the hooks and tools of a package; what is made while it runs is not among them."""
+    """Return the hooks and tools in a package's source, without those created at run time."""
     hooks: set[str] = set()
     tools: dict[str, OutlinedTool] = {}
     for path in python_files(package):

@@ -20,7 +20,7 @@ SKIPPED = frozenset(
 """Names of directories with generated or downloaded files."""
 
 MAX_LITERAL_NAMES = 3
-"""So many names with brackets are taken literally each by itself, more only all together."""
+"""Limit of the names with brackets that are taken literally one by one, else only together."""
 _BELOW = "/**"
 _ESCAPE = re.compile(r"\\.")
 _MAGIC = re.compile(r"[*?\[{\\]")

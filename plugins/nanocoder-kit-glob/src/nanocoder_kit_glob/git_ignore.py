@@ -1,7 +1,7 @@
-"""Walks that leave out what git ignores.
+"""Walks that leave out paths that git ignores.
 
 These are `.gitignore` at every level from the root of the repository, which may lie above the
-workspace, `.git/info/exclude`, and the person's own list (`core.excludesFile`).
+workspace, `.git/info/exclude`, and the user's own list (`core.excludesFile`).
 """
 
 import os
@@ -48,7 +48,7 @@ def walk(
     depth: int = 0,
     left_out: LeftOut | None = None,
 ) -> "Iterator[Entry]":
-    """Go through the tree as `walk_tree` does, without what git ignores."""
+    """Walk the tree like `walk_tree`, without paths that git ignores."""
     sieve = _sieve(workspace, skip, depth, left_out)
     return walk_tree(workspace, path, sieve, details=details)
 
@@ -61,7 +61,7 @@ def list_files(
     depth: int = 0,
     left_out: LeftOut | None = None,
 ) -> Iterator[Files]:
-    """Go through the files of the tree as `walk_files` does, without what git ignores."""
+    """Walk the files of the tree like `walk_files`, without those that git ignores."""
     return walk_files(workspace, path, _sieve(workspace, skip, depth, left_out))
 
 

@@ -102,7 +102,7 @@ class Rules:
 
 
 def _read(data: bytes, *, braces: bool) -> tuple[list[Rule], bool, list[tuple[int, str]]]:
-    """Return the rules that count, whether there are more, and what is wrong with which line."""
+    """Return the valid rules, whether the limit was reached, and the problems by line number."""
     rules: list[Rule] = []
     malformed: list[tuple[int, str]] = []
     wild = wild_bytes = 0
@@ -176,7 +176,7 @@ def _rule(line: bytes, order: int) -> Rule | None:
 
 
 def _name(path: bytes) -> bytes:
-    """Return the expression for the last name of what the pattern *path* matches."""
+    """Return the expression for the last name of a path that the pattern *path* matches."""
     if re.search(rb"[\[\\]|\*\*", path):
         return b"[^/]+"  # where its last name begins is hard to tell
     return translate(path.rpartition(b"/")[2], matches_path=False)

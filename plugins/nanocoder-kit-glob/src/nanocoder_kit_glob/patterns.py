@@ -1,4 +1,4 @@
-"""Git's ignore patterns as regular expressions over bytes, which is what git compares."""
+"""Git's ignore patterns as regular expressions over bytes, which git compares, too."""
 
 import re
 from typing import Final
@@ -26,7 +26,7 @@ def translate(pattern: bytes, *, matches_path: bool) -> bytes:
     if not matches_path:
         return glob_expression(_in_name(_tokens(text))).encode(_ENCODING)
     literal = next((i for i, letter in enumerate(text) if letter in _SPECIAL), len(text))
-    # Git compares the literal start by itself, and what follows counts as a start of its own:
+    # Git compares the literal prefix separately, and treats the rest as a new pattern:
     # "foo**/bar" is "foo" and then "**/bar".
     head, rest = text[:literal], text[literal:]
     return (re.escape(head) + _path(_tokens(rest))).encode(_ENCODING)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_OPEN = 32
 
 WalkRules = Callable[[str, Sequence[str], Sequence[str]], Collection[str]]
-"""Says what a walk leaves out of a folder, "." for the root.
+"""Returns the names to leave out of a folder, "." for the root.
 
 It is called once for each folder, from the top down, with the names of its files and links and with
 those of its folders.
@@ -108,9 +108,9 @@ class Files:
         return f"{self.folder}/{name}" if self.folder else name
 
     def mtimes(self, names: list[str]) -> list[float]:
-        """Return when these were changed, in seconds, 0 for a file that is gone.
+        """Return the modification times of *names*, in seconds since the epoch, 0 if missing.
 
-        It has to be asked before the walk goes on.
+        It has to be called before the walk continues.
         """
         return [self._mtime(name) for name in names]
 
@@ -126,11 +126,11 @@ class Files:
 def walk_tree(
     workspace: "Workspace", path: str, sieve: Sieve, *, details: bool = True
 ) -> "Iterator[Entry]":
-    """Go through the tree below *path*: names sorted, each directory before its content.
+    """Walk the tree below *path*: names sorted, each directory before its content.
 
     Links are listed and never followed. Directories that cannot be read are listed with a
-    *problem*. Without *details* no entry has size and time, which is faster. Raises: what
-    `Workspace.open_folder` raises, for *path* itself.
+    *problem*. Without *details* entries have no size and time, which is faster. Raises: the errors
+    of `Workspace.open_folder` for *path* itself.
     """
 
     def list_names(level: _Level) -> tuple[list[str], list[str]]:
@@ -150,10 +150,10 @@ def walk_tree(
 def walk_files(
     workspace: "Workspace", path: str, sieve: Sieve, *, links: bool = False
 ) -> Iterator[Files]:
-    """Go through what `walk_tree` calls files, some of one directory at a time: that is faster.
+    """Walk the files of `walk_tree` in batches of one directory, which is faster.
 
-    In its order and without sizes; with *links* symbolic links are among the files. Raises: as
-    there.
+    The order is the same, there are no sizes, and *links* includes symbolic links. Raises: the
+    same errors.
     """
     folder, list_names = workspace.open_folder(path), partial(_list_names, links=links)
     for level, item, error in _descend(folder, list_names, sieve):
@@ -194,7 +194,9 @@ def _descend(
             else:
                 try:
                     levels.append(list_level(level.enter(item)))
-                except WorkspaceError as error:  # no permission, gone, or too deep to be named
+                except (
+                    WorkspaceError
+                ) as error:  # no permission, missing, or a path too long
                     yield level, item, error
                     continue
                 if len(levels) > MAX_OPEN:

@@ -1,6 +1,6 @@
-"""Takes secrets out of text: one redactor for results, journals, logs, exports and recordings.
+"""Redaction of secrets in text: one redactor for results, journals, logs, exports and recordings.
 
-Names load their module when they are first used: a key that is read needs none of the forms.
+Names import their module at first use: reading a key needs no forms.
 """
 
 from nanocoder_schema import front_door

@@ -9,7 +9,7 @@ from nanocoder_kit_redact.forms import ANCHORS
 MAX_CHARS: Final = 1_000_000
 """Size limit of the cache, which is cleared beyond it."""
 MAX_TEXT_CHARS: Final = 100_000
-"""A longer text is not remembered."""
+"""Length limit of a cached text."""
 _ENTRY_CHARS: Final = 100
 """Overhead of an entry, in characters."""
 
@@ -33,7 +33,7 @@ class CleanTexts:
         return False
 
     def add(self, text: str) -> None:
-        """Remember that *text* holds no secret."""
+        """Add *text*, which has no secret, to the cache."""
         if len(text) > MAX_TEXT_CHARS:
             return
         self._size += len(text) + _ENTRY_CHARS

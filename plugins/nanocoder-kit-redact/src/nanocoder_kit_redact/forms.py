@@ -27,10 +27,10 @@ _TRIVIAL: Final = frozenset(
 
 
 class Form(NamedTuple):
-    """One form: *kind* names it, a text holds it only where it holds one of *anchors*.
+    """One form: *kind* names it; every secret of it contains one of *anchors*.
 
     *pattern* matches from the anchor on; its group 1, or else all of it, is the secret. *accepts*
-    refuses what only looks like one. Without *is_word* it may begin inside a word.
+    rejects false positives. Without *is_word* it may begin inside a word.
     """
 
     kind: str
@@ -119,7 +119,7 @@ _AWS_SETTING: Final = (
 
 
 def _token(kind: str, *prefixes: str, least: int, chars: str = "[A-Za-z0-9]") -> Form:
-    """Return the form of a vendor's tokens: a prefix, and at least so many characters."""
+    """Return the form of a vendor's tokens: a prefix, and *least* or more characters."""
     pattern = f"(?:{'|'.join(map(re.escape, prefixes))}){chars}{{{least},512}}+"
     return Form(kind, prefixes, pattern)
 
@@ -190,4 +190,4 @@ FORMS: Final = (
 """The forms of secrets; of two at the same offset the longer wins, then the first."""
 
 ANCHORS: Final = tuple(anchor for form in FORMS for anchor in form.anchors)
-"""A text that holds none of them holds no secret of any form."""
+"""All anchors: a text without any of them has no secret of any form."""

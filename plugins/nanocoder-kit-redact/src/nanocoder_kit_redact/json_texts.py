@@ -10,7 +10,7 @@ except ImportError:  # another implementation of Python
     c_make_encoder = None
 
 SHORT_CHARS: Final = 200
-"""The JSON of a longer text is not remembered: few come again."""
+"""Length limit of a cached text: longer ones rarely recur."""
 MAX_TEXTS: Final = 2_000
 """Limit of the cached texts; the cache is cleared beyond it."""
 
@@ -43,12 +43,13 @@ class JsonTexts(dict[str, str]):
 
 
 def json_of(value: Any, texts: JsonTexts) -> str:
-    """Return *value* as `json.dumps` does, its texts and keys by *texts*.
+    """Return *value* like `json.dumps`, its texts and keys by *texts*.
 
-    What JSON has no form for becomes its `str`. Raises: SecretFoundError, and as `json.dumps` does.
+    Values without a JSON form become their `str`. Raises: SecretFoundError, and the errors of
+    `json.dumps`.
     """
     if c_make_encoder is None:
         raise SecretFoundError  # who asks looks at each text then, and takes longer
-    # It calls back for texts alone, and a text that is remembered takes no call of Python.
+    # It calls back only for texts, and a cached text needs no Python call.
     encode = c_make_encoder({}, str, texts.__getitem__, None, ":", ",", False, False, True)
     return "".join(encode(value, 0))

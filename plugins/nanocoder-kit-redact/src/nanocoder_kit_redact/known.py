@@ -37,7 +37,7 @@ class _Remembered:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.values: dict[str, str] = {}
-        self.originals: set[str] = set()  # a provider reads its key anew for each request
+        self.originals: set[str] = set()  # a provider reads its key for each request
 
     def add(self, value: str, kind: str) -> None:
         encodings = dict.fromkeys(_encodings(value), kind)
@@ -55,13 +55,13 @@ _REMEMBERED: Final = _Remembered()
 
 
 def remember(value: str, kind: str) -> None:
-    """Take *value* out of all text from now on; *kind* is what its placeholder says."""
+    """Redact *value* in all text from now on; *kind* is the text of its placeholder."""
     if value and value not in _REMEMBERED.originals:
         _REMEMBERED.add(value, re.sub(r"[^A-Za-z0-9_-]+", "-", kind).strip("-") or "key")
 
 
 class KnownValues:
-    """The values that are secret beside their kinds: of *environment*, and those remembered."""
+    """The secret values with their kinds: those of *environment*, and those of `remember`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._of_environment = {
@@ -74,7 +74,7 @@ class KnownValues:
         self._all = self._of_environment
 
     def current(self) -> Mapping[str, str]:
-        """Return all of them, with what was remembered by now."""
+        """Return all of them, with those of `remember` so far."""
         remembered = _REMEMBERED.values
         if remembered is not self._seen:
             self._seen, self._all = remembered, {**self._of_environment, **remembered}

@@ -57,14 +57,14 @@ class Redactor:
         return False
 
     def json_of(self, value: Any) -> str:
-        """Return *value* as JSON without spaces, what JSON has no form for as its `str`.
+        """Return *value* as JSON without spaces; values without a JSON form become their `str`.
 
-        Raises: SecretFoundError where a text or a key holds a secret, and what `json.dumps` raises.
+        Raises: SecretFoundError for a secret in a text or key, and the errors of `json.dumps`.
         """
         return json_of(value, self._knowledge()[2])
 
     def stream(self) -> "RedactorStream":
-        """Return a stream: what it returns does not depend on where its text was cut."""
+        """Return a stream, whose output does not depend on how its text was split."""
         return RedactorStream(self._known.current())
 
     @property
@@ -94,7 +94,7 @@ class RedactorStream:
         self._waiting: list[_Span] = []
 
     def feed(self, piece: str) -> str:
-        """Take *piece* and return what is certain by now."""
+        """Add *piece*, and return the text that is certain by now."""
         self._pieces.append(piece)
         self._size += len(piece)
         # Without a line end nothing becomes certain before there are many characters more.
@@ -114,7 +114,7 @@ class RedactorStream:
         self._pieces, self._size = [], 0
 
     def _certain(self) -> int:
-        """Return up to where no further text can change what is a secret."""
+        """Return the offset up to which no further text can change the secrets."""
         far = len(self._text) - AHEAD
         line_end = self._text.rfind("\n") + 1
         # Only a private key reaches over lines.
@@ -136,7 +136,7 @@ class RedactorStream:
         return "".join(pieces)
 
     def _forget(self, end: int) -> None:
-        """Drop the text that has been returned, except what decides how a word begins."""
+        """Drop the returned text, except the end that decides how a word begins."""
         gone = max(0, end - _KEEP_BEHIND)
         self._text = self._text[gone:]
         self._decided = end - gone
@@ -148,7 +148,7 @@ class RedactorStream:
 
 
 def _spans(text: str, start: int, end: int, values: Mapping[str, str]) -> Iterator[_Span]:
-    """Yield the secrets that are recognised by what begins from *start* to before *end*."""
+    """Yield the secrets whose anchors begin in *start* to *end*, exclusive."""
     for value, kind in values.items():
         place = text.find(value, start, end + len(value) - 1)
         while place >= 0:

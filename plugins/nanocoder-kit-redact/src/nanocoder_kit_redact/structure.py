@@ -18,7 +18,7 @@ PLACES: Final = frozenset(
 NAMES: Final = frozenset({"tool", "name"})
 """Keys of names that a model may have made up; they stay words that a provider takes as a name."""
 ARGUMENTS: Final = "arguments"
-"""The key of what a model wrote: a path there is text as any other."""
+"""The key of a model's arguments, in which paths are redacted like other text."""
 _NO_LETTERS: Final = r"[^A-Za-z0-9_-]+"
 _NO_TEXTS: Final = frozenset({bool, float, int, type(None)})
 

@@ -1,4 +1,4 @@
-"""Snapshots of a workspace in a private git repository, and what commands changed in it."""
+"""Snapshots of a workspace in a private git repository, and the changes by commands."""
 
 from nanocoder_kit_snapshots.command_log import (
     CommandChange,

@@ -1,4 +1,4 @@
-"""The log of what the commands of a session changed, beside the session's journal."""
+"""The log of changes by a session's commands, beside the session's journal."""
 
 import json
 import os

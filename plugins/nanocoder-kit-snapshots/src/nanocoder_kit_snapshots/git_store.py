@@ -48,7 +48,7 @@ SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BLOB: Final = re.compile(r"[0-9a-f]{40}")
 
 Content = tuple[str, bytes | None]
-"""A path of the workspace and what its file contains; None: there is no file any more."""
+"""A path of the workspace and the content of its file, or None for a deleted file."""
 
 
 class SnapshotError(PersonError):

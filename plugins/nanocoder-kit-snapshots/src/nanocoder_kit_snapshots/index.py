@@ -90,7 +90,7 @@ class Index:
 class Look:
     """One look at *workspace*: the *changes* since the index was made, and new *contents*.
 
-    *rows* are the files of the index that are others now, None for one that is gone.
+    *rows* are the changed files of the index, None for a deleted one.
     """
 
     index: Index
@@ -103,7 +103,7 @@ class Look:
     _deadline: float = field(factory=lambda: time.monotonic() + READ_LIMIT_S)
 
     def compare(self, listing: Listing) -> None:
-        """Bring the index to the state of *listing*; raises TooMuchError."""
+        """Update the index to the state of *listing*; raises TooMuchError."""
         index, before = self.index, self.index.files
         changed = {
             path: stamp
@@ -150,7 +150,7 @@ class Look:
             return
         self.index.files[path] = self.rows[path] = file
         if is_ignored:
-            return  # programs write these all the time: they come back when they are gone
+            return  # programs write these all the time, and recreate them
         if is_new:
             self._add_change(path, FOLDER if path in self.index.folders else MISSING, file.state)
         elif before is not None and not is_same:

@@ -66,7 +66,7 @@ class Listing:
     def add_ignored(
         self, workspace: Workspace, root: Path, left_out: list[tuple[str, list[str]]]
     ) -> None:
-        """Add what is *left_out* as git ignores it, but for caches and folders with many files."""
+        """Add the ignored names in *left_out*, except caches and folders with many files."""
         for folder, names in left_out:
             place = f"{folder}/{names[0]}"
             if len(self.ignored) >= MOST_IGNORED or place in self.crowded:
@@ -127,7 +127,7 @@ class _Only:
 
 
 def _is_cache(name: str) -> bool:
-    """Tell whether Python writes what has this name by itself, from other files."""
+    """Tell whether *name* is that of a cache which Python derives from other files."""
     return name == "__pycache__" or name.endswith((".pyc", ".pyo"))
 
 
@@ -155,7 +155,7 @@ def stamps_of(files: Files, root: Path) -> Iterator[tuple[str, Stamp]]:
     folder = os.path.join(root, unescape_path(files.folder), "")
     prefix = f"{files.folder}/" if files.folder else ""
     for name in files.names:
-        with suppress(OSError):  # it went meanwhile
+        with suppress(OSError):  # it was removed meanwhile
             status = os.lstat(folder + (name if "\\" not in name else unescape_path(name)))
             yield prefix + name, Stamp.of(status)
 

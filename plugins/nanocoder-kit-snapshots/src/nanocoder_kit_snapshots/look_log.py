@@ -1,8 +1,8 @@
-"""The index of a session on the disk, while it lives: a kill loses nothing of it.
+"""The index of a running session on the disk, so that a kill loses nothing.
 
-The file of a session is locked while its process lives. Its first line says whose it is, and each
-further line what a look has changed, so that writing takes no longer than looking. The next session
-of the workspace begins with the index that the last one had.
+The file of a session is locked while its process lives. Its first line names the session, and each
+further line has the changes by one look, so that a write is as small as the changes. The next
+session of the workspace begins with the last index.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class LookLog:
     def write(
         self, index: Index, rows: Mapping[str, IndexedFile | None], running: Iterable[str]
     ) -> None:
-        """Add what a look has changed, and which calls run; raises OSError."""
+        """Append the changes by a look, and the running calls; raises OSError."""
         line: dict[str, Any] = {"files": rows_of(rows), "running": [*running]}
         if index.folders != self._folders:
             line["folders"] = sorted(index.folders)

@@ -29,7 +29,7 @@ def has_object(repository: Path, name: str) -> bool:
 
 
 def write_commit(repository: Path, parent: str, contents: Iterable[bytes], at: int) -> str:
-    """Write a commit that holds *contents*, under their names as objects, and what *parent* holds.
+    """Write a commit with *contents*, under their names as objects, and those of *parent*.
 
     Raises: OSError.
     """

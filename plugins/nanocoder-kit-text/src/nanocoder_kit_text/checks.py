@@ -15,9 +15,9 @@ OBJECTIONS = "objections"
 
 @frozen
 class TextChange:
-    """The text of the file *path* *before* and *after*; *before* is "" where there is no file.
+    """The text of the file *path* *before* and *after*; *before* is "" for a new file.
 
-    *added* is what the model wrote, all of the text or a part of it.
+    *added* is the text from the model, all of *after* or a part of it.
     """
 
     path: str

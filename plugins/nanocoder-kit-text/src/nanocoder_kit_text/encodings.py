@@ -1,4 +1,4 @@
-"""The encoding of bytes that are not UTF-8, as far as it can be told from the bytes themselves."""
+"""Detection of the encoding of bytes that are not UTF-8."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ MOST_CHAOS = 0.4
 MOST_HANJA = 0.25
 _HANGUL, _HANJA = "[\uac00-\ud7a3]", "[\u4e00-\u9fff]"
 WESTERN = "cp1252"
-# What charset-normalizer may choose from, the likelier first where it finds two alike.
+# Candidates for charset-normalizer, the likelier first for ties.
 _FOREIGN = (
     *("gb18030", "cp932", "euc_jp", "big5", "cp949"),
     *("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256"),

@@ -1,4 +1,4 @@
-"""Characters that look alike, and those that nobody sees: how models write what is in a file."""
+"""Lookalike and hidden characters, which models write differently than the file."""
 
 import re
 from bisect import bisect_right
@@ -31,9 +31,9 @@ def fold(text: str) -> str:
 
 
 def show_hidden(text: str) -> str:
-    """Return *text* with `<U+200B>` for each character that nobody would see.
+    """Return *text* with each hidden character shown like `<U+200B>`.
 
-    Joiners stay, which many scripts and pictures are written with; so do terminal sequences.
+    Joiners stay, which many scripts and emoji need; so do terminal sequences.
     """
     is_plain = text.isascii() and "\x0c" not in text  # most text: no pattern is sought in it
     return text if is_plain else re.sub(f"[{_HIDDEN}]", _name, text)

@@ -23,7 +23,7 @@ class Notebook:
     """A notebook *file*; *data* is its JSON, *text* its cells below headings, without outputs.
 
     A heading is `[cell 2: code, id ab12]`. In an edited text a new cell has the heading
-    `[cell new: code]`, and a cell without its heading is gone.
+    `[cell new: code]`, and a cell without its heading is deleted.
     """
 
     file: TextFile

@@ -78,7 +78,7 @@ def nanocoder_before_execute(
 
 @hookimpl
 def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
-    """Write down what became of a call, and when a session began and ended."""
+    """Log the outcome of a call, and the begin and end of a session."""
     from nanocoder_policy_audit.records import record_of
 
     record = record_of(event)

@@ -54,7 +54,7 @@ def seal(after: Link, at: str, fields: Mapping[str, Any]) -> tuple[bytes, Link]:
 
 
 def _cut(content: object) -> object:
-    """Return *content*, or its beginning and the digest of all of it where it is too long."""
+    """Return *content*, or if it is too long its beginning and the digest of all of it."""
     if content is None or isinstance(content, bool | int | float):
         return content
     text = content if isinstance(content, str) else json.dumps(content)
@@ -78,14 +78,14 @@ def link_of(line: bytes) -> Link | None:
 
 @frozen
 class LogFile:
-    """An open file of a log, of which *size* bytes are read: what came later is no part of it."""
+    """An open file of a log, of which only the first *size* bytes are read."""
 
     path: Path
     _file: BinaryIO
     size: int
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines; one that is too long comes in pieces, none of which is whole."""
+        """Yield the lines; an overlong one comes in invalid pieces."""
         self._file.seek(0)
         while line := self._file.readline(min(MAX_LINE_BYTES, self.size - self._file.tell())):
             yield line
@@ -119,9 +119,9 @@ def before_first(lines: Iterator[bytes]) -> Link:
 
 
 class Chain:
-    """The check of a log, whose files are read one after the other; *count* is that of its records.
+    """The check of a log over its consecutive files; *count* is the number of its records.
 
-    *head* is what was written down beside it as its end, *anchor* a hash that has to be in it.
+    *head* is the separately stored end of the log, *anchor* a hash that has to occur in it.
     """
 
     def __init__(self, head: Link | None, anchor: str = "") -> None:

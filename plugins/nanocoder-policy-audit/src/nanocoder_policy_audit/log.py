@@ -40,17 +40,17 @@ OTHERS: Final = 0o077
 
 
 class LogError(Exception):
-    """The log cannot be written, or what it holds is no log; the text says why."""
+    """The log cannot be written, or is invalid; the text has the reason."""
 
 
 class AuditLog:
     """Appends records to *folder*/audit.jsonl; several processes and threads may do so at once.
 
-    A file of *max_bytes* is closed: it gets the number of its last record as a part of its name,
-    and the chain goes on in a new file. 0: the file has no limit.
+    At *max_bytes* a file is closed: it is renamed with the number of its last record, and the
+    chain continues in a new file. 0: no limit.
 
-    Each append locks the file. It goes on after the last whole record: what a killed process left
-    behind it is cut off, and a record of the event "gap" says how much that was.
+    Each append locks the file and continues after the last intact record: a torn line of a killed
+    process is cut off, and a record of the event "gap" has its size.
     """
 
     def __init__(self, folder: Path, max_bytes: int = 0) -> None:
@@ -89,9 +89,9 @@ class AuditLog:
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Link | None, Sequence[LogFile]]]:
-        """Give the head and the open files as they are at one moment; raises OSError.
+        """Yield a consistent view of the head and the open files; raises OSError.
 
-        Sessions may add records meanwhile, and close a file that is full.
+        Sessions may append records meanwhile, and close a full file.
         """
         with ExitStack() as stack:
             # First, so that the files have at least the records up to it.
@@ -101,7 +101,7 @@ class AuditLog:
             yield head, files
 
     def _opened(self, stack: ExitStack) -> Sequence[LogFile]:
-        """Open the files; none where a session closed the last one meanwhile. Raises OSError."""
+        """Open the files, or none if a session closed the last one meanwhile; raises OSError."""
         if not (paths := self.files()):
             raise FileNotFoundError(errno.ENOENT, "there is no log", str(self.path))
         try:
@@ -122,7 +122,7 @@ class AuditLog:
             pass
 
     def _append_to_file(self, fields: Mapping[str, Any], *, sync: bool) -> bool:
-        """Append to the file; return False where there is, or has to be, another one."""
+        """Append to the file; return False if it was replaced, or has to be."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
         descriptor = open_private(self.path, flags)
         try:
@@ -132,7 +132,7 @@ class AuditLog:
             if not _has_name(status, self.path):
                 return False
             size = status.st_size
-            # A file that others began meanwhile may have the size of the one that we know.
+            # A new file of another process may have the size of the one that we know.
             if (status.st_ino, size) != (self._inode, self._size) or not size:
                 size = self._take_over(descriptor, size)
                 self._inode = status.st_ino
@@ -177,7 +177,7 @@ class AuditLog:
         return _end_of_file(full[-1]) if full else Link()
 
     def _take_over(self, descriptor: int, size: int) -> int:
-        """Go on after what others wrote, or a process left that was killed; return the size."""
+        """Continue after records of other processes, or a torn one; return the size."""
         end, self._link = _end_of(descriptor, size)
         if end == 0:
             self._link = self._end_of_full()

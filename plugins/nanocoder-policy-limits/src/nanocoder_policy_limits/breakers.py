@@ -1,4 +1,4 @@
-"""Circuit breakers: a tool that keeps failing is paused for a while, then tried once.
+"""Circuit breakers: a tool that fails repeatedly is paused for a while, then tried once.
 
 Closed: calls pass. Open: after a number of failures in a row none passes, until the cool-down ends.
 Half open: one trial call passes; success closes the breaker, failure restarts the cool-down.
@@ -90,7 +90,7 @@ class Breakers:
                 breaker.trial = ""
 
     def remember_own_limit(self, call: Hashable) -> None:
-        """Remember that *call* named its own time limit."""
+        """Record that *call* set its own timeout."""
         with self._lock:
             self._chosen[call] = None
             if len(self._chosen) > MAX_KEPT:

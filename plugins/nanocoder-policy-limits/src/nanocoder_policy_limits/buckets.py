@@ -27,8 +27,8 @@ class Buckets:
     def wait_s(self, key: Hashable, burst: int, per_s: float) -> float:
         """Take a token and return 0.0, or take none and return the seconds until there is one.
 
-        A bucket holds *burst* tokens at the most and gets *per_s* back each second; where none come
-        back the wait is infinite.
+        A bucket holds at most *burst* tokens and is refilled with *per_s* each second; with 0 the
+        wait is infinite.
         """
         with self._lock:
             now = self.clock()

@@ -25,7 +25,7 @@ CHUNK_BYTES: Final = 4 * 1024 * 1024
 SPARE_BYTES: Final = 64 * 1024 * 1024  # a completely full disk would harm other programs
 
 Progress = Callable[[int, int, str], None]
-"""Called with the bytes processed, all bytes, and what is done with them, as in "downloading"."""
+"""Called with the bytes processed, all bytes, and the activity, such as "downloading"."""
 
 
 def assemble(
@@ -108,14 +108,14 @@ def require(pieces: Pieces, weights: Weights) -> Pieces:
 
 
 def _keep_whole_pieces(temporary: Path, weights: Weights) -> int:
-    """Cut what was downloaded before to whole pieces; return their size in bytes."""
+    """Truncate an earlier download to complete pieces; return their size in bytes."""
     with temporary.open("ab") as file:
         number = min(file.tell() // weights.piece_size, weights.count - 1)
         return file.truncate(number * weights.piece_size)
 
 
 def _join(pieces: Pieces, temporary: Path, weights: Weights, progress: Progress) -> None:
-    """Append what is missing in *temporary*; it goes if the whole is not what it should be."""
+    """Append the missing pieces to *temporary*; delete it if the whole has a wrong digest."""
     digest = hashlib.sha256()
     with temporary.open("r+b") as joined:
         while chunk := joined.read(CHUNK_BYTES):

@@ -14,7 +14,7 @@ from nanocoder_provider_local.settings import Settings
 
 
 def check(settings: Settings) -> tuple[str, str, str]:
-    """Return the name of the check, its status and what a person should know."""
+    """Return the name of the check, its status and the detail."""
     name = "embedded model"
     try:
         with closing(LoadedModel(Path(), settings)) as model:

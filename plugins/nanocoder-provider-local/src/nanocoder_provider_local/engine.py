@@ -191,7 +191,7 @@ class _Ask(threading.Thread):
             yield chunk
 
     def loading(self, model: "LoadedModel | None") -> None:
-        """Remember which model this request waits for; end it if the request is stopped."""
+        """Record the model that this request waits for; end it if the request is stopped."""
         self._loading = model
         if model is not None and self.is_stopped:
             model.end()

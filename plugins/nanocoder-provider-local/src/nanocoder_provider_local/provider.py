@@ -31,7 +31,7 @@ STUCK_CHARS: Final = 800
 """A small model has few tokens for a reply, so repetition is stopped early."""
 FIT_ATTEMPTS: Final = 3
 LONG_PROMPT: Final = 192
-"""So many tokens take seconds to read, on a machine without a graphics card."""
+"""Tokens that take seconds to process without a graphics card."""
 PERCENT: Final = 100
 REPEATED: Final = "repeated"
 WRITES: Final = "writing"

@@ -81,7 +81,7 @@ class Engine:
             self._server.handle_chat_completions(body, take)
 
     def _grammar(self, schema: Any) -> str:
-        """Return *schema* as a grammar for this build of the engine, or the one that it brings."""
+        """Return *schema* as a grammar for this build of the engine, or the grammar in it."""
         key = json.dumps(schema)
         if key not in self._grammars:
             plain = {name: value for name, value in schema.items() if name != OWN_GRAMMAR}

@@ -1,4 +1,4 @@
-"""Keep a long session in the model's window: the request and the last steps stay."""
+"""Fit a long session into the model's window: the request and the last steps stay."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -36,7 +36,7 @@ class Fitted:
 
 
 class Window:
-    """Chooses what the model sees; a removed message stays out, so that the cache stays valid."""
+    """Selects the messages to send; a removed one stays out, so that the cache stays valid."""
 
     def __init__(self, settings: Settings) -> None:
         self.tokens: Final = settings.context - settings.max_tokens

@@ -1,7 +1,7 @@
-"""Sends what happens in sessions to an OpenTelemetry collector: traces, metrics and logs.
+"""Export of sessions' events to an OpenTelemetry collector: traces, metrics and logs.
 
-The hook only puts an event in a queue. A thread of the process, which also imports the SDK, makes
-spans and measurements of it and sends them, so a collector that is slow or gone costs no time.
+The hook only puts an event in a queue. A thread of the process, which also imports the SDK, turns
+events into spans and measurements and sends them, so a slow or missing collector costs no time.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""The SDK as this plugin uses it: what is finished is collected, and sent together.
+"""The SDK as this plugin uses it: finished spans and logs are collected, and sent in batches.
 
-Imported by the pipeline's thread alone; it costs about 0.1 s.
+Imported only by the pipeline's thread; it costs about 0.1 s.
 """
 
 import logging
@@ -27,7 +27,7 @@ from nanocoder_telemetry_otel.settings import Settings
 from nanocoder_telemetry_otel.spans import Spans
 
 BATCH: Final = 512
-"""So many finished spans or logs are sent at once, without waiting for others."""
+"""Number of finished spans or logs that are sent at once, without waiting for others."""
 TIMEOUT_S: Final = 2.0
 """Timeout of one request to the collector with its retries, in seconds."""
 SCOPE: Final = "nanocoder"
@@ -41,7 +41,7 @@ class Maker(Protocol):
 
 
 class Exporting:
-    """Hands each event to what makes spans, measurements and logs of it, and sends the results."""
+    """Turns each event into spans, measurements and logs, and sends them."""
 
     def __init__(self, settings: Settings) -> None:
         _silence_sdk()
@@ -73,7 +73,7 @@ class Exporting:
     def handle(self, event: Event, session: SessionInfo) -> None:
         """Make spans, measurements and logs of an event; one that is odd makes none."""
         for maker in self._makers:
-            # What a plugin puts in an event must not end the thread.
+            # An invalid event of a plugin must not end the thread.
             with suppress(KeyError, TypeError, ValueError, AttributeError):
                 maker.handle(event, session)
 

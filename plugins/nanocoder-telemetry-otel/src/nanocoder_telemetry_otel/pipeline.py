@@ -47,9 +47,9 @@ class Pipeline:
             raise ConnectionError(self._problem)
 
     def close(self) -> None:
-        """Send what is left, for a limited time.
+        """Send the rest, for a limited time.
 
-        Raises ConnectionError if that failed, and no event of the session has raised it.
+        Raises ConnectionError if that failed, unless an event of the session has raised it.
         """
         self._items.put(None, timeout=CLOSE_S) if not self._items.full() else None
         self._thread.join(CLOSE_S)

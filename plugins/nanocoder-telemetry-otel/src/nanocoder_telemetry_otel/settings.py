@@ -71,7 +71,7 @@ class Settings:
 
     @property
     def address(self) -> str:
-        """The collector's address without a slash at its end; "" where nothing is sent."""
+        """The collector's address without a slash at its end, or "" if nothing is sent."""
         return (self.endpoint or os.environ.get(ENDPOINT_VARIABLE, "")).rstrip("/")
 
     @property

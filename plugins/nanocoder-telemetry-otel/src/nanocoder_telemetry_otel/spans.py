@@ -219,7 +219,7 @@ class Spans:
         return self._tracer.start_span(name, context, kind, attributes, start_time=_time(at))
 
     def _content(self, name: str, value: Any) -> dict[str, str]:
-        """Return *value* as an attribute without secrets; nothing where content is not sent."""
+        """Return *value* as an attribute without secrets, or {} if content is not sent."""
         if not self._has_content or not value:
             return {}
         safe = redact_value(value, REDACTOR)

@@ -24,7 +24,7 @@ def answer(
     places = [(view.part, region) for view in plan.views for region in view.regions]
     regions = [region for _, region in places]
     diff = plan.diff()
-    # The model knows what it wrote, unless that was fitted to what is there.
+    # The model knows its own text, unless that was adapted to the file.
     lines = _region_lines(plan, places) if plan.confidence() < 1.0 else ()
     notes = [*_notes(plan, request), *filter(None, more_notes)]
     return ToolResult(

@@ -1,4 +1,4 @@
-"""Search the lines of a file for the lines that a model remembers."""
+"""Search the lines of a file for the lines that a model sent."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator

@@ -39,10 +39,10 @@ def replace_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 def tidy(text: str, span: Span, old: str) -> Span:
-    """Return *span*, where *old* was found in *text*, so that it leaves no odd white space.
+    """Return *span*, where *old* was found in *text*, adjusted for white space.
 
-    A line that is deleted leaves no empty one, and a new text that brings the indentation of its
-    line does not get it twice.
+    A deleted line leaves no empty one, and a new text with the indentation of its line does not
+    get it twice.
     """
     start = text.rfind("\n", 0, span.start) + 1
     before = text[start : span.start]
@@ -157,7 +157,7 @@ def _measure(file: TextFile, start: int, end: int, line: int) -> _Distance:
 
 
 def _restore_newlines(file: TextFile, new: str, first: int, last: int) -> str:
-    """Give *new* the line ends of the replaced lines, and of their last where it has more lines."""
+    """Return *new* with the line ends of the replaced lines, that of the last one for the rest."""
     if file.newline == "raw":
         return new
     if file.newline != "mixed":

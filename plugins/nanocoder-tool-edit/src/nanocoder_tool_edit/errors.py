@@ -1,4 +1,4 @@
-"""The errors of an edit, with what the model needs to send a better one."""
+"""The errors of an edit, with the facts that a model needs to correct it."""
 
 from nanocoder import ToolError
 

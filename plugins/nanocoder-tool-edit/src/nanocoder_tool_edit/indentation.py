@@ -45,7 +45,7 @@ def reindent(new: str, sought: Sequence[str], matched: Sequence[str], file: Sequ
 
 
 def _unchanged(sought: Sequence[str], matched: Sequence[str]) -> dict[str, str]:
-    """Return the lines of the file by those of the model, where that is certain."""
+    """Return the lines of the file by those of the model, as far as certain."""
     pairs = {(old, line) for old, line in _pairs(sought, matched) if plain(old) == plain(line)}
     spelled = [old for old, _ in pairs]
     return {old: line for old, line in pairs if spelled.count(old) == 1}
@@ -93,7 +93,7 @@ class _Style:
         return self._indents[white] if white in self._indents else self._convert(white)
 
     def _convert(self, white: str) -> str:
-        """Return the file's white space for a level that none of the replaced lines has."""
+        """Return the file's white space for a level that is not in the replaced lines."""
         if not self._indents or not self._file_unit or not self._is_foreign(white):
             return self._shift(white)
         base = self._base(white)
@@ -157,7 +157,7 @@ def _pairs(sought: Sequence[str], matched: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _unit(lines: Iterable[str]) -> str:
-    """Return one level of indentation in *lines*: a tab, or some spaces; "" where none is."""
+    """Return one level of indentation in *lines*: a tab, or some spaces, or ""."""
     indents = [indent(line) for line in islice(filter(str.strip, lines), SAMPLED_LINES)]
     tabs = sum(white.startswith("\t") for white in indents)
     spaces = [len(white) for white in indents if white.startswith(" ")]

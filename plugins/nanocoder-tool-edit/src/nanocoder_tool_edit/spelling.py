@@ -20,13 +20,13 @@ def drop_numbers(old: str, new: str) -> tuple[str, str, int]:
 
 
 def as_shown(text: str, old: str, new: str) -> list[Span]:
-    """Find *old* as read_file shows it, with `<U+200B>` for what nobody sees."""
+    """Find *old* as read_file shows it, with `<U+200B>` for hidden characters."""
     spelled = read_hidden(old)
     return find_exact(text, spelled, read_hidden(new) if spelled != old else new)
 
 
 def lookalike(text: str, old: str, new: str) -> list[Span]:
-    """Find *old* with other quotes, dashes, blanks and signs; what does not change stays."""
+    """Find *old* with other quotes, dashes, blanks and signs; unchanged parts stay."""
     head, tail = common_ends(old, new)
     return [
         Span(span.start + head, span.end - tail, new[head : len(new) - tail])
@@ -35,7 +35,7 @@ def lookalike(text: str, old: str, new: str) -> list[Span]:
 
 
 def unseen(text: str, old: str, new: str) -> list[Span]:
-    """Find *old* with other characters that nobody sees; those around what changes stay."""
+    """Find *old* with other hidden characters; those around the change stay."""
     if not (has_hidden(text) or has_hidden(old)):
         return []
     (bare, place), (old, _) = without_hidden(fold(text)), without_hidden(fold(old))

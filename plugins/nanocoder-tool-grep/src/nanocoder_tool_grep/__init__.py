@@ -24,8 +24,8 @@ TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 class Settings:
     """The settings of `[plugins.tool-grep]`.
 
-    A search that takes longer than *time_limit_s* seconds is ended, and its results so far are the
-    answer. Directories with a name in *skip* are not gone into.
+    A search that takes longer than *time_limit_s* seconds is stopped, and its results so far are
+    the answer. Directories with a name in *skip* are not searched.
     """
 
     time_limit_s: float = 30.0

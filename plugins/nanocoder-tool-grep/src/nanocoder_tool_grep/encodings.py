@@ -17,7 +17,7 @@ MAX_BYTES = 50_000_000
 
 @define
 class Copies:
-    """The *paths* of copies by the paths of their files; *root* is where they are.
+    """The *paths* of copies by the paths of their files; *root* is their directory.
 
     *too_large* counts the files that are too large for a copy.
     """
@@ -40,7 +40,7 @@ class Copies:
                     self.add(ctx, path, selection.left_out)
 
     def add(self, ctx: ToolContext, path: str, left_out: LeftOut) -> None:
-        """Copy one file, unless it is binary, too large or gone."""
+        """Copy one file, unless it is binary, too large or missing."""
         try:
             if kind_of(ctx, path) == "binary":
                 left_out.add(left_out.binary, ".", [path])

@@ -20,7 +20,7 @@ from nanocoder_tool_grep.spellings import as_extended, reason_in, required_lette
 from nanocoder_tool_grep.texts import kind_of, with_texts
 
 MAX_LOOKED_AT = 1_000
-"""So many files are looked at one by one; of more ripgrep finds the odd ones."""
+"""Limit of the files to examine one by one; beyond it ripgrep finds other encodings."""
 
 
 class _Enough(Exception):

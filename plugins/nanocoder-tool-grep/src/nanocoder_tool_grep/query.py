@@ -18,7 +18,7 @@ Output = Literal["content", "files", "count"]
 
 @frozen
 class Query:
-    """A search. *path* is relative to the workspace, links resolved; *is_file* says what it is."""
+    """A search. *path* is relative to the workspace, links resolved; *is_file*: it is a file."""
 
     pattern: str
     path: str = "."
@@ -46,9 +46,9 @@ class Query:
 class Line:
     """A line of a file, from number 1; not *is_match* for lines around a match.
 
-    It begins *offset* bytes behind the start of the file, or of the file as UTF-8 where it is in
-    another encoding, and its first match *column* bytes further. *text* is what is shown of it. In
-    counts *number* is how many lines match; in lists of files it is 1.
+    It begins *offset* bytes after the start of the file, or of the file as UTF-8 if it is in
+    another encoding, and its first match *column* bytes further. *text* is its displayed part. In
+    counts *number* is the number of matching lines; in lists of files it is 1.
     """
 
     path: str

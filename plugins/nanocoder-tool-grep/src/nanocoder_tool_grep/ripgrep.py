@@ -217,9 +217,9 @@ def _line(path: str, tail: bytes) -> Line:
 
 
 def _known_path(lines: list[bytes], has: Callable[[str], bool]) -> str | None:
-    """Return the path that ends in the last of *lines*, None where *has* knows none.
+    """Return the path that ends in the last of *lines*, or None if *has* accepts none.
 
-    A name may hold line breaks; other lines are remarks on binary files.
+    A name may contain line breaks; other lines are remarks on binary files.
     """
     paths = (path_of(b"".join(lines[start:])) for start in range(len(lines)))
     return next(filter(has, paths), None)

@@ -19,8 +19,7 @@ _SPECIAL = r"([\\*?\[\]{} ])"
 class Selection:
     """The files to search, by folder ("" for the root); a file that is named in *path* is alone.
 
-    Ripgrep walks the same tree without any ignore rule but ours, and what it finds in other files
-    is dropped.
+    Ripgrep walks the same tree with only our ignore rules, and matches in other files are dropped.
     """
 
     query: Query
@@ -43,7 +42,7 @@ class Selection:
         self._names.setdefault(folder, set()).update(names)
 
     def rules(self) -> list[bytes]:
-        """Return lines of an ignore file by which ripgrep passes over what is left out."""
+        """Return lines of an ignore file by which ripgrep skips the excluded paths."""
         left_out, ends = self.left_out, name_ends(self.query)
         lines: list[bytes] = []
         if "" not in ends:  # most names are ruled out by their ends alone
@@ -52,7 +51,7 @@ class Selection:
             lines.append(b"/" + _quoted(path))
         for path in (*left_out.ignored_folders, *left_out.skipped, *left_out.folders):
             lines.append(b"/" + _quoted(path) + b"/")
-        # Ripgrep reads UTF-8 and lines: what does not fit in there is searched, and dropped.
+        # An ignore file has lines of UTF-8: other names are searched, and their matches dropped.
         return [line for line in lines if b"\n" not in line and _is_utf8(line)]
 
 

@@ -30,7 +30,7 @@ def breaks_lines(pattern: str, *, fixed: bool) -> bool:
 
 
 def required_letters(query: Query) -> str:
-    """Return the longest text of ASCII that each match holds as it is, "" where none is sure."""
+    """Return the longest ASCII text that every match contains, or "" if none is certain."""
     if query.ignore_case:
         return ""
     if query.is_plain:

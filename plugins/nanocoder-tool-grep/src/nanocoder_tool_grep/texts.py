@@ -1,7 +1,7 @@
 """The text of the lines that a search found, read from the files themselves.
 
-Ripgrep only says where they are: what is shown comes through the workspace, in the encoding in
-which the tools that read and edit show it.
+Ripgrep only reports their locations: the text is read through the workspace, in the encoding used
+by the tools that read and edit.
 """
 
 import codecs
@@ -30,9 +30,9 @@ Kind = Literal["plain", "odd", "binary", "gone"]
 
 
 def kind_of(ctx: ToolContext, path: str) -> Kind:
-    r"""Say from its beginning if ripgrep reads a file as we do; "gone" where it cannot be read.
+    r"""Return the kind of a file by its beginning: "plain", "odd", "binary", or "gone".
 
-    An "odd" file is no UTF-8, or has a "\r" inside of a line.
+    An "odd" file is not UTF-8, or has a "\r" inside of a line. A "gone" one cannot be read.
     """
     try:
         with ctx.workspace.open(path) as file:

@@ -1,4 +1,4 @@
-"""An audit hook of Python that refuses what is not among some capabilities."""
+"""An audit hook of Python that enforces capabilities."""
 
 import os
 import sys
@@ -28,15 +28,15 @@ OWN_FOLDERS: Final = ("/tmp", "/dev")  # noqa: S108 - its own, in the sandbox
 
 
 class CapabilityDenied(ToolError):
-    """Code of a plugin did what the plugin does not declare."""
+    """Code of a plugin used a capability that the plugin does not declare."""
 
     error_class = "capability_denied"
 
 
 def watch(capabilities: Capabilities, workspace: Path) -> None:
-    """Refuse from now on, in this process, what *capabilities* do not cover; it cannot be undone.
+    """Enforce *capabilities* in this process from now on; this cannot be undone.
 
-    A refusal raises CapabilityDenied; a change outside of the workspace is refused always.
+    A violation raises CapabilityDenied; a change outside of the workspace is always one.
     """
     root = os.path.realpath(workspace)
 

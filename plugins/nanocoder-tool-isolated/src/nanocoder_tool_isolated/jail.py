@@ -1,4 +1,4 @@
-"""The sandbox of one call: bubblewrap with what the plugin's capabilities allow, and no more."""
+"""The sandbox of one call: bubblewrap restricted to the plugin's capabilities."""
 
 import os
 import sys
@@ -90,7 +90,7 @@ def jailed(
 
 
 def _workspace(session: SessionInfo, inside: Inside, capabilities: Capabilities) -> Iterator[str]:
-    """Yield the options for the workspace: what is protected in it stays so, secrets are hidden."""
+    """Yield the options for the workspace: protected paths stay protected, secrets are hidden."""
     root = str(session.cwd)
     if "fs.write" in capabilities:
         yield from ("--bind", root, root)
@@ -111,7 +111,7 @@ def _programs(
     visible: Iterable[Path],
     limits: Settings,
 ) -> Iterator[str]:
-    """Yield the options that show programs, and hide credentials and sockets in what is seen."""
+    """Yield the options that mount programs, and hide credentials and sockets among them."""
     programs = [*_interpreter(), *map(str, visible)]
     real = list(map(os.path.realpath, programs))
     empty = [str(Path.home()), *(() if "fs.read" in capabilities else (str(session.cwd),))]
@@ -141,7 +141,7 @@ def _way_out(inside: Inside, capabilities: Capabilities) -> AbstractContextManag
 
 @contextmanager
 def _proxied(inside: Inside, hosts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    from nanocoder_kit_sandbox.proxy import Proxy  # it brings the network's kit
+    from nanocoder_kit_sandbox.proxy import Proxy  # it imports the network's kit
 
     proxy = Proxy(inside.files.socket, hosts)
     address = f"http://127.0.0.1:{PORT}"
@@ -162,6 +162,6 @@ def _bridge() -> tuple[str, ...]:
 
 
 def _interpreter() -> list[str]:
-    """Return the folders of Python and of what it imports."""
+    """Return the folders of Python and of its import path."""
     folders = [sys.base_prefix, sys.prefix, *(path for path in sys.path if os.path.isdir(path))]
     return list(dict.fromkeys(map(os.path.realpath, folders)))

@@ -77,7 +77,7 @@ def run(
 
 
 class _Exchange:
-    """Reads what one process says, as long as it may."""
+    """Reads the messages of one process until its timeout."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The settings: what runs in a process, and what each of them may use."""
+"""The settings: isolated plugins and programs, and the limits of each."""
 
 import math
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ class Settings:
     """The table [plugins.tool-isolated]; only your own configuration may set it.
 
     *process*: installed plugins whose tools run in a process. *folders*: folders with a tools.toml,
-    each of which makes tools of a program. *sandbox*: whether such a process needs bubblewrap.
-    The rest are what each of them may use in a session: *timeout_s* seconds for a call, *output_kb*
-    kilobytes for its answer, *memory_mb* of memory, *calls* in all, and *failures* before it is set
-    aside for the session. 0: no limit.
+    each of which makes tools of a program. *sandbox*: whether such a process requires bubblewrap.
+    The rest are limits of each in a session: *timeout_s* seconds for a call, *output_kb* kilobytes
+    for its answer, *memory_mb* of memory, *calls* in all, and *failures* before it is disabled for
+    the session. 0: no limit.
     """
 
     process: tuple[str, ...] = field(default=(), metadata=_ONLY_USER)

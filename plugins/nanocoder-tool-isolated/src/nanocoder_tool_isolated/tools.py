@@ -82,7 +82,7 @@ class Isolated:
                 note = "".join(f"\n[not let out of the sandbox: {line}]" for line in undone)
                 return evolve(result, output=result.output + note)
             except Crash as error:
-                # Files of an earlier sandbox, or a socket, were removed meanwhile: nothing has run.
+                # Files of an earlier sandbox, or a socket, were removed meanwhile; nothing has run.
                 if NOT_STARTED not in str(error) or attempt == STARTS:
                     raise
         raise RuntimeError("a call neither ended nor failed")

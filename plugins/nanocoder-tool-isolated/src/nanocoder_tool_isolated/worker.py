@@ -1,7 +1,7 @@
 """The process of an installed plugin: it imports the plugin, and runs one call of one tool.
 
-An audit hook refuses what the plugin's capabilities do not cover, with a clear error. The hook is
-no wall, since code that runs beside it can get round it: the sandbox around this process is.
+An audit hook enforces the plugin's capabilities with a clear error. The hook is no security
+boundary, since code in the same process can evade it: the sandbox around this process is.
 """
 
 import importlib

@@ -12,7 +12,7 @@ SHOWN_FILES = 100
 
 
 def answer(changes: Sequence[Change], faults: Sequence[str] = ()) -> ToolResult:
-    """Describe the *changes* that were made, and the *faults* that they bring."""
+    """Return the result for *changes*, and the *faults* that they introduced."""
     files = [
         {
             "change": change.letter,

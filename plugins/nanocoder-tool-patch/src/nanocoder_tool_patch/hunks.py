@@ -50,7 +50,7 @@ class Hunk:
 class Section:
     """The change of one file; *target* is its new path when it is renamed.
 
-    *mode* are the permission bits that a new file gets, or a changed one; 0 where nothing is said.
+    *mode* are the permission bits of a new or changed file, or 0 if the patch has none.
     """
 
     kind: Kind

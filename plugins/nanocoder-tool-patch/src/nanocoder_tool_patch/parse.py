@@ -36,9 +36,9 @@ _INSTRUCTIONS = (envelope.BEGIN, envelope.ADD, envelope.UPDATE, envelope.DELETE)
 
 
 def _unwrapped(lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first line of a patch and the one behind it, without what models put around it.
+    """Return the first line of a patch and the line after it, without wrappers by models.
 
-    That is a here document, prose and a fence, in any order.
+    Wrappers are a here document, prose and a fence, in any order.
     """
     first, last = _first(lines), len(lines)
     if heredoc := re.search(HEREDOC, lines[first]):

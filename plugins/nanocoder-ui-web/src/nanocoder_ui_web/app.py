@@ -1,4 +1,4 @@
-"""The server's answers: the page, its entries as they come, and what the person does on it."""
+"""The server's endpoints: the page, the stream of its entries, and the user's actions."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path

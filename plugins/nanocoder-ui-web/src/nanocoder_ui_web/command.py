@@ -26,7 +26,7 @@ ANSWERS: Final = "ui-web-answers"
 LAST_PORT: Final = 65_535
 MAX_CONNECTIONS: Final = 64
 BACKLOG: Final = 32
-"""So many are accepted before one is looked at: the loop does not recover from the last descriptor.
+"""Length of the accept queue: the loop does not recover from exhausted file descriptors.
 """
 REQUEST_S: Final = 10
 """Timeout for a request to arrive, so that idle programs hold no connection, in seconds."""
@@ -69,7 +69,7 @@ def _show_link(host: Host, page: str, access: Access) -> None:
 
 
 def _tell(text: str) -> None:
-    """Print a line below what the terminal shows, where a Ctrl-C left a `^C`."""
+    """Print a line on the terminal below a `^C` that a Ctrl-C has echoed."""
     sys.stdout.write(f"\n{text}\n" if sys.stdin.isatty() else f"{text}\n")
     sys.stdout.flush()
 

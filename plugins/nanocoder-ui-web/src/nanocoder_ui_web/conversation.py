@@ -131,7 +131,7 @@ class Talk:
         return {"suggestions": suggestions}
 
     def stop(self) -> None:
-        """Stop what runs now, and the question of a command."""
+        """Stop the current run, and the question of a command."""
         self._stop_by(SIGINT)
 
     def _stop_by(self, number: int) -> None:
@@ -150,8 +150,8 @@ class Talk:
         self._show_state()
 
     def obey(self, number: int) -> None:
-        """React to a signal: Ctrl-C stops what runs, every other one leaves."""
-        # Asked once: what runs may end while it is stopped, and a Ctrl-C must not do both.
+        """Handle a signal: Ctrl-C stops the current run, every other one exits."""
+        # Read once: the run may end while it is stopped, and one Ctrl-C must not also exit.
         is_stopping = self._is_working
         if is_stopping:
             self._stop_by(number)
@@ -199,7 +199,7 @@ class Talk:
         return Next(None)
 
     def _end_line(self, conversation: Conversation) -> None:
-        """Work on what came too late for the run; nothing is sent on after one that failed."""
+        """Run the lines that came too late for the last run, unless it failed."""
         with self._lock:
             sent = self._entries.take_steered()
             unsent = "\n\n".join(text for text in self._steering if text not in sent)

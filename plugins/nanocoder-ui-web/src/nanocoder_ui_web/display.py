@@ -128,7 +128,7 @@ class RunView:
     in_full: bool
 
     def show(self, event: Event) -> None:
-        """Show what happened."""
+        """Show *event*."""
         self.entries.show(event, in_full=self.in_full)
 
     def warn(self, text: str) -> None:

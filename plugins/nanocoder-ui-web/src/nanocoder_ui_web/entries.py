@@ -36,7 +36,7 @@ SENTENCES: Final = {
     "telemetry.failed": "message",
     "transcript.compacted": "message",
 }
-"""Events that say in one sentence what a person should know, and where."""
+"""Events with one sentence for the user, and the key of the sentence."""
 ENDS: Final = {
     "approval_needed": "Stopped: a call needed your approval and got no answer.",
     "denied": "Stopped: a rule denied a call.",
@@ -143,7 +143,7 @@ class Entries:
         self._has_passing = bool(text)
 
     def end_passing(self) -> None:
-        """Take away what was shown by `show_passing`."""
+        """Remove the entry of `show_passing`."""
         if self._has_passing:
             self.show_passing("")
 
@@ -159,7 +159,7 @@ class Entries:
         self.show_messages(messages)
 
     def show_messages(self, messages: Sequence[Message]) -> None:
-        """Show what was said before, in a session that goes on."""
+        """Show the earlier messages of a resumed session."""
         for place, message in enumerate(messages):
             typed, _added = spoken(message)
             if message.role == "user" and typed:
@@ -259,7 +259,7 @@ class Entries:
         error = report["error"]
         text = error["message"] if error else ENDS.get(report["stop_reason"], "")
         files = [for_terminal(path) for path in report["files_changed"]]
-        # Nothing records what a command did.
+        # The effects of a command are not tracked.
         unchanged = not files and not report["untracked"]
         data = {"text": for_terminal(text), "files": files, "unchanged": unchanged}
         self.feed.add("finished", data)
@@ -291,7 +291,7 @@ def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[st
 def may_be_exact(request: ApprovalRequest) -> bool:
     """Tell whether a consent for the session may be wider or narrower than the rules offered.
 
-    Rules for what is seen here are narrower; one that is the name of a tool is for any arguments.
+    Rules for this exact call are narrower; a rule that is a tool's name matches any arguments.
     """
     return all("(" not in rule for rule in request.grants)
 

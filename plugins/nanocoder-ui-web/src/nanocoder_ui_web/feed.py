@@ -10,7 +10,7 @@ from typing import Any, Final
 from attrs import define, field
 
 REST_S: Final = 0.03
-"""A browser gets what came meanwhile at once, at most once in this many seconds."""
+"""Least interval between two batches of entries for a browser, in seconds."""
 
 
 class Feed:

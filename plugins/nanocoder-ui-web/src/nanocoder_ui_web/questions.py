@@ -73,7 +73,7 @@ class Questions:
             approved=answer.get("approved") is True,
             reason=str(answer.get("reason") or ""),
             arguments=arguments,
-            # As in the terminal: never wider than the rules that were offered, or what was seen.
+            # As in the terminal: never wider than the offered rules, or the call that was shown.
             always=is_as_seen and answer.get("always") is True and may_be_exact(request),
             scope=str(answer.get("scope") or "") if is_as_seen else "",
             actor=str(answer.get("actor") or ""),

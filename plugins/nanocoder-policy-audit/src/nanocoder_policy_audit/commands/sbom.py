@@ -1,4 +1,4 @@
-"""`nanocoder audit sbom`: what is loaded, as a bill of materials of CycloneDX."""
+"""`nanocoder audit sbom`: the loaded packages as a CycloneDX bill of materials."""
 
 import base64
 import binascii
@@ -98,7 +98,7 @@ def _requirements(distribution: metadata.Distribution) -> Iterator[str]:
 
 
 def _fields_of(distribution: metadata.Distribution) -> Message:
-    """Return the metadata of a distribution, empty where they are missing or no text."""
+    """Return the metadata of a distribution, empty if they are missing or no text."""
     try:
         return distribution.metadata  # type: ignore[return-value]
     # The second one is of importlib-metadata, whose finder is asked first once it is imported.
