@@ -33,7 +33,7 @@ def _missing(name: str) -> str:
 def run(arguments: Namespace, host: Host) -> int:
     """Run the suite and return its exit code."""
     try:
-        import nanocoder_testing  # an extra: it brings pytest and hypothesis along
+        import nanocoder_testing  # an extra, which imports pytest and hypothesis
     except ImportError as error:
         raise UsageError(NO_KIT) from error
 
@@ -83,7 +83,7 @@ def undeclared(package: Package) -> list[str]:
 
 @frozen
 class AtImport:
-    """Lines about what a package does at its import: what it does not declare, and what it does."""
+    """Lines about a package's acts at its import, without and with a declared capability."""
 
     undeclared: list[str]
     declared: list[str]

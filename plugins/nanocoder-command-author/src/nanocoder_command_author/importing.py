@@ -26,7 +26,7 @@ TEXT_CHARS: Final = 120
 
 @frozen
 class Deed:
-    """An act of a package at its import; *capability* is "" where the import itself went wrong."""
+    """An act of a package at its import; *capability* is "" for a failed import."""
 
     capability: str
     text: str
@@ -36,7 +36,7 @@ class Deed:
 
 
 def deeds_at_import(package: Package, timeout_s: float = IMPORT_S) -> list[Deed]:
-    """Import the modules of *package* in a process of its own and return what they did.
+    """Import the modules of *package* in a process of its own, and return their acts.
 
     The process has no keys, and works in an empty folder; nothing is prevented.
     """
@@ -55,7 +55,7 @@ def deeds_at_import(package: Package, timeout_s: float = IMPORT_S) -> list[Deed]
 
 
 def _watch(package: Package, folder: Path, report: BinaryIO, nonce: bytes, timeout_s: float) -> str:
-    """Let a process write *report*, and return what is wrong with the process, "" for nothing."""
+    """Run the process that writes *report*, and return its problem, or ""."""
     command = [sys.executable, "-P", "-c", CODE, *package.plugins]
     process = subprocess.Popen(
         command,
@@ -71,7 +71,7 @@ def _watch(package: Package, folder: Path, report: BinaryIO, nonce: bytes, timeo
     except subprocess.TimeoutExpired:
         return f"its import took more than {timeout_s:g} s"
     finally:
-        with suppress(ProcessLookupError):  # what it has started ends with it
+        with suppress(ProcessLookupError):  # its children end with it
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     return ""

@@ -1,4 +1,4 @@
-"""Import plugins and write down what their code does meanwhile; runs in a process of its own."""
+"""Import plugins and record the acts of their code; runs in a process of its own."""
 
 import atexit
 import inspect
@@ -45,11 +45,11 @@ def main(plugins: list[str]) -> None:
 
 
 def _watch(modules: list[str]) -> None:
-    """Report from here on; no frame that a plugin can look at has what writes the report."""
+    """Report from now on; no frame that a plugin can inspect has access to the report."""
     nonce = sys.stdin.buffer.read()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     report = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a plugin prints is no report
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a plugin's output is no report
     folders = tuple(filter(None, map(_folder_of, modules)))
 
     def write(line: object) -> None:
@@ -72,10 +72,10 @@ def _folder_of(module: str) -> str:
 
 
 def _import_all(name: str) -> None:
-    """Import a module and those below it; what cannot be imported is the suite's concern."""
+    """Import a module and its submodules; import errors are left to the contract suite."""
     try:
         module = import_module(name)
-    except (Exception, SystemExit):  # noqa: BLE001 - code of strangers
+    except (Exception, SystemExit):  # noqa: BLE001 - untrusted code
         return
     for below in pkgutil.iter_modules(getattr(module, "__path__", []), f"{name}."):
         if not below.name.endswith(".__main__"):
@@ -183,7 +183,7 @@ def _open(arguments: tuple[Any, ...]) -> tuple[str, str]:
 
 
 def _is_foreign(path: object) -> bool:
-    """Tell whether a path belongs neither to Python nor to what is installed for it."""
+    """Tell whether a path belongs neither to Python nor to its installed packages."""
     full = os.path.abspath(_text(path))  # links are not followed: an installation may be one
     return not any(_is_below(full, root) for root in ROOTS)
 

@@ -1,4 +1,4 @@
-"""The commands `stats`, `trace` and `context`: what calls took, and what fills the window."""
+"""The commands `stats`, `trace` and `context`: durations of calls, and the use of the window."""
 
 from argparse import Namespace
 

@@ -11,7 +11,7 @@ STAGES: Final = ("bootstrap", "input", "policy", "execution", "output", "telemet
 OK, FAILED, NOT_REACHED, UNKNOWN = "ok", "failed", "not reached", "unknown"
 DENIED = "denied"
 REFUSALS = ("denied", "approval_needed")
-"""With these classes a stage did its work: a rule or a person said no."""
+"""Error classes of a successful policy stage: a rule or a person denied the call."""
 ANSWERS: Final = frozenset({"call.approved", "call.edited"})
 ROW_WITH_ERROR: Final = 4
 """A row of the journal is name, begin and duration, then the error class if the stage failed."""
@@ -19,9 +19,9 @@ ROW_WITH_ERROR: Final = 4
 
 @frozen
 class Stage:
-    """One stage: its *status*, and in milliseconds when it began after the call came, and how long.
+    """One stage: its *status*, its start after the call's arrival, and its duration, in ms.
 
-    Times are None where nothing was recorded.
+    Times are None if they were not recorded.
     """
 
     name: str

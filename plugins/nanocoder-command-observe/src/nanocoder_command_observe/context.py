@@ -1,4 +1,4 @@
-"""`nanocoder context`: what fills the model's window, as `/context` shows it."""
+"""`nanocoder context`: the use of the model's context window, as shown by `/context`."""
 
 from argparse import Namespace
 from typing import Any

@@ -79,8 +79,8 @@ class Outcome:
 class ToolStatistics:
     """The calls of one tool; *times* are its handler's own, without waiting for others or people.
 
-    *answered* are those that worked and *errors*. Calls that somebody refused (*denied*), that were
-    interrupted, or that the tool never saw are neither: they say nothing about the tool.
+    *answered* are those that *worked* and *errors*. Calls that were denied or interrupted, or that
+    never reached the tool, are neither, since they say nothing about the tool.
     """
 
     tool: str
@@ -151,7 +151,7 @@ def statistics(store: SessionStore, *, since: float = 0.0, tool: str = "") -> St
 
 
 class FinishedCall(NamedTuple):
-    """A call that ended: its tool, the time in seconds since the epoch, and what is recorded."""
+    """A finished call: its tool, the time in seconds since the epoch, and its record."""
 
     tool: str
     at: float

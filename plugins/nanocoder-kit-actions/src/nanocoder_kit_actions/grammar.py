@@ -1,4 +1,4 @@
-"""The grammar of a reply, for engines that know llguidance: what one JSON Schema cannot say."""
+"""The grammar of a reply for engines with llguidance, beyond the means of a JSON Schema."""
 
 import json
 from collections.abc import Mapping, Sequence

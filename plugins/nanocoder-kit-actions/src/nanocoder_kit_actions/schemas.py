@@ -21,9 +21,9 @@ def restrict(schema: Any) -> dict[str, Any]:
 
 
 def bound_numbers(schema: Any) -> Any:
-    """Return *schema* with an end to the digits of each number, for engines that know llguidance.
+    """Return *schema* with a limit of the digits of each number, for engines with llguidance.
 
-    Where the model would go on with what the schema forbids, it writes more digits instead.
+    Without it a model that wants to continue as the schema forbids writes more digits instead.
     """
     if isinstance(schema, Mapping):
         if schema == {"type": "number"}:

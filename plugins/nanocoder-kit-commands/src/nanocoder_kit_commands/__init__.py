@@ -1,4 +1,4 @@
-"""Commands of a conversation, from files and from plugins: what they are, and how they are read."""
+"""Commands of a conversation, from files and from plugins, and their parsing."""
 
 from nanocoder_kit_commands.files import (
     FileCommand,

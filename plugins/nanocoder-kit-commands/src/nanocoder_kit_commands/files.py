@@ -20,7 +20,7 @@ MEANING_CHARS: Final = 60
 _PLACEHOLDER: Final = re.compile(r"\$(ARGUMENTS|[1-9])")
 _SHELL: Final = re.compile(r"!`([^`\n]{1,4000})`")
 _HEAD_LINE: Final = re.compile(r"\s|\Z|[#-]|[^\s:]+\s*:")
-"""A line of a head: a key with its value, or a comment, or what belongs to the key above."""
+"""A line of a head: a key with its value, a comment, or a continuation of the key above."""
 SHOWN_COLUMNS: Final = 40
 DIVIDER: Final = "---"
 INIT: Final = """Write a first AGENTS.md for the project in this directory, for coding agents that
@@ -109,14 +109,14 @@ def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
             try:
                 file = f"{folder}/{name}.md"
                 content = read_text_file(place, file, max_bytes=MAX_BYTES, note=False)
-                # What nobody sees in a text must not instruct the model.
+                # Hidden characters must not instruct the model.
                 yield _parsed(path, name, for_terminal(content.text))
             except ToolError as error:
                 yield FileCommand(name, "", path=path, problem=f"{path}: {error}")
 
 
 def _parsed(path: Path, name: str, text: str) -> FileCommand:
-    """Return the command in *text*, or what is wrong with the file."""
+    """Return the command in *text*, or one with the problem of the file."""
     lines = text.splitlines()
     end = -1
     if lines and lines[0].rstrip() == DIVIDER:

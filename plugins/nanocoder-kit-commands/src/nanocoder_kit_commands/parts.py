@@ -45,7 +45,7 @@ class Part(Protocol):
         """Return the call whose output the command *name* sends to the model."""
 
     def mention(self, name: str) -> Call | None:
-        """Return the call that reads *name*, None for one of somebody else."""
+        """Return the call that reads *name*, or None for a name of another part."""
 
 
 def plugin_parts(session: Session) -> Iterator[Part]:

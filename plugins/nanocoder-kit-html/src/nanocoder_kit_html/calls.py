@@ -63,7 +63,7 @@ def _brief(call: ToolCall, changed: ToolResult | None) -> str:
 
 
 def _arguments(call: ToolCall, edited: str, *, is_folded: bool) -> str:
-    """Return the arguments as JSON; *is_folded* where what they changed is shown."""
+    """Return the arguments as JSON; *is_folded* if their change is shown."""
     text = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False, default=str)
     if is_folded:
         summary = f"<summary>arguments{edited}</summary>"
@@ -72,7 +72,7 @@ def _arguments(call: ToolCall, edited: str, *, is_folded: bool) -> str:
 
 
 def _change(call: ToolCall, result: ToolResult | None) -> str:
-    """Return the diff of what a call changed, or the file that it made; "" for neither."""
+    """Return the diff of a call's change, or the file that it created, or ""."""
     if result is None or result.is_error:
         return ""
     diff, content = result.metadata.get("diff"), call.arguments.get("content")

@@ -18,13 +18,13 @@ def markdown_html(text: str) -> str:
     options = type(parser.options)(parser.options)
     options["highlight"] = lambda code, language, _more: code_html(code, language, until)
     html = parser.renderer.render(parser.parse(for_terminal(text)), options, {})
-    # Entities of Markdown can name what was no character of the text.
+    # Entities of Markdown can encode characters that were not in the text.
     return for_terminal(str(html))
 
 
 @cache
 def _renderer() -> Any:
-    from nanocoder_kit_markdown import answer_parser  # what shows no answer does not need it
+    from nanocoder_kit_markdown import answer_parser  # only answers need it
 
     renderer = answer_parser()
     renderer.validateLink = lambda url: url.strip().casefold().startswith(LINKS)  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""One model: how much it reads, what it costs, what it can do."""
+"""One model: its context window, its prices, its abilities."""
 
 from typing import Final, NamedTuple
 
@@ -39,7 +39,7 @@ FREE: Final = Price(0.0, 0.0, 0.0, 0.0)
 
 
 class Model(NamedTuple):
-    """One model; 0, empty and None where nothing is known of it."""
+    """One model; 0, empty or None for unknown fields."""
 
     name: str
     context: int = 0
@@ -47,7 +47,7 @@ class Model(NamedTuple):
     abilities: tuple[str, ...] = ()
 
     def priced(self, usage: Usage) -> Usage:
-        """Return *usage* with its cost; None where price or tokens are not known."""
+        """Return *usage* with its cost, None if price or tokens are unknown."""
         if self.price is None or usage.cost is not None or usage == Usage():
             return usage
         return evolve(usage, cost=self.price.cost(usage))

@@ -20,11 +20,11 @@ _MAKERS: Final = ("anthropic", "openai", "google", "x-ai")
 
 
 class Catalog:
-    """The models of one vendor, as a person's settings change them.
+    """The models of one vendor, with the user's overrides.
 
-    *vendor* is a name in the table, or "" for any other server: a gateway's model costs what its
-    maker takes. *is_free* is true for a server whose models cost nothing. *overrides* is the
-    setting `models` of *plugin*.
+    *vendor* is a name in the table, or "" for any other server: a gateway's model has its maker's
+    price. *is_free* is true for a server whose models cost nothing. *overrides* is the setting
+    `models` of *plugin*.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ def _current(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _price(row: Mapping[str, Any]) -> Price:
-    """Return a row's price; what is said of the cache nowhere costs as much as other input."""
+    """Return a row's price; without prices of the cache those of other input apply."""
     above = row.get("above")
     return Price(
         row["input"],

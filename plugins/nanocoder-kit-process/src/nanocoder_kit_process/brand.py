@@ -97,7 +97,7 @@ def put_on(brand: Brand, pid: int) -> None:
 
 
 def limits_of(pid: int) -> Limits:
-    """Return the limits of a process; unlimited if it is gone or another user's."""
+    """Return the limits of a process, unlimited if it has ended or is another user's."""
     try:
         return Limits(*resource.prlimit(pid, resource.RLIMIT_RTTIME))
     except (AttributeError, OSError):
@@ -129,7 +129,7 @@ def _brand_in_environment(pid: int) -> Brand | None:
 def _environment(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:  # gone, or another user's
+    except OSError:  # ended, or another user's
         return b""
 
 

@@ -1,4 +1,4 @@
-"""The environment of a child, built for each: known names, minus what looks secret."""
+"""The environment of a child, built for each: known names without likely secrets."""
 
 import os
 import re
@@ -37,8 +37,8 @@ LOADERS: Final = re.compile(
     r"|GIT_EXTERNAL_DIFF|GIT_SSH.*|GIT_ASKPASS|GIT_PAGER|GIT_PROXY_COMMAND|GIT_CONFIG.*|GIT_EXEC_PATH"
     r"|GCONV_PATH|LESSOPEN|LESSCLOSE|RIPGREP_CONFIG_PATH"
 )
-# No person is there to answer, scroll or edit. CI is not among them: version managers such as mise
-# trust the files of any project where it is set, and run what these say.
+# There is no person to answer, scroll or edit. CI is not included: with it version managers such as
+# mise trust the files of any project, and run their commands.
 FIXED: Final = MappingProxyType(
     {
         "TERM": "dumb",

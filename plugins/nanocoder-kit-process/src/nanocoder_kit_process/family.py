@@ -112,7 +112,7 @@ class Family:
         alive = [member for member in members if not member.is_dead]
         if alive or len(members) <= 1:
             return alive
-        # A process that lost its parent meanwhile was missed, but is our child by now.
+        # A process that was reparented meanwhile was missed, but is our child now.
         return [member for member in self.members() if not member.is_dead]
 
     def members(self) -> list[Process]:

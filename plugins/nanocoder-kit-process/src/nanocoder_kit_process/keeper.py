@@ -101,7 +101,7 @@ def _send(leader: int, number: signal.Signals) -> None:
     for pid in list(_below(os.getpid())):
         try:
             os.kill(pid, number)
-        except OSError:  # gone meanwhile
+        except OSError:  # ended meanwhile
             continue
     try:
         os.killpg(leader, number)
@@ -140,7 +140,7 @@ def _children(pid: int) -> Iterator[int]:
         try:
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
                 yield from map(int, file.read().split())
-        except OSError:  # gone meanwhile
+        except OSError:  # ended meanwhile
             continue
 
 

@@ -71,7 +71,7 @@ def pids_of_user(user: int) -> Iterator[int]:
     with suppress(OSError), os.scandir("/proc") as entries:
         for entry in entries:
             if entry.name.isdigit():
-                with suppress(OSError):  # gone meanwhile
+                with suppress(OSError):  # ended meanwhile
                     if entry.stat().st_uid == user:
                         yield int(entry.name)
 
@@ -86,7 +86,7 @@ def send(member: Process, number: signal.Signals) -> None:
         now = process(member.pid)
         if now is not None and now.born == member.born:
             signal.pidfd_send_signal(handle, number)
-    except OSError:  # gone meanwhile, or another user's
+    except OSError:  # ended meanwhile, or another user's
         return
     finally:
         os.close(handle)

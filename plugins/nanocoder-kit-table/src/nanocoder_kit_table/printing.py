@@ -70,7 +70,7 @@ def _widths(table: Sequence[Sequence[str]], limit: int) -> list[int]:
     over = sum(widths) + len(GAP) * (len(widths) - 1) - limit
     least = [max(map(_least, column)) for column in zip(*table, strict=True)] if limit else []
     while limit and over > 0:
-        # What can be read in fewer columns gives them first, the widest before the others.
+        # Cells that stay readable are narrowed first, the widest before the others.
         spare = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
         widest = spare.index(max(spare)) if any(spare) else widths.index(max(widths))
         widths[widest] -= 1

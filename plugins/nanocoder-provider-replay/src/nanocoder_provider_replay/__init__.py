@@ -123,10 +123,10 @@ def replay_with_tools(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Replay the recording *path* in the directory *cwd*, where the tools of today run.
+    """Replay the recording *path* in the directory *cwd*, and run the real tools.
 
-    Only the model's replies and the answers of people are the recorded ones. Returns what the
-    session did otherwise, or "". Raises: UsageError, ConfigError, ProviderError.
+    Only the model's replies and the answers of people are the recorded ones. Returns the first
+    divergence, or "". Raises: UsageError, ConfigError, ProviderError.
     """
     from nanocoder_provider_replay.replaying import replay_tools  # few sessions are replayed
 

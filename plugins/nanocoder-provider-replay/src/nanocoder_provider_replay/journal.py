@@ -17,8 +17,8 @@ COMPARED: Final = (
     *("run.started", "message", "call.started", "call.approved", "call.edited", "call.denied"),
     *("call.rewritten", "call.finished", "run.finished"),
 )
-"""Kinds of records that happen again; the others say which process opened the session and when,
-what the configuration warns of, and which files were changed."""
+"""Kinds of records that a replay repeats; the others are about the process that opened the session,
+warnings of the configuration, and changed files."""
 REPEATED_ENDS: Final = frozenset(("done", "approval_needed", "denied", "loop"))
 """Stop reasons that a replay repeats: none by a user, a signal, a limit or a failed provider."""
 VOLATILE: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {

@@ -48,7 +48,7 @@ class Playback:
 
     @hookimpl
     def nanocoder_tools(self, tools: Mapping[str, Tool[..., Any]]) -> list[Tool[..., Any]]:
-        """Return every tool with a handler that returns what was recorded."""
+        """Return every tool with a handler that returns the recorded result."""
         return [self._played(tool) for tool in tools.values()]
 
     @hookimpl(rank=FIRST)
@@ -126,7 +126,7 @@ class ReplaySessions:
 
 
 def _result(data: Mapping[str, Any]) -> ToolResult:
-    """Return a recorded result as the handler returned it: what the core adds, it adds again."""
+    """Return a recorded result as the handler returned it; the core adds its part again."""
     fields = {name: data[name] for name in RESULT_FIELDS if data.get(name)}
     metadata = dict(fields.pop("metadata", {}))
     output, note = str(fields.pop("output", "")), metadata.pop("note", None)

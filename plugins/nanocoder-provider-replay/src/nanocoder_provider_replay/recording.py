@@ -1,4 +1,4 @@
-"""A recording: the messages of a session, and what a later run of it may do differently."""
+"""A recording: the messages of a session, and the allowed differences of a later run."""
 
 import json
 import re
@@ -174,7 +174,7 @@ def _texts(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, s
 
 
 def is_equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
-    """Tell whether *new* is *old*, but for the path of the workspace and what *may_differ*."""
+    """Tell whether *new* equals *old* except for the workspace's path and *may_differ*."""
     if old == new:
         return True
     new = Redactor().redact(new)  # as they were removed from the recording

@@ -46,7 +46,7 @@ def replay_file(
 def replayed(
     recording: Recording, cwd: Path, environment: Mapping[str, str] | None = None
 ) -> Replayed:
-    """Replay *recording* in *cwd* and return what came of it; raises UsageError, ConfigError."""
+    """Replay *recording* in *cwd*, and return the result; raises UsageError, ConfigError."""
     if not recording.records:
         raise UsageError(f"the recording {recording.name!r} {NO_RECORDS}")
     recording = moved(recording, str(cwd.resolve()))
@@ -88,9 +88,9 @@ def replay_tools(
 
 @define
 class RecordedRun:
-    """One run: its prompt, what a person typed of it, and what was typed while the model worked.
+    """One run: its prompt, the typed part of it, and the lines typed while the model worked.
 
-    *steered* has the lines by the number of replies that were there before; *end* is why it ended.
+    *steered* has these lines by the number of replies before them; *end* is the stop reason.
     """
 
     prompt: str
@@ -100,7 +100,7 @@ class RecordedRun:
     end: str = ""
 
     def add(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Add what a record of the run says."""
+        """Add the data of a record of the run."""
         if kind == "message" and data.get("role") == "assistant":
             self.replies += 1
         elif kind == "run.steered":
@@ -126,7 +126,7 @@ def runs_of(recording: Recording) -> Sequence[RecordedRun]:
 
 
 def _play(session: Session, run: RecordedRun) -> None:
-    """Run the prompt, and type what was typed when it was."""
+    """Run the prompt, and send the steered lines after the same replies."""
     replies = 0
     for event in session.run(run.prompt, typed=run.typed):
         is_reply = event.kind == "message" and event.data["role"] == "assistant"
@@ -137,9 +137,9 @@ def _play(session: Session, run: RecordedRun) -> None:
 
 
 def _with_playback(host: Host, recording: Recording) -> Playback:
-    """Add the playback to the plugins of *host*, and take out those that only listen.
+    """Add the playback to the plugins of *host*, and remove those that only observe.
 
-    A log of what was done, or a dashboard, must not show what is only played.
+    A log or a dashboard must not show a replayed run.
     """
     plugins, config = host.plugins, host.config
     for name, entry in list(plugins.entries.items()):

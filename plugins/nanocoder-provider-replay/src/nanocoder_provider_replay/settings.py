@@ -7,8 +7,8 @@ from attrs import frozen
 class Settings:
     """The settings of `[plugins.provider-replay]`.
 
-    *may_differ* are regular expressions; what they match may differ from the recording, beside
-    the workspace's path, times and durations.
+    *may_differ* are regular expressions; their matches may differ from the recording, in addition
+    to the workspace's path, times and durations.
     """
 
     may_differ: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from nanocoder import OutputLimit, clip_output
 
 LINE_CHARS: Final = 2_000
 LEAST_ALIKE: Final = 4
-"""From so many on, lines that differ in their numbers alone are counted."""
+"""Least number of lines, equal except for numbers, that are counted instead of shown."""
 ERROR: Final = r"(?i)\b(?:error|errors|exception|fatal|failed|failure|panic|traceback)\b"
 WORD: Final = "[^\\W\\d_]{3}"
 CUT: Final = r"(?m)^\[.* left out.*\]$"

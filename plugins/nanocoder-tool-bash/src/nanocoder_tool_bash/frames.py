@@ -26,7 +26,7 @@ def last_states(text: str) -> str:
 
 
 class _Screen:
-    """Rows without end; the first jump to the top makes a frame below what was printed before."""
+    """An unlimited screen; the first jump to the top starts a frame below the earlier text."""
 
     def __init__(self) -> None:
         self.rows = [""]
@@ -54,7 +54,7 @@ class _Screen:
         return text if self._top < 0 else re.sub(r"\n\s*\n", "\n\n", text).lstrip("\n")
 
     def write(self, piece: str, numbers: str, letter: str) -> None:
-        """Print a piece of text, or do what a control sequence says; others have no effect."""
+        """Print text, or execute a known control sequence; ignore others."""
         if piece in {"\n", "\r\n"}:
             self._row, self._column, self._is_fresh = self._row + 1, 0, True
             self.rows.extend([""] * (self._row + 1 - len(self.rows)))

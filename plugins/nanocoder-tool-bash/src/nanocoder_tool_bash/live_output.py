@@ -11,7 +11,7 @@ PIECE_CHARS: Final = 4_096
 
 
 class LiveOutput:
-    """Joins what several streams print and passes it to *show*."""
+    """Joins the output of several streams and passes it to *show*."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
@@ -20,7 +20,7 @@ class LiveOutput:
         self._shown_at = 0.0
 
     def add(self, stream: int, chunk: bytes) -> None:
-        """Take what a stream printed; bytes that are no text are not for a screen."""
+        """Add output of a stream; bytes that are no text are dropped."""
         if b"\0" in chunk:
             return
         decoder = self._decoders.get(stream)
@@ -34,13 +34,13 @@ class LiveOutput:
         return max(0.0, self._shown_at + INTERVAL_S - now) if self._waiting else float("inf")
 
     def pass_on(self, now: float) -> None:
-        """Pass on what waits, unless the last piece was a moment ago."""
+        """Show the pending output, unless the last piece was a moment ago."""
         if self._waiting and now >= self._shown_at + INTERVAL_S:
             self.finish()
             self._shown_at = now
 
     def finish(self) -> None:
-        """Pass on what waits."""
+        """Show the pending output."""
         if self._waiting:
             self._show(self._waiting)
             self._waiting = ""

@@ -65,7 +65,7 @@ class Command:
     def __init__(
         self, argv: list[str], cwd: Path, env: Mapping[str, str], show: Callable[[str], None]
     ) -> None:
-        """Start *argv*; *show* gets what it prints, in pieces."""
+        """Start *argv*; *show* gets its output in pieces."""
         guard()
         brand = new_brand()
         self._started = time.monotonic()

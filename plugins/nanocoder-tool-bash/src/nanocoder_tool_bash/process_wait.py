@@ -24,7 +24,7 @@ KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kern
 POLL_S: Final = 0.05  # between two checks where the kernel does not wake us …
 CLOSE_POLL_S: Final = 0.005  # … and once the pipes are closed
 LOOK_S: Final = 1.0  # until the first look for a program that waits for a terminal …
-LOOK_FACTOR: Final = 1.5  # … and each later look comes after so many times as long
+LOOK_FACTOR: Final = 1.5  # … and the interval grows by this factor
 
 
 @frozen

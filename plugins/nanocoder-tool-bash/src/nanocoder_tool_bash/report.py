@@ -28,7 +28,7 @@ PROMPT: Final = re.compile(r"[?:>\])] +\Z")
 """The end of a text that asks: a mark and a blank, where an answer would be typed."""
 STOPPED_BY: Final = {"interrupted": "the user"}
 """The actor that stopped a command, by the reason of the cancellation."""
-SIGNAL_BASE: Final = 128  # what a shell adds to the number of the signal that ended a program
+SIGNAL_BASE: Final = 128  # a shell's exit code for a signal is this plus its number
 
 Keep = Callable[[str, bytes], str]
 
@@ -59,7 +59,7 @@ class Output:
 
 
 def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: Keep) -> ToolResult:
-    """Make the result; *keep* stores a full output under a name and returns its path, or ""."""
+    """Return the result; *keep* stores a full output under a name and returns its path, or ""."""
     # Standard error gets the characters that standard output leaves, at least a third of all.
     chars = min(facts.output_chars, MAX_CHARS)
     first = stdout.stream()

@@ -1,9 +1,8 @@
-"""Find a program that waits for a terminal, by what it reads from and not by its name.
+"""Detection of a program that waits for a terminal, by its input and not by its name.
 
-A command has no terminal: its input is empty, /dev/tty cannot be opened, and nearly every program
-that wants to be typed at ends by that. Editors such as vim go on: they take their standard error
-for the terminal and wait for keys from it. It is the end of a pipe that can only be written to, so
-they wait for ever.
+A command has no terminal: its input is empty, /dev/tty cannot be opened, and nearly every
+interactive program exits because of that. Editors such as vim do not: they read keys from their
+standard error as if it were the terminal. It is the write end of a pipe, so they wait forever.
 """
 
 import os

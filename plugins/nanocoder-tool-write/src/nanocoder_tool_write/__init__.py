@@ -33,11 +33,10 @@ MAX_DIFF_LINES = 2_000
 class Settings:
     """The settings of `[plugins.tool-write]`.
 
-    *read_first*: a model replaces no file of several lines of which it has not read all.
-    *keep_definitions*: a rewrite that drops functions or classes is refused once; from a small
-    model, its definitions are put into the old file instead, if that is Python. *add_imports*:
-    what a small model forgot to import from the standard library is added to the Python that it
-    writes.
+    *read_first*: a model may replace a file of several lines only after it has read all of it.
+    *keep_definitions*: a rewrite that drops functions or classes is rejected once; from a small
+    model, its definitions are merged into the old file instead, if that is Python. *add_imports*:
+    missing imports from the standard library are added to Python files of a small model.
     """
 
     read_first: bool = True

@@ -8,7 +8,7 @@ from nanocoder_kit_text import TextFile, encode, read_text_file
 
 @frozen
 class Plan:
-    """A write that has not happened: *data* replaces *old*, None where there was no text."""
+    """A planned write: *data* replaces *old*, which is None without an old text."""
 
     path: str
     content: str

@@ -1,4 +1,4 @@
-"""Snapshots around calls that run programs, so that undo restores what they changed, too."""
+"""Snapshots around calls that run programs, so that undo restores their changes, too."""
 
 from nanocoder import Event, PluginError, SessionInfo, hookimpl
 

@@ -1,4 +1,4 @@
-"""Records what changes in a workspace while calls run programs, for one session and its agents."""
+"""Recording of a workspace's changes while calls run programs, for a session and its agents."""
 
 import threading
 import time
@@ -34,9 +34,9 @@ OFF = "undo will not restore what commands change in this session: {}"
 
 @define(eq=False)
 class Recorder:
-    """Looks at *workspace* whenever a call begins or ends, and logs what changed meanwhile.
+    """Scans *workspace* whenever a call begins or ends, and logs the changes in between.
 
-    *folder* is the session's own. With a *problem* it does nothing more.
+    *folder* is the session's own. After a *problem* it does nothing more.
     """
 
     workspace: Workspace
@@ -66,14 +66,14 @@ class Recorder:
             self._look({**self._running, call: None})
 
     def end(self, call: str) -> None:
-        """Log what changed while *call* ran. Raises: PluginError, once."""
+        """Log the changes while *call* ran. Raises: PluginError, once."""
         with self._lock:
             if call in self._running:
                 running = {other: None for other in self._running if other != call}
                 self._look(running, ended=(call,))
 
     def close(self) -> None:
-        """Leave what is known of the files to the next session, and close the workspace."""
+        """Store the index for the next session, and close the workspace."""
         with self._lock, suppress(OSError):
             if self._looks is not None:
                 self._looks.close()
@@ -122,7 +122,7 @@ class Recorder:
         return index
 
     def _keep(self, look: Look, running: dict[str, None], ended: tuple[str, ...]) -> None:
-        """Log the changes, then what the files are now: a kill in between repeats the changes."""
+        """Log the changes, then store the index: a kill in between repeats the changes."""
         if self._running and (ended or look.changes):
             entry = CommandEntry(
                 at=time.time(),

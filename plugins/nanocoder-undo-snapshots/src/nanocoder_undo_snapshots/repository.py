@@ -39,9 +39,9 @@ Files = Mapping[str, bytes]
 
 @define
 class Repository:
-    """The files of *workspace*'s repository that say what leads where, each at most *most_bytes*.
+    """The references and their logs in *workspace*'s repository, each file at most *most_bytes*.
 
-    One that did not change is not read again.
+    An unchanged file is not read again.
     """
 
     workspace: Workspace
@@ -69,7 +69,7 @@ class Repository:
             if earlier is not None and earlier[0] == stamp:
                 read[path] = earlier
                 continue
-            with suppress(NanocoderError):  # too large, or gone meanwhile
+            with suppress(NanocoderError):  # too large, or removed meanwhile
                 data = self.workspace.read_bytes(path, max_bytes=self.most_bytes)
                 is_settled = not may_change_unseen(stamp, at_ns)
                 read[path] = (stamp if is_settled else None), data
@@ -103,9 +103,9 @@ class Repository:
 def taken_away(
     before: Files, after: Files, is_forward: Callable[[bytes, bytes], bool]
 ) -> dict[str, bytes]:
-    """Return the files of *before* that bring back what *after* has no more.
+    """Return the files of *before* that restore the references lost in *after*.
 
-    A name that only `packed-refs` had gets a file of its own, by which git goes first.
+    A reference that was only in `packed-refs` gets a file of its own, which git prefers.
     """
     now = _values(after)
 
