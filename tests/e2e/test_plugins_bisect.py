@@ -58,7 +58,7 @@ def test_a_plugin_that_keeps_failing_is_out_in_the_next_session(place):
     assert place.greet().returncode == 0
     again = place.greet()
     assert again.returncode == 0
-    assert "plugin 'acme-broken' is set aside: nanocoder_event failed: RuntimeError" in again.stderr
+    assert "plugin 'acme-broken' is disabled: nanocoder_event failed: RuntimeError" in again.stderr
     assert "(nanocoder plugins restore acme-broken)" in again.stderr
     assert place.run("plugins", "restore", "acme-broken").returncode == 0
-    assert "is set aside" not in place.run("plugins", "list").stderr
+    assert "is disabled" not in place.run("plugins", "list").stderr

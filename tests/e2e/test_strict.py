@@ -47,7 +47,7 @@ def test_what_the_lock_does_not_name_is_not_imported(place: Place) -> None:
     place.install("nanocoder-tool-evil", evil, "tool-evil")
     done = place.greet()
     assert (done.returncode, done.stdout) == (0, "Hello.\n")
-    assert "'tool-evil' is set aside: strict: it is not in the lock" in done.stderr
+    assert "'tool-evil' is disabled: strict: it is not in the lock" in done.stderr
     assert not place.mark.exists()
     place.run("doctor")
     place.run("plugins", "list")

@@ -315,7 +315,7 @@ def test_a_tool_cannot_be_given_a_name_that_no_model_could_call(nanocoder):
     path = configured(nanocoder, '[tools.rename]\ngrep = "Bad Name"\n')
     done = nanocoder("tools")
     assert done.returncode == 2
-    assert f"{path}:1: tools.rename: 'Bad Name' is no name; use lower-case" in done.stderr
+    assert f"{path}:1: tools.rename: 'Bad Name' is not a name; use lower-case" in done.stderr
 
 
 def test_the_doctor_says_that_a_limit_on_money_cannot_be_kept(nanocoder):

@@ -1,4 +1,4 @@
-"""Hooks that do not come back: a policy denies, any other plugin is set aside."""
+"""Hooks that do not come back: a policy denies, any other plugin is disabled."""
 
 import gc
 import subprocess

@@ -867,7 +867,7 @@ def test_a_model_reads_no_more_than_the_bound(tmp_path, text, times):
         ([float("nan")], "value: nan is not a JSON number"),
         ({"a": float("inf")}, "value: inf is not a JSON number"),
         (10**5_000, "value: the number has too many digits"),
-        ({1: "a"}, "value: the keys of an object have to be texts"),
+        ({1: "a"}, "value: the keys of an object must be strings"),
     ],
     ids=["nan", "infinity", "digits", "key"],
 )

@@ -1,4 +1,4 @@
-"""Plugins that break, installed as pip would: set aside by name, and the program works."""
+"""Plugins that break, installed as pip would: disabled by name, and the program works."""
 
 import json
 import os

@@ -40,7 +40,7 @@ def test_a_module_of_the_workspace_is_never_imported(
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert not (hostile.parent / "MARK").exists()
-    assert "set aside" not in done.stdout
+    assert "disabled" not in done.stdout
 
 
 def test_a_folder_of_the_person_outside_the_workspace_stays_importable(tmp_path: Path) -> None:

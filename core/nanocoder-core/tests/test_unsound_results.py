@@ -23,11 +23,11 @@ UNSOUND = [
     ({"error_class": 5}, "ToolResult.error_class is int, not str"),
     ({"artifact": 5}, "ToolResult.artifact is int, not str"),
     ({"metadata": CYCLE}, "ToolResult.metadata cannot be JSON: nested deeper than 64 levels"),
-    ({"metadata": {"path": Path("a")}}, "metadata cannot be JSON: PosixPath is no JSON value"),
+    ({"metadata": {"path": Path("a")}}, "metadata cannot be JSON: PosixPath is not a JSON value"),
     ({"data": {("a", 1): 2}}, "ToolResult.data cannot be JSON: the keys of an object"),
     ({"data": [{"at": float("nan")}]}, "ToolResult.data cannot be JSON: nan is not a JSON number"),
     ({"data": 10**5_000}, "ToolResult.data cannot be JSON: the number has too many digits"),
-    ({"data": {1}}, "ToolResult.data cannot be JSON: set is no JSON value"),
+    ({"data": {1}}, "ToolResult.data cannot be JSON: set is not a JSON value"),
 ]
 
 

@@ -18,13 +18,13 @@ def test_a_plugin_that_was_set_aside_stays_out_until_it_is_restored(nanocoder):
     (state / "quarantine.json").write_text(json.dumps({"tool-glob": "nanocoder_event failed: x"}))
     done = nanocoder("call", "glob", '{"pattern": "*"}')
     assert done.returncode != 0
-    assert "plugin 'tool-glob' is set aside: nanocoder_event failed: x" in done.stderr
+    assert "plugin 'tool-glob' is disabled: nanocoder_event failed: x" in done.stderr
     assert "(nanocoder plugins restore tool-glob)" in done.stderr
 
     assert "tool-glob: nanocoder_event failed: x" in nanocoder("plugins", "restore").stdout
     wrong = nanocoder("plugins", "restore", "tool-glib")
     assert wrong.returncode == 2
-    assert "'tool-glib' is not set aside; did you mean 'tool-glob'?" in wrong.stderr
+    assert "'tool-glib' is not quarantined; did you mean 'tool-glob'?" in wrong.stderr
     assert nanocoder("plugins", "restore", "tool-glob").returncode == 0
     assert nanocoder("call", "glob", '{"pattern": "*"}').returncode == 0
 
@@ -45,7 +45,7 @@ def test_a_plugin_that_cannot_be_imported_needs_no_restoring(nanocoder, tmp_path
     assert "acme-broken, which needs no restoring once it works: import failed" in listed.stdout
     named = nanocoder("plugins", "restore", "acme-broken", env=env)
     assert named.returncode == 2
-    assert "'acme-broken' is set aside at each start, until it works: import failed" in named.stderr
+    assert "'acme-broken' is disabled at each start, until it works: import failed" in named.stderr
 
 
 def test_the_end_of_a_session_keeps_who_failed_and_never_itself(tmp_path, monkeypatch):

@@ -160,7 +160,7 @@ def test_a_plugin_that_breaks_ends_the_call_and_is_set_aside_in_the_end(tmp_path
         result = act("leave")
         assert result.error_class == "isolated_crash"
         assert "acme-act: the process ended with code 3 without a result" in result.output
-    with pytest.raises(Exception, match="acme-act is set aside until nanocoder is started again"):
+    with pytest.raises(Exception, match="acme-act is disabled until nanocoder is started again"):
         act("env", "HOME")
     act = Acting(tmp_path, workspace, [], calls=1)
     act("env", "HOME")

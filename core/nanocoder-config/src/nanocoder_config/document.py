@@ -222,7 +222,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        why = str(error).replace("Invalid value", "this is no value; text has quotes around it")
+        why = str(error).replace("Invalid value", "invalid value; put quotes around text")
         problem, _, place = why.partition(" (at ")
         at = re.search(r"line (\d+), column (\d+)", place)
         # tomllib reports "at end of document" for an incomplete file.

@@ -257,17 +257,17 @@ def _is_number(value: object) -> bool:
 
 
 EXPECTED: Final[Mapping[Any, tuple[str, Callable[[Any], bool]]]] = {
-    str: ("a text", lambda value: isinstance(value, str)),
+    str: ("a string", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
     float: ("a number", _is_number),
     tuple[str, ...]: (
-        "a list of texts",
+        "a list of strings",
         lambda value: isinstance(value, list | tuple) and all(isinstance(i, str) for i in value),
     ),
     dict[str, Any]: ("a table", lambda value: isinstance(value, dict)),
     dict[str, str]: (
-        "a table of texts",
+        "a table of strings",
         lambda value: isinstance(value, dict) and all(isinstance(i, str) for i in value.values()),
     ),
 }
@@ -293,7 +293,7 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
     if pattern is not None and isinstance(value, dict):
         for name in value.values():
             if not re.fullmatch(pattern, name):
-                raise ValueError(f"{name!r} is no name; use lower-case letters, digits and _")
+                raise ValueError(f"{name!r} is not a name; use lower-case letters, digits and _")
     check_minimum(attribute, value, expected)
     return tuple(value) if isinstance(value, list) else value
 

@@ -25,7 +25,7 @@ class CoreSettings:
     model: str = setting("", "The model, as provider/model; empty: the first usable provider.")
     mode: Mode = setting(
         Mode.ASK,
-        "How much a session may do without asking: plan, ask, edits or auto.",
+        "The mode, which decides what needs approval: plan, ask, edits or auto.",
         converter=Mode,
         tighten="order",
         choices=tuple(Mode),
@@ -33,33 +33,29 @@ class CoreSettings:
     context: int = _limit(0, "The model's context window, in tokens; 0: what its provider says.")
     max_turns: int = _limit(
         0,
-        "How many turns a run may have; one more asks for the answer. 0: no limit where a person"
-        " is there, 250 elsewhere.",
+        "The limit of turns of a run; one more asks for the answer. 0: no limit with a person to"
+        " stop it, else 250.",
     )
-    max_cost_usd: float = _limit(0.0, "What one run may cost in US dollars; 0: no limit.")
-    max_tokens: int = _limit(0, "How many tokens one run may use, in and out; 0: no limit.")
-    max_seconds: float = _limit(0.0, "How many seconds one run may take; 0: no limit.")
-    call_timeout_s: float = _limit(
-        120.0, "How long one tool call may take, in seconds; 0: no limit."
-    )
-    concurrency: int = setting(8, "How many calls work at once.", tighten="min", minimum=1)
+    max_cost_usd: float = _limit(0.0, "The cost limit of a run in US dollars; 0: no limit.")
+    max_tokens: int = _limit(0, "The token limit of a run, in and out; 0: no limit.")
+    max_seconds: float = _limit(0.0, "The time limit of a run, in seconds; 0: no limit.")
+    call_timeout_s: float = _limit(120.0, "The time limit of a tool call, in seconds; 0: no limit.")
+    concurrency: int = setting(8, "The limit of calls that work at once.", tighten="min", minimum=1)
     max_waiting_calls: int = setting(
         128,
-        "How many calls may wait for others; further ones fail as busy.",
+        "The limit of waiting calls; further ones fail as busy.",
         tighten="min",
         minimum=0,
     )
     approval_timeout_s: float = _limit(
-        300.0, "How long a person may take to approve a call, in seconds; 0: no limit."
+        300.0, "The time limit of an approval, in seconds; 0: no limit."
     )
     durability: Literal["normal", "power"] = setting(
         "normal",
         "power: the journal survives a power cut, not just a crash.",
         choices=("normal", "power"),
     )
-    store: str = _own(
-        "files", 'Where sessions are kept, by the name of a store; "memory" keeps nothing of them.'
-    )
+    store: str = _own("files", 'The store of sessions, by its name; "memory" saves nothing.')
     sandbox: str = _own(
         "auto", "The sandbox that tools run processes in; auto: the best that works; none."
     )
@@ -71,9 +67,9 @@ class CoreSettings:
         False, "Keep the private directories of calls, to see what a tool did there."
     )
     keep_backups: int = _own(
-        10, "How many earlier copies of each changed file a session keeps.", minimum=1
+        10, "The number of backups of each changed file in a session.", minimum=1
     )
-    keep_sessions_days: int = _own(30, "How long sessions are kept, in days; 0: forever.")
+    keep_sessions_days: int = _own(30, "The age in days at which sessions are deleted; 0: never.")
 
 
 @value

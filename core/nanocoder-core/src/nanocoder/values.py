@@ -51,7 +51,7 @@ class Effect(enum.StrEnum):
 
 
 class Mode(enum.StrEnum):
-    """The freedom of a session to act without asking."""
+    """The mode of a session, which decides what needs approval."""
 
     PLAN = "plan"
     ASK = "ask"

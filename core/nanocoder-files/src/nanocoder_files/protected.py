@@ -55,14 +55,14 @@ _AGENT = Protection(ProtectionKind.AGENT, "the settings of a coding agent decide
 _EDITOR = Protection(ProtectionKind.EDITOR, "the settings of an editor can start programs")
 _SHELL = Protection(ProtectionKind.SHELL, "shells run it when they start")
 _DIRENV = Protection(ProtectionKind.SHELL, "direnv runs it when a shell enters the directory")
-_LOGIN = Protection(ProtectionKind.SHELL, "it decides which programs start by themselves")
-_BUILD = Protection(ProtectionKind.BUILD, "a build server runs what it says")
+_LOGIN = Protection(ProtectionKind.SHELL, "it decides which programs start automatically")
+_BUILD = Protection(ProtectionKind.BUILD, "a build server runs its commands")
 _TOOL = Protection(ProtectionKind.TOOL, "the settings of a tool can start programs")
-_WRAPPER = Protection(ProtectionKind.PROGRAM, "builds start it")
+_WRAPPER = Protection(ProtectionKind.PROGRAM, "builds run it")
 _PACKAGES = Protection(
     ProtectionKind.PROGRAM, "installed packages run with every program that imports them"
 )
-PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run outside of any question")
+PROGRAM = Protection(ProtectionKind.PROGRAM, "installed programs run without approval")
 STATE = Protection(ProtectionKind.STATE, "nanocoder keeps its settings, sessions and caches there")
 
 # Names of files and directories that are protected anywhere, with everything below them; "a/b" is b

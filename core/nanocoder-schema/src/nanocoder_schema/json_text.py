@@ -74,7 +74,7 @@ def copy_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     Raises: BadArguments for values that are not JSON, because an approval is for a digest.
     """
     if not all(isinstance(name, str) for name in arguments):
-        raise BadArguments(["the names of arguments have to be texts"])
+        raise BadArguments(["the names of arguments must be strings"])
     checked = ((name, json_problem(value, objects=Mapping)) for name, value in arguments.items())
     problems = [f"{name}: {problem}" for name, problem in checked if problem]
     if problems:
@@ -92,7 +92,7 @@ def json_problem(value: Any, depth: int = 0, objects: type[Any] = dict) -> str:
     """Return the reason why *value* is not JSON, or ""; *objects* is the type of mappings."""
     if isinstance(value, objects):
         if not all(isinstance(key, str) for key in value):
-            return "the keys of an object have to be texts"
+            return "the keys of an object must be strings"
         return _problem_inside(value.values(), depth + 1, objects)
     if isinstance(value, list | tuple):
         return _problem_inside(value, depth + 1, objects)
@@ -101,7 +101,7 @@ def json_problem(value: Any, depth: int = 0, objects: type[Any] = dict) -> str:
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         return "the number has too many digits"
     is_plain = value is None or isinstance(value, str | int | float)
-    return "" if is_plain else f"{type(value).__name__} is no JSON value"
+    return "" if is_plain else f"{type(value).__name__} is not a JSON value"
 
 
 def _problem_inside(values: Iterable[Any], depth: int, objects: type[Any]) -> str:

@@ -24,7 +24,7 @@ def nanocoder_commands() -> list[Command[Host]]:
     return [
         Command(
             "plugins restore",
-            "load plugins again that were set aside because they failed",
+            "load plugins again that were disabled because they failed",
             _restore,
             (Argument("names", "which (default: list them)", count="*", metavar="NAME"),),
             outside_calls=True,

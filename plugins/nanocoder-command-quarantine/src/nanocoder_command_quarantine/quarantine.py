@@ -53,9 +53,9 @@ def restore(arguments: Namespace, host: Host) -> int:
         return 0
     for name in arguments.names:
         if name not in rows and (reason := host.plugins.set_aside.get(name)):
-            raise UsageError(f"{name!r} is set aside at each start, until it works: {reason}")
+            raise UsageError(f"{name!r} is disabled at each start, until it works: {reason}")
         if name not in rows:
-            raise UsageError(f"{name!r} is not set aside{did_you_mean(name, rows)}")
+            raise UsageError(f"{name!r} is not quarantined{did_you_mean(name, rows)}")
     with holding(state_dir() / LOCK):
         rows = read(state_dir())
         write(state_dir(), {name: why for name, why in rows.items() if name not in arguments.names})

@@ -77,7 +77,7 @@ def plugins(arguments: Namespace, host: Host) -> int:
         if name not in rows:
             why = host.plugins.set_aside.get(name)
             hint = did_you_mean(name, rows, "; see `nanocoder plugins list`")
-            problem = f"plugin {name!r} is set aside: {why}" if why else f"no plugin {name!r}{hint}"
+            problem = f"plugin {name!r} is disabled: {why}" if why else f"no plugin {name!r}{hint}"
             raise UsageError(problem)
     if arguments.output == "json":
         host.print_json([rows[name] for name in names])
@@ -91,7 +91,7 @@ def _print_plugin(host: Host, row: Mapping[str, Any]) -> None:
     """Print all that one plugin is and offers."""
     host.print_line(f"{row['name']} {row['version']} ({row['package']})")
     if row["set_aside"]:
-        host.print_line(f"  set aside: {row['set_aside']}")
+        host.print_line(f"  disabled: {row['set_aside']}")
     for what in OFFERED:
         if row[what]:
             host.print_line(f"  {what}: {', '.join(row[what])}")

@@ -29,7 +29,7 @@ class Budget:
         with self._lock:
             if most_failures and self._failures >= most_failures:
                 raise ToolError(
-                    f"{self._name} is set aside until nanocoder is started again: it failed"
+                    f"{self._name} is disabled until nanocoder is started again: it failed"
                     f" {counted(self._failures, 'time')}, at last with {self._last_fault}",
                     error_class="plugin_set_aside",
                 )

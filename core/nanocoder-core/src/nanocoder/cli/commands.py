@@ -25,7 +25,7 @@ CALL: Final = (
 _rival: Final = partial(Argument, rival_group="resume")
 _resuming: Final = partial(_rival, constant="last", target="resume")
 EPHEMERAL: Final = _rival(
-    "--ephemeral", "keep nothing of this session", kind="flag", constant="memory", target="store"
+    "--ephemeral", "do not save this session", kind="flag", constant="memory", target="store"
 )
 RESUME: Final = (
     _resuming(("-c", "--continue"), "continue this directory's last session", kind="flag"),
@@ -107,11 +107,14 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         OUTPUT,
     ),
     _command(
-        "plugins lock", "record what is installed as trusted", "listings:lock", outside_calls=True
+        "plugins lock",
+        "write the lock file of the installed plugins",
+        "listings:lock",
+        outside_calls=True,
     ),
     _command(
         "plugins sync",
-        "compare what is installed to the lock, and install what is missing",
+        "compare the installed plugins with the lock file, and install missing ones",
         "listings:sync",
         Argument("--yes", "install it without asking", kind="flag"),
         outside_calls=True,
@@ -128,7 +131,11 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     ),
     Command("config", "show and change the configuration"),
     _command(
-        "config show", "every value and where it comes from", "listings:settings", OUTPUT, DIRECTORY
+        "config show",
+        "every setting with its value and origin",
+        "listings:settings",
+        OUTPUT,
+        DIRECTORY,
     ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}

@@ -225,7 +225,7 @@ class Host:
             entry, trace = self.plugins.entries.get(name), ""
             if entry and os.environ.get("NANOCODER_DEBUG"):
                 trace = f"\n{entry.description.get('traceback', '')}".rstrip()
-            self.say(f"plugin {name!r} is set aside: {reason} (nanocoder doctor){trace}")
+            self.say(f"plugin {name!r} is disabled: {reason} (nanocoder doctor){trace}")
 
     def _print_ignored(self) -> None:
         """Print a notice for each ignored setting, once."""

@@ -72,7 +72,7 @@ def plugins(arguments: Namespace, host: Host) -> int:
 def _plugin_row(row: Mapping[str, Any]) -> Row:
     offers = [f"{what}: {one_line(', '.join(row[what]), 60)}" for what in OFFERED if row[what]]
     offers += ["policy"] if row["policy"] else []
-    parts = [f"set aside: {row['set_aside']}"] if row["set_aside"] else offers or ["hooks only"]
+    parts = [f"disabled: {row['set_aside']}"] if row["set_aside"] else offers or ["hooks only"]
     if row["package"] != f"nanocoder-{row['name']}":
         parts.append(f"package: {row['package']}")
     return row["name"], row["version"], "; ".join(parts)

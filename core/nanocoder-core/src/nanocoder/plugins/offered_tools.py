@@ -69,7 +69,7 @@ def _unchanged(described: Mapping[str, Any], real: Tool[..., Any]) -> Tool[..., 
 
 
 def _not_loaded(**_: Any) -> Any:
-    raise RuntimeError("this tool is known from the manifest alone; call its real()")
+    raise RuntimeError("this tool is known only from the manifest; call its real()")
 
 
 def wrapped_by(implementation: Implementation, context: Mapping[str, Any]) -> Tools:

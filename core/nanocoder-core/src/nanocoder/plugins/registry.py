@@ -24,8 +24,8 @@ from nanocoder.version import VERSION
 SettingsOf = Callable[[str, type], Any]
 
 DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
-GONE = """it was installed at the last start and is gone, and with it what it denied
-To have it back: nanocoder plugins install {0}
+GONE = """it was installed at the last start and is gone, so its rules no longer apply
+To restore it: nanocoder plugins install {0}
 To go on without it: nanocoder plugins remove {0}"""
 MAX_FAILURES = 5
 """The most failures of a plugin in a session before it is disabled."""
@@ -115,7 +115,7 @@ class Plugins:
         self._register(name, plugin)
         self._invalidate()
 
-    def remove(self, name: str, reason: str = "was taken out") -> None:
+    def remove(self, name: str, reason: str = "was removed") -> None:
         """Remove a plugin and its offers at once; messages about it state *reason*."""
         if name in self.entries:
             self.removed[name] = (self.entries.pop(name), f"it {reason}")
@@ -268,7 +268,7 @@ class Plugins:
             if name in self._left_out:
                 return self._left_out[name]
         set_aside = [
-            (entry, f"it is set aside: {self.set_aside[plugin]}")
+            (entry, f"it is disabled: {self.set_aside[plugin]}")
             for plugin, entry in self.entries.items()
             if plugin in self.set_aside
         ]
