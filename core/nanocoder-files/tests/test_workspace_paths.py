@@ -231,6 +231,7 @@ def test_a_missing_file_names_those_that_are_like_it(ground):
     ("path", "near"),
     [
         ("readme.md", ["README.md"]),
+        ("readme", ["README.md"]),
         ("SRC/App/page.TSX", ["src/app/page.tsx"]),
         ("page.tsx", ["src/app/page.tsx"]),
         ("app/Page.tsx", ["src/app/page.tsx"]),

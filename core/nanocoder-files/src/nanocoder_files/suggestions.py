@@ -22,9 +22,9 @@ NEAREST: Final = 3
 def similar_paths(root: Beneath, readable: Readable, raw: str) -> list[str]:
     """Return paths that *raw* may mean: with another case or prefix, else similar ones."""
     target = _fold(raw)
-    paths = [*_paths(root, readable, target)]
-    same = [path for path in paths if f"/{_fold(path)}".endswith(f"/{target}")]
-    return [escape_path(path) for path in (same or nearest(raw, paths))[:NEAREST]]
+    folded = {_fold(path): path for path in _paths(root, readable, target)}
+    same = [name for name in folded if f"/{name}".endswith(f"/{target}")]
+    return [escape_path(folded[name]) for name in (same or nearest(target, folded))[:NEAREST]]
 
 
 def _paths(root: Beneath, readable: Readable, target: str) -> Iterator[str]:
