@@ -27,6 +27,7 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
         (NO_HOST, "ask", {}, "by `hosts` or `network` in [plugins.sandbox-bwrap]"),
         (NO_HOST, "auto", {}, 'access="outside"'),
         ("npm error getaddrinfo EAI_AGAIN npm.example.org", "auto", {}, "no network"),
+        ("lookup a.example.org on 10.0.0.1:53: read udp: refused", "auto", {}, "no network"),
         (
             READ_ONLY,
             "ask",
@@ -76,6 +77,12 @@ def test_the_next_step_is_named(tools, output, mode, more, expected):
 )
 def test_nothing_is_said_where_the_sandbox_refused_nothing(tools, output, more):
     assert hint(tools, output, **more) == ""
+
+
+@pytest.mark.timeout(5)
+def test_no_output_makes_looking_for_a_refusal_slow(tools):
+    """This took hours where the time grew with the cube."""
+    assert hint(tools, "lookup a on b " * 4_000) == ""
 
 
 @pytest.mark.parametrize("output", [NO_HOST, READ_ONLY])

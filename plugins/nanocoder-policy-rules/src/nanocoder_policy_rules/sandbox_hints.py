@@ -9,7 +9,8 @@ from nanocoder import Mode, SessionInfo, ToolCall, ToolResult
 _NO_NETWORK: Final = re.compile(
     r"Could not resolve host|[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN"
     r"|Network is unreachable|ENETUNREACH|No address associated|failed to lookup address"
-    r"|dns error|lookup .* on .*: (?:dial|read) udp|is not among the hosts that the settings allow"
+    r"|dns error|lookup \S+ on \S+: (?:dial|read) udp"
+    r"|is not among the hosts that the settings allow"
     # pip and uv, whose settings here say that there is no network
     r"|No matching distribution found|network was disabled"
 )

@@ -21,7 +21,7 @@ _PLAIN: Final = re.compile(r"[\w.,:/%@+=-]+", re.ASCII)
 # backslash goes on the one before; so does such a tab. A blank with a backslash is nothing there
 # before a comment, and at either end of a command.
 MISREAD: Final = re.compile(
-    r"(?<![\s\\])(?:\\\\)*\\\n(?![ \t]+[\w./-])|\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])\s*\\ "
+    r"(?<![\s\\])(?:\\\\)*\\\n(?![ \t]+[\w./-])|\n[ \t]*\\|\\[\t\f\v\r]|(?:^|[;&|(\n])[^\S\n]*\\ "
     r"|\\ \S*#|\\ [ \t]*(?:[#;&|()<>\n]|\\\n|\Z)"
 )
 CUT: Final = frozenset(("command", "concatenation"))
