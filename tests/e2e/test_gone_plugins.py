@@ -118,6 +118,7 @@ def write_wheel(folder):
             archive.writestr(name, text)
 
 
+@pytest.mark.contract("W4")
 def test_a_lock_brings_back_what_is_gone(place, tmp_path):
     assert place.run("plugins", "lock").returncode == 0
     uninstall(place, "nanocoder-policy-acme")

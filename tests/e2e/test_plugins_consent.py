@@ -120,7 +120,7 @@ def manifest(*names: str) -> str:
     return f"api = 1\ncapabilities = {list(names)!r}\n".replace("'", '"')
 
 
-@pytest.mark.contract("I14")
+@pytest.mark.contract("I14", "I4")
 @pytest.mark.timeout(300)
 def test_nothing_is_installed_or_run_before_a_person_agrees(index):
     index.offer("1.0", manifest("fs.read", "net:api.example.org"))

@@ -91,3 +91,23 @@ def test_a_preview_tells_nobody_what_a_rule_hides(call):
     edit = {"path": "private/deep/y.py", "old_string": "def private_cod", "new_string": "x"}
     result = json.dumps(call("edit_file", mode="ask", **edit))
     assert "hidden-value" not in result
+
+
+@pytest.mark.contract("C5", "C15")
+@pytest.mark.needs("bwrap")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat private/deep/y.py",
+        "cat link",
+        "cat secrets/*",
+        "python3 -c 'print(open(\"private/deep/y.py\").read())'",
+        "grep -r value .",
+        "cd private && cat deep/y.py",
+        "f=private; cat $f/deep/y.py",
+        "ln -s private p && cat p/deep/y.py",
+    ],
+)
+def test_a_command_reads_nothing_that_a_rule_hides(call, command):
+    assert "hidden-value" not in json.dumps(call("bash", mode="auto", command=command))
+    assert "shown-value" in json.dumps(call("bash", mode="auto", command="cat a.txt"))

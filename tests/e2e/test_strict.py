@@ -64,6 +64,7 @@ def test_what_is_described_for_the_first_time_gets_no_key(place: Place) -> None:
     assert "SECRETKEY" not in place.mark.read_text()
 
 
+@pytest.mark.contract("W4")
 @pytest.mark.timeout(120)
 def test_a_plugin_that_was_edited_is_not_imported(place: Place) -> None:
     module = place.site / "nanocoder_tool_greet/__init__.py"

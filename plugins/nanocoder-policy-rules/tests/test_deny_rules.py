@@ -186,6 +186,22 @@ def test_what_only_mentions_a_denied_command_runs(command, judge):
     assert str(verdict.decision) == "allow", verdict.reason
 
 
+@pytest.mark.parametrize("rule", ["*(secrets/**)", "bash(secrets/*)"])
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("cat a.txt", "allow"),
+        ("./build.sh", "allow"),
+        ("secrets/run", "deny"),
+        ("./secrets/run now", "deny"),
+        ("/work/secrets/deep/run", "deny"),
+    ],
+)
+def test_a_rule_about_all_of_a_directory_names_the_programs_in_it(rule, command, decision, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=[rule], sandbox="bwrap")
+    assert str(verdict.decision) == decision, verdict.reason
+
+
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [

@@ -100,18 +100,24 @@ def allows(rule: Rule, context: "CallContext") -> bool:
     return rules.names_argument(rule, context.call.arguments, any_of=False)
 
 
+def _names_program(expected: str, program: str) -> bool:
+    folder, _, name = expected.rpartition("/")
+    if folder and not name.strip("*"):  # as in *(secrets/**), which is not about every program
+        return fnmatchcase(f"/{program}", f"*/{expected}")
+    return fnmatchcase(program.rpartition("/")[2], name)
+
+
 def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
     """Return how certainly *words* begin with *pattern*, as a rule that forbids reads it.
 
     Options may stand between the words, with a value each, and in any order; a program is compared
-    without its directory and in any case.
+    without its directory, unless its name is only a wildcard, and in any case.
     """
     if not pattern or not words:
         return Match.NO
-    program = pattern[0].rpartition("/")[2].casefold()
     if not words[0].is_literal:
         return Match.MAYBE
-    if not fnmatchcase(words[0].text.rpartition("/")[2].casefold(), program):
+    if not _names_program(pattern[0].casefold(), words[0].text.casefold()):
         return Match.NO
     rest = words[1:]
     options = [expected for expected in pattern[1:] if expected.startswith("-")]
