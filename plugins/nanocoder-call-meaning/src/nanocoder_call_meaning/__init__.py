@@ -10,7 +10,7 @@ from nanocoder import Effect, SessionInfo, Tool, ToolCall, Understood, hookimpl
 def nanocoder_understand(
     call: ToolCall, tools: Mapping[str, Tool[..., Any]], session: SessionInfo
 ) -> Understood | None:
-    """Return the call as its tool takes it, where that is the one thing it can mean."""
+    """Return the call repaired for its tool, if it has only one possible meaning."""
     from nanocoder_call_meaning.copies import in_the_copy
     from nanocoder_call_meaning.meaning import find_tool, read_arguments
 

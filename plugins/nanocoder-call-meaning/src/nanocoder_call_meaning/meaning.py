@@ -66,7 +66,7 @@ LABELS: Final = frozenset(
         *("n", "line_numbers"),
     )
 )
-"""Parameters of other agents that tell people about a call, or ask for what is always so."""
+"""Parameters of other agents that describe a call to people, or request the default."""
 EMPTY: Final[tuple[Any, ...]] = ("", 0, [], {})
 SHELLS: Final = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh")
 MOST_NUMBER: Final = 10**19
@@ -98,10 +98,10 @@ def read_arguments(
     check: Callable[[Mapping[str, Any]], object],
     commands: Collection[str] = (),
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return *arguments* as *check* takes them where they have one meaning, and what was read.
+    """Return *arguments* repaired for *check* if they are unambiguous, and the repairs in words.
 
-    Only what *check* refuses with BadArguments is looked at. *schema* describes it, and *commands*
-    names the arguments that are commands of the shell.
+    Only arguments that *check* rejects with BadArguments are repaired. *schema* describes them, and
+    *commands* names the arguments that are shell commands.
     """
     if _is_plain(arguments, schema) or not _refused(arguments, check):
         return dict(arguments), []
@@ -139,7 +139,7 @@ def _refused(
 
 
 class _Reading:
-    """One call that is read, and what was read into it, in words."""
+    """The repair of one call, and its repairs in words."""
 
     def __init__(self) -> None:
         self.remarks: list[str] = []
@@ -221,7 +221,7 @@ def _meanings(value: Any, schema: Schema) -> Iterator[Any]:
 
 
 def _seconds(value: Any, schema: Schema) -> Any:
-    """Return a time in seconds that is too long for *schema* as what it is in milliseconds."""
+    """Return a time that is too long for *schema*, taken as milliseconds, in seconds."""
     is_time = str(schema.get("description", "")).startswith("Seconds")
     most = schema.get("maximum")
     if not is_time or most is None or not isinstance(value, int | float) or value <= most:

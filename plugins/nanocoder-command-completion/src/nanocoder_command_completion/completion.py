@@ -13,7 +13,7 @@ LISTS: Final = {
     "plugins": "nanocoder plugins list 2>/dev/null | awk 'NR>1 {print $1}'",
     "tools": "nanocoder tools 2>/dev/null | awk 'NR>1 {print $1}'",
 }
-"""The commands that list names, by what an argument completes; none of them leaves this machine."""
+"""The commands that list names, by kind of argument; all of them run offline."""
 
 
 def run(arguments: Namespace, host: Host) -> int:

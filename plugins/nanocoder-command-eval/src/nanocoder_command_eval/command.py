@@ -133,7 +133,7 @@ def _batch(arguments: Namespace, host: Host, folder: Path, tasks: list[SuiteTask
 
 
 def _laid_out(task: SuiteTask, folder: Path) -> Path:
-    """Return the folder with what *task* begins with, and nothing of earlier runs."""
+    """Return the folder with the initial files of *task*, cleared of earlier runs."""
     below = ("sources", task.digest, task.name)
     source = folder.joinpath(*below)
     with own_folder(folder, below):  # no link is on the way to it

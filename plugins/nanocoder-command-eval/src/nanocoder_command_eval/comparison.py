@@ -28,8 +28,8 @@ NOTES: Final = "eval.json"
 class Comparison:
     """Two results of the same tasks. *difference* is that of pass@1, with its 95 % interval.
 
-    *p* is the chance of so great a difference if there is none: McNemar's exact test with one run
-    a task, and else a test that flips the signs of the tasks' differences.
+    *p* is the p-value: of McNemar's exact test with one run a task, else of a sign-flip permutation
+    test of the tasks' differences.
     """
 
     tasks: int

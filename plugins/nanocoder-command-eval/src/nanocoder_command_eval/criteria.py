@@ -22,7 +22,7 @@ KEYS: Final = {**LEAST, **MOST}
 
 @frozen
 class Criteria:
-    """Limits by their names in the file; none of them has to be there."""
+    """Limits by their names in the file; all are optional."""
 
     limits: Mapping[str, float] = field(factory=dict)
 

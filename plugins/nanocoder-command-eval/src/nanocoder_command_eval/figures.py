@@ -45,10 +45,10 @@ class Figures:
     """The outcome of an evaluation.
 
     *low* and *high* are the ends of the 95 % interval of *pass_at_1*. They are Wilson's with one
-    run a task, and else from a bootstrap over the tasks; where all tasks have the same share, which
-    a bootstrap cannot vary, Wilson's with each task as one run. *pass_at* has, for each k up to the
-    number of runs, the chance that at least one of k runs solves a task. Costs are in US dollars,
-    None where they are unknown. *plugins* has the versions of those that were in use.
+    run a task, and else from a bootstrap over the tasks; if all tasks have the same share, which a
+    bootstrap cannot vary, Wilson's with each task as one run. *pass_at* has, for each k up to the
+    number of runs, the probability that at least one of k runs solves a task. Costs are in US
+    dollars, None if unknown. *plugins* has the versions of the plugins in use.
     """
 
     suite: str

@@ -12,9 +12,9 @@ from nanocoder_kit_batch.progress import Bar
 
 @define
 class Quiet:
-    """Shows the bar where a person sees it; the figures come at the end in either case.
+    """Shows the progress bar only on a terminal; the figures are printed at the end.
 
-    *spent* is what earlier starts and this one have cost, in US dollars; *budget* ends the work.
+    *spent* is the cost of earlier starts and this one, in US dollars; the work ends at *budget*.
     """
 
     host: Host

@@ -84,7 +84,7 @@ def back(arguments: Namespace, host: Host) -> int:
 
 
 def show(arguments: Namespace, host: Host) -> int:
-    """Print the state and what led to it."""
+    """Print the state and its history."""
     rollout = _current(_path(arguments, host))
     if arguments.output == "json":
         host.print_json({**asdict(rollout), "share": rollout.share})

@@ -28,7 +28,7 @@ SCRIPT_PART: Final = 0.6
 """The share of the limit to summarize at once; the rest is for instructions and summary."""
 SUMMARY_PART: Final = 0.15
 LEAST_REPEATED: Final = 600
-"""So many characters of the same over and over are no summary."""
+"""Length of repeated text from which a summary is useless."""
 CHARS_PER_TOKEN: Final = 3
 TOKENS_PER_WORD: Final = 2
 LEAST_WORDS: Final = 150

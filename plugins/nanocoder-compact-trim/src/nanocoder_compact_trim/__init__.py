@@ -32,7 +32,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what a session knows of the model's window."""
+    """Provide the measure of a session's context window."""
     return [Resource(ROOM, lambda _session, _settings: Room())]
 
 

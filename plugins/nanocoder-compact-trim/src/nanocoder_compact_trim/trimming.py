@@ -20,7 +20,7 @@ REFUSED = "[{} left out: the model's server refused a request with it]"
 
 
 def without_files(messages: Sequence[Message]) -> list[Message] | None:
-    """Return *messages* without pictures and other files, None where they have none."""
+    """Return *messages* without pictures and other files, or None if they have none."""
     shorter = [_without_files(message) for message in messages]
     return None if all(map(is_, shorter, messages)) else shorter
 

@@ -15,7 +15,7 @@ SEEN: Final = "seen"
 class Settings:
     """The table `[plugins.context-freshness]`.
 
-    What was read counts as fresh for *max_age_s* seconds without a look at the file.
+    Content is assumed to be fresh for *max_age_s* seconds after it was read.
     """
 
     max_age_s: float = field(default=0.0, validator=validators.ge(0))
@@ -29,7 +29,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what is remembered of the files of a session."""
+    """Provide the record of the files that a session has seen."""
     return [Resource(SEEN, _open)]
 
 

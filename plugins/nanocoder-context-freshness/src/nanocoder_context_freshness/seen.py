@@ -1,4 +1,4 @@
-"""The files that a session has read or changed, each with its digest, and what came of them."""
+"""The files that a session has read or changed, with their digests, and later changes."""
 
 import stat
 import threading
@@ -109,7 +109,7 @@ class Seen:
             self._notes[id(message)] = message, longer
 
     def _take_over(self, messages: Sequence[Message]) -> None:
-        """Know of a resumed session what it read, and nothing of what it changed later."""
+        """Record the files that a resumed session has read, but not changed later."""
         self._knows_the_past = True
         past = dict[str, str]()
         for message in messages:

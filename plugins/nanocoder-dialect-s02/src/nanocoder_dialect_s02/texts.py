@@ -43,7 +43,7 @@ def show_output(_: Arguments, result: ToolResult) -> str:
 
 
 def describe_failed_command(arguments: Arguments, result: ToolResult) -> str:
-    """Describe a failed command; its own output says what is wrong."""
+    """Return the message for a failed command, which is its own output."""
     if result.error_class == "timeout":
         # Settings may allow less than the reference does.
         took = (result.data or {}).get("duration_s", TIMEOUT_S)

@@ -27,7 +27,7 @@ def nanocoder_resources() -> list[Resource]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Return the tasks as they are kept: id, kind, question, functions, expected calls."""
+    """Return the stored tasks: id, kind, question, functions, expected calls."""
     with gzip.open(DATA, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 

@@ -18,7 +18,7 @@ tests = {tests!r}
 assert python(read({file!r}) + tests).endswith("all tests passed")
 """
 TESTS: Final = "\n{}\ncheck({})\nprint('all tests passed')\n"
-"""The last line is what counts: a solution that ends the program would end it with 0, too."""
+"""The last line is decisive: a solution that exits the program would exit with 0, too."""
 
 
 @hookimpl

@@ -76,7 +76,7 @@ def _faults(name: str, project: Mapping[str, Any]) -> Iterator[Named]:
 
 
 def _ordered(seed: int, name: str, faults: list[Named]) -> list[Named]:
-    # Not random.Random: what it draws for a seed may differ between versions of Python.
+    # Not random.Random: its sequence for a seed may differ between versions of Python.
     def key(item: Named) -> bytes:
         _, path, fault = item
         return hashlib.sha256(f"{seed} {name} {path} {fault}".encode()).digest()

@@ -17,10 +17,9 @@ WRAPPERS = ("params", "arguments")
 class Shape:
     """The tool *name* of a model is the installed tool *tool*.
 
-    *form* is a tool in form only: the model gets its parameters, and its handler turns
-    them into the arguments of *tool*. None shows the parameters that *tool* has. *render* writes
-    the answer for a success and *render_failure* for a failure; None keeps the tool's own text, or
-    the dialect's.
+    *form* is a tool in form only: the model gets its parameters, and its handler converts them to
+    the arguments of *tool*. None shows the parameters of *tool*. *render* writes the answer for a
+    success and *render_failure* for a failure; None selects the tool's own text, or the dialect's.
     """
 
     name: str

@@ -204,8 +204,8 @@ def _groups(change: Change, before: list[str], after: list[str], context: int) -
     from collections import Counter
     from difflib import SequenceMatcher  # only where something changed: difflib imports re
 
-    # Without its heuristic difflib shows no unchanged line as changed. The heuristic stays on where
-    # so many lines are alike that the search would take seconds.
+    # Without its heuristic difflib shows no unchanged line as changed. The heuristic stays on if so
+    # many lines are equal that the search would take seconds.
     counts = Counter(after)
     is_costly = sum(counts[line] for line in before) > COMPARED_PAIRS
     matcher = SequenceMatcher(None, before, after, autojunk=is_costly)
@@ -256,7 +256,7 @@ def _mark(mark: str, lines: list[str]) -> list[str]:
 
 
 def patched_files(text: str) -> list[str]:
-    """Return the paths that a patch names, each once; none where *text* is no patch."""
+    """Return the distinct paths that a patch names; none if *text* is no patch."""
     if not re.search(_PATCH, text):
         return []
     return [name for name in dict.fromkeys(re.findall(_FILE, text)) if name != "/dev/null"]

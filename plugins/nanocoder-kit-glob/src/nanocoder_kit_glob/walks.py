@@ -194,9 +194,7 @@ def _descend(
             else:
                 try:
                     levels.append(list_level(level.enter(item)))
-                except (
-                    WorkspaceError
-                ) as error:  # no permission, missing, or a path too long
+                except WorkspaceError as error:  # no permission, missing, or a path too long
                     yield level, item, error
                     continue
                 if len(levels) > MAX_OPEN:

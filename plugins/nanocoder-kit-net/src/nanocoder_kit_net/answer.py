@@ -23,7 +23,7 @@ class Answer:
 
     @property
     def media_type(self) -> str:
-        """The content type in lower case, without parameters; "" when there is none."""
+        """The content type in lower case, without parameters, or ""."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text; what cannot be decoded becomes U+FFFD."""
+        """The body as text; undecodable bytes become U+FFFD."""
         return self.body.decode(self.charset, "replace").removeprefix("\ufeff")
 
 

@@ -76,7 +76,7 @@ def fetch(
 
 
 class _Exchange:
-    """Asks one server after the other; *redirect* and *method* are what the last one asks for."""
+    """Requests through redirects; *redirect* and *method* are the next target and method."""
 
     def __init__(self, client: "httpx.Client", headers: Mapping[str, str], *, follow: bool) -> None:
         client.event_hooks = {"response": [self._note_redirect]}
@@ -125,7 +125,7 @@ def _read(response: "httpx.Response", limit: int) -> tuple[bytes, bool]:
 
 @contextmanager
 def _errors_of(target: Target, limits: Limits, cancel: Cancel) -> Iterator[None]:
-    """Raise what went wrong on the way to *target* as a ToolError that says so."""
+    """Translate network errors on the way to *target* into a ToolError."""
     import httpx
 
     try:

@@ -56,7 +56,7 @@ class Guard:
     trusted: tuple[str, int] | None = None
 
     def check(self, target: Target) -> None:
-        """Refuse what is wrong before a name is looked up.
+        """Reject an invalid target before its name is resolved.
 
         Raises: ToolError (not_allowlisted, private_address, invalid_url).
         """

@@ -80,7 +80,7 @@ def invalid_url(url: str, problem: str) -> ToolError:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """Cut what follows // into the authority and the path with its query; fragments go."""
+    """Split the part after // into the authority and the path with query, without fragment."""
     end = min((place for mark in "/?#" if (place := rest.find(mark)) >= 0), default=len(rest))
     authority, path = rest[:end], rest[end:].partition("#")[0]
     return authority, path if path.startswith("/") or not path else f"/{path}"

@@ -1,7 +1,7 @@
 """Questions that a program can answer, too: forms, prompts for its model, and its folders.
 
 Each is a `Question` whose choices are all that other hosts need. A host that knows the kind may
-answer with the JSON of an object in place of a choice; `object_of` tells the two apart.
+answer with the JSON of an object instead of a choice; `object_of` distinguishes the two.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from nanocoder import BadArguments, Question, parse_json
 DECLINE: Final = "decline"
 """The choice of a person who does not want to fill in a form."""
 REPLY: Final = "reply"
-"""The key of what a model answered; an object without it says that there is no answer."""
+"""The key of a model's answer; an object without it means that there is no answer."""
 FOLDERS: Final = "folders"
 """The key of the folders that a program works in: a list of objects with `uri` and `name`."""
 
@@ -75,7 +75,7 @@ def ask_all(ask: Callable[[Question], str | None], several: Several) -> dict[str
 
 
 def object_of(answer: str | None) -> Mapping[str, Any] | None:
-    """Return the object of an answer; None for a choice, and where there is no answer."""
+    """Return the object of an answer, or None for a choice and without an answer."""
     if answer is None or not answer.startswith("{"):
         return None
     try:

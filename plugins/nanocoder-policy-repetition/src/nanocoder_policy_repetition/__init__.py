@@ -27,7 +27,7 @@ ADVICE: Final = (
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what is remembered of a session's calls."""
+    """Provide the record of a session's calls."""
     return [Resource(GUARD, lambda session, _: Guard(is_small=session.profile == "small"))]
 
 
@@ -35,7 +35,7 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_before_request(request: Request, resource: Callable[[str], Guard]) -> None:
     """End the run if the calls of the latest turn show that the model makes no progress.
 
-    The counts begin anew with each message of the person.
+    The counts restart with each message of the user.
     """
     guard = resource(GUARD)
     *_, before, latest = (None, *request.messages)

@@ -10,7 +10,7 @@ from nanocoder import Effect, Tool, ToolCall, ToolResult
 
 SAME_IN_A_TURN: Final = 10
 ADVISED: Final = 3
-"""From which equal result in a row on a model is told so."""
+"""Number of equal results in a row from which the model is advised."""
 SHOWN_CHARS: Final = 200
 INVALID: Final = "invalid_arguments"
 TIMES: Final = r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b"
@@ -42,9 +42,9 @@ COMMANDS: Final = Limits(20, 12, 30)
 
 
 class Ran(NamedTuple):
-    """A call that ran, as its tool got it; *output* identifies what it came to, without times.
+    """A call that ran, with its final arguments; *output* identifies its result, without times.
 
-    *key* is the same for calls that are the same.
+    *key* is equal for equal calls.
     """
 
     call: ToolCall
@@ -54,7 +54,7 @@ class Ran(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """A call of a turn with its key and its result; *output* identifies what it came to."""
+    """A call of a turn with its key and its result, which *output* identifies."""
 
     call: ToolCall
     key: str
@@ -91,9 +91,9 @@ class Guard:
         self._changes: set[str] = set()
 
     def note(self, call: ToolCall, tool: Tool[..., Any], output: str) -> int:
-        """Remember a call that ran; return in how many turns in a row it came to this result.
+        """Record a call that ran; return the number of consecutive turns with this result.
 
-        Called from any thread. A polling tool counts as called once.
+        Called from any thread. Calls of a polling tool are counted once.
         """
         self._tools[tool.name] = tool
         ran = self._ran[call.id] = Ran(call, tool, _identity(output), _key(call))

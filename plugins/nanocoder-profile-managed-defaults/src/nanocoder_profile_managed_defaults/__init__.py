@@ -1,4 +1,4 @@
-"""Managed defaults: a person is asked before what cannot be undone or leaves the machine."""
+"""Managed defaults: calls that cannot be undone or leave the machine need approval."""
 
 from typing import Any, Final
 

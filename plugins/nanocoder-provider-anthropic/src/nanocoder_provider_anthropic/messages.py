@@ -82,7 +82,7 @@ class AnthropicProvider(HttpProvider):
         parts = [encode_json(self._head(request))[:-1]]
         caching = self._settings.prompt_caching
         if request.tools:
-            # One mark covers all that stands before it: the system text's covers the tools.
+            # One mark covers everything before it: the system text's covers the tools.
             parts.append(self._tools_part(request.tools, marked=caching and not request.system))
         if request.system:
             parts.append(b'"system":' + encode_json(system_blocks(request.system, marked=caching)))
@@ -124,7 +124,7 @@ class AnthropicProvider(HttpProvider):
     def _messages(self, messages: Sequence[Message]) -> bytes:
         """Join the encoded messages and add the cache marks; the stored bytes stay without them.
 
-        Results and what a person says next are one turn.
+        Results and the user's next message are one turn.
         """
         valid = self._history.valid(messages)
         turns: list[tuple[bool, bytes]] = []

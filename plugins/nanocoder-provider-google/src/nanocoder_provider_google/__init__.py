@@ -44,7 +44,7 @@ def has_key_command(settings: Settings | None) -> bool:
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
     """Open *model*; raises ProviderError without a key, ConfigError for a bad address."""
-    from nanocoder_provider_google.provider import GoogleProvider  # brings the HTTP kit
+    from nanocoder_provider_google.provider import GoogleProvider  # imports the HTTP kit
 
     settings = settings or Settings()
     base_url = settings.base_url or os.environ.get("GEMINI_BASE_URL", "")

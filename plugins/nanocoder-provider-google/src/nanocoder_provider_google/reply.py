@@ -107,14 +107,14 @@ class ContentReply(Reply):
             self._echo(part, text)
 
     def _echo(self, part: dict[str, Any], text: str) -> None:
-        """Keep a part to send back: pieces of plain text as one, signed ones as they came."""
+        """Store a part to send back: pieces of plain text joined, signed ones unchanged."""
         if part.keys() == {"text"}:
             self._pieces.append(text)
         else:
             self._keep(dict(part))
 
     def _keep(self, *parts: dict[str, Any]) -> None:
-        """Add to what is sent back, behind the plain text so far."""
+        """Add *parts* to send back, after the plain text so far."""
         text = replace_surrogates("".join(self._pieces))
         self._pieces = []
         self._parts += [{"text": text}, *parts] if text else parts

@@ -37,16 +37,16 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def served_model(settings: Settings | None) -> str:
-    """Return the only model of the server, "" where none is named and none runs here.
+    """Return the only model of the server, or "" if no server is named and none runs here.
 
-    Raises ProviderError where OLLAMA_HOST names a server that does not answer, or that has several
+    Raises ProviderError if OLLAMA_HOST names a server that does not answer, or that has several
     models.
     """
     settings = settings or Settings()
     is_named = bool(settings.base_url or os.environ.get("OLLAMA_HOST"))
     if not is_named and not is_listening(address(settings)):
         return ""
-    from nanocoder_provider_ollama.provider import only_model  # brings the HTTP kit
+    from nanocoder_provider_ollama.provider import only_model  # imports the HTTP kit
 
     try:
         return only_model(settings)
@@ -58,6 +58,6 @@ def served_model(settings: Settings | None) -> str:
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
     """Open *model*; the server is asked with the first request. Raises ConfigError (address)."""
-    from nanocoder_provider_ollama.provider import OllamaProvider  # brings the HTTP kit
+    from nanocoder_provider_ollama.provider import OllamaProvider  # imports the HTTP kit
 
     return OllamaProvider(model, settings or Settings())

@@ -68,7 +68,7 @@ class OllamaProvider(HttpProvider):
     def context(self) -> int:
         """The model's window in tokens: as many as the settings say, if the model has them."""
         details = ModelDetails()
-        with suppress(ProviderError):  # the request itself will show what is wrong
+        with suppress(ProviderError):  # the request itself will report the problem
             details = self._show(self._model, Cancel())
         return self._window(details)
 

@@ -42,7 +42,7 @@ def address(settings: Settings) -> str:
     try:
         port = parts.port or (None if scheme == "https" else PORT)
     except ValueError:
-        return text  # the client says what is wrong with it
+        return text  # the client reports the problem
     host = parts.hostname or "localhost"
     host = "127.0.0.1" if host == _ANY_INTERFACE else f"[{host}]" if ":" in host else host
     behind = parts.path.rstrip("/") + (f"?{parts.query}" if parts.query else "")

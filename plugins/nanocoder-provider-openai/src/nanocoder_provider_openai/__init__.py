@@ -41,11 +41,11 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def served_model(vendor: Vendor, settings: Settings | None) -> str:
-    """Return the model that the vendor's server serves, "" where no address leads to one.
+    """Return the model that the vendor's server serves, or "" if no server is found.
 
-    OpenAI's own server has its default model for a person whose program gives the key. Without an
-    address, a server on this machine is looked for at its usual one. Raises
-    ProviderError where the address is set and nothing answers, or several models do.
+    OpenAI's own server has its default model for a user whose program prints the key. Without an
+    address, a local server is searched at its usual address. Raises ProviderError if the address is
+    set and the server does not answer, or has several models.
     """
     settings = settings or Settings()
     own = settings.base_url if vendor is OPENAI else ""
@@ -54,7 +54,7 @@ def served_model(vendor: Vendor, settings: Settings | None) -> str:
         return OPENAI.default_model if settings.key_command else ""
     if not address and not (vendor.is_local and is_listening(vendor.address)):
         return ""
-    from nanocoder_provider_openai.served import model_of  # brings the HTTP kit
+    from nanocoder_provider_openai.served import model_of  # imports the HTTP kit
 
     try:
         return model_of(vendor, settings)
@@ -66,7 +66,7 @@ def served_model(vendor: Vendor, settings: Settings | None) -> str:
 
 def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPENAI) -> "Provider":
     """Open *model*; raises ProviderError (no key for a vendor), ConfigError (address)."""
-    from nanocoder_provider_openai.provider import OpenAIProvider  # brings the HTTP kit
+    from nanocoder_provider_openai.provider import OpenAIProvider  # imports the HTTP kit
 
     return OpenAIProvider(model, settings or Settings(), vendor)
 

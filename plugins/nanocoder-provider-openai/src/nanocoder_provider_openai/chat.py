@@ -47,7 +47,7 @@ class ChatWire:
         return ChatReply(context, self._origin)
 
     def _take_rules(self, model: str) -> None:
-        """Encode for *model*; what was encoded for another one is let go of."""
+        """Use the rules of *model*; drop messages encoded for another one."""
         origin = f"{self._host} {model}"
         if origin != self._origin:
             self._origin = origin

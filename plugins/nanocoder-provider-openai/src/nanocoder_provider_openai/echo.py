@@ -18,9 +18,9 @@ _TAG: Final = "<think>"
 
 
 class Echo:
-    """Gathers what a reply of *origin*, a server and its model, wants to get back.
+    """Collects the fields of a reply that *origin*, a server and its model, requires back.
 
-    Another server would refuse it: these fields are in no standard.
+    Another server would reject them, since they are not standardized.
     """
 
     def __init__(self, origin: str) -> None:

@@ -32,7 +32,7 @@ _SERVED_FIELDS: Final = ("n_ctx", "n_ctx_train")  # llama.cpp's server, below "m
 
 
 class Wire(Protocol):
-    """One of the protocols: what is sent where, and how the answer is read."""
+    """One of the protocols: the path and body of a request, and the decoder of its reply."""
 
     path: str
 

@@ -136,7 +136,7 @@ class ResponsesReply(Reply):
 
     def _item_of(self, data: Mapping[str, Any], kind: str) -> Item:
         index = as_int(data.get("output_index"))
-        # Some servers leave out the beginning of an item; its pieces show what it is.
+        # Some servers leave out the beginning of an item; its pieces reveal its type.
         return self._items.setdefault(index, Item({"type": kind}, CallParts()))
 
     def _take_text(self, data: Mapping[str, Any]) -> None:

@@ -51,7 +51,7 @@ OPENAI: Final = Vendor(
     rank=11,
 )
 CUSTOM: Final = OPENAI._replace(address="", prices="", api="chat", limit_field="max_tokens")
-"""A server at an address of one's own: what most servers understand, and no price."""
+"""A server at the user's own address: the most common protocol, and no price."""
 
 OTHERS: Final = (
     Vendor(

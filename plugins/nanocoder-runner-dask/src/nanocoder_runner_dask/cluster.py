@@ -60,7 +60,7 @@ class _Window:
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def run(self, waiting: Iterator[Job]) -> Iterator[tuple[Job, Any]]:
-        """Submit jobs as others end, and yield what comes back."""
+        """Submit jobs as others end, and yield the results."""
         try:
             self._fill(waiting)
             while self._jobs and not self._cancel.is_set():

@@ -41,7 +41,7 @@ def do_on_worker(
     concurrency: Mapping[str, int],
     rated: Collection[str],
 ) -> Any:
-    """Do one job and return its result; raises what the work raises."""
+    """Run one job and return its result; raises the errors of the work."""
     worker, cancel = get_worker(), Cancel()
     is_over = partial(_is_given_up, worker, worker.get_current_task())
     with cancelled_when(is_over, cancel):

@@ -58,7 +58,7 @@ def remove_key(arguments: Namespace, host: Host) -> int:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Make what a keyring raises an error for a person."""
+    """Translate a keyring's error into a UsageError."""
     try:
         yield
     except NoKeyringError:

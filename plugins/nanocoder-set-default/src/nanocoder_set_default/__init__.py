@@ -1,1 +1,1 @@
-"""A list of plugins and nothing else: what `pip install nanocoder-set-default` brings."""
+"""The default set: only a list of plugins, installed by `pip install nanocoder-set-default`."""

@@ -1,1 +1,1 @@
-"""A list of plugins and nothing else: what `pip install nanocoder-set-minimal` brings."""
+"""The minimal set: only a list of plugins, installed by `pip install nanocoder-set-minimal`."""

@@ -1,4 +1,4 @@
-"""Writes what happens in sessions to a log file: a JSON object a line, without secrets."""
+"""Log of sessions' events in a file: a JSON object a line, without secrets."""
 
 from collections.abc import Callable
 from typing import Any

@@ -14,10 +14,10 @@ from nanocoder_files import append_all, lock_file, open_private, private_directo
 
 
 class LogFile:
-    """Appends lines to *path*; longer than *max_bytes*, it becomes FILE.1, FILE.1 FILE.2 and so on.
+    """Appends lines to *path*; beyond *max_bytes* it is rotated to FILE.1, FILE.1 to FILE.2 etc.
 
-    *keep* earlier files stay. An empty *path* is log/nanocoder.jsonl in the state directory.
-    *tools* has the tool of each call that is under way, by the call's id.
+    *keep* is the number of rotated files. An empty *path* is log/nanocoder.jsonl in the state
+    directory. *tools* has the tool of each running call, by the call's id.
     """
 
     def __init__(self, path: str, max_bytes: int, keep: int) -> None:

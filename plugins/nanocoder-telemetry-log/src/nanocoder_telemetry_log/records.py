@@ -64,7 +64,7 @@ def record_of(
 
 
 def _tool_of(event: Event, tools: MutableMapping[str, str]) -> str:
-    """Return the tool of an event, "" where it has none or it is not looked for yet."""
+    """Return the tool of an event, or "" if it has none or it is not known yet."""
     if event.kind == "call.normalised":
         tools[event.call_id] = event.data["tool"]
     if "tool" not in event.data or event.kind == "call.received":

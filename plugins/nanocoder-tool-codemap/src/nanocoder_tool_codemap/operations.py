@@ -18,7 +18,7 @@ MAX_LINE_CHARS = 200
 QUERIES = frozenset({"define", "references", "relevant"})
 """Operations that are about a name or words; all others are about a path."""
 BOTH = frozenset({"upstream", "downstream"})
-"""Operations that are about a path, or about a name where there is no such path."""
+"""Operations on a path, or on a name if there is no such path."""
 
 
 @frozen
@@ -115,7 +115,7 @@ def symbols(inquiry: Inquiry) -> Iterator[str]:
 
 
 def dependencies(inquiry: Inquiry) -> Iterator[str]:
-    """List what each file uses directly: files of the workspace, and packages from outside."""
+    """Yield the direct dependencies of each file: files of the workspace, and packages."""
     graph = inquiry.map.graph
     for path in inquiry.files:
         edges = graph.needs[path]

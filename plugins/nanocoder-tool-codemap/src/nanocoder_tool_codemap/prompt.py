@@ -16,7 +16,7 @@ OPERATION: Final = "structure"
 
 
 def map_text(session: SessionInfo, index: Index, tokens: int) -> str | None:
-    """Return the files that others need most, with what they define, in at most *tokens*."""
+    """Return the most used files with their definitions, in at most *tokens*."""
     cancel = Cancel()
     with Workspace(session.cwd, readable=session.readable) as workspace:
         code = index.refresh(workspace, cancel)

@@ -1,4 +1,4 @@
-"""The tool code_complexity: how large a code base is, and where it is hard to follow."""
+"""The tool code_complexity: the size of a code base, and its most complex functions."""
 
 from typing import Annotated, Any
 

@@ -64,7 +64,7 @@ def answer(measures: Measures) -> ToolResult:
 
 
 def rate_size(lines: int) -> str:
-    """Return low, medium or high for a code base of so many *lines*."""
+    """Return low, medium or high for the size of a code base in *lines*."""
     if lines < MEDIUM_LINES:
         return "low"
     return "medium" if lines < HIGH_LINES else "high"

@@ -21,7 +21,7 @@ MAX_FILE_BYTES = 5_000_000
 MAX_MEASURED_BYTES = 1_000_000
 """Larger files are generated code: measuring them takes seconds and says nothing."""
 CHECK_EVERY_TOKENS = 5_000
-"""After so many tokens, some milliseconds, the time limit and the cancel flag are checked."""
+"""Tokens, some milliseconds, between two checks of the time limit and the cancel flag."""
 _TEST = re.compile(
     r"(?:test_.*|.*_test|conftest)\.py|.*_test\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs)"
 )
@@ -128,7 +128,7 @@ def _make_analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], F
                     raise TimeoutError
             yield token
 
-    # lizard passes each token through its extensions; that is the only place to stop it.
+    # lizard passes each token through its extensions; only there it can be stopped.
     analyser = FileAnalyzer([*get_extensions([]), check_limits])
 
     def analyse(file: File, data: bytes) -> File:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nanocoder_tool_glob.search import Results
 
 MAX_OTHERS = 10
-"""So many files are named that only are of the kind that a pattern asks for."""
+"""Limit of the suggested files that only have the kind which a pattern asks for."""
 
 
 @tool(
@@ -54,7 +54,7 @@ def glob(
         tried.append(wider)
     files, count = results.newest, results.count
     if tried and len(files) > MAX_OTHERS and not pattern.endswith(tried[-1].removeprefix("**/")):
-        # Files of the same kind are not what was asked for.
+        # Files of the same kind are only suggestions.
         files = nearest(pattern, files, limit=MAX_OTHERS, cutoff=0.0)
     note = left_out_note(results.left_out, found_nothing=not count)
     return ToolResult(

@@ -1,4 +1,4 @@
-"""One search from start to end: where it looks, and which of the files it keeps."""
+"""One search from start to end: the walk, and the selection of the newest files."""
 
 import posixpath
 from collections.abc import Iterable, Iterator

@@ -8,8 +8,8 @@ from nanocoder_kit_glob import SKIPPED
 class Settings:
     """The settings of `[plugins.tool-glob]`.
 
-    At most *max_results* files are named, the newest of those found; after *max_matches* files the
-    search ends. Directories with a name in *skip* are not gone into.
+    At most *max_results* files are returned, the newest of the matches; after *max_matches* files
+    the search ends. Directories with a name in *skip* are not searched.
     """
 
     max_results: int = 1_000

@@ -20,7 +20,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what a session's model has found."""
+    """Provide the tools that a session's model has found."""
     return [Resource(TOOLS, lambda _session, _settings: SessionTools())]
 
 

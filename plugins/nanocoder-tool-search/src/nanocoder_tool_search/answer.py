@@ -13,7 +13,7 @@ SENTENCE_CHARS = 120
 def answer(
     query: str, matches: Sequence[ToolInfo], tools: Sequence[str], deferred: Collection[str]
 ) -> ToolResult:
-    """List the *matches* for the model; requests offer what the metadata names from then on."""
+    """Return the list of *matches*; later requests offer the tools named in its metadata."""
     names = [match.name for match in matches]
     others = [name for name in tools if name in deferred and name not in names]
     lines = (

@@ -9,7 +9,7 @@ PLUGIN = "tool-search"
 TOOLS = "tools"
 """The resource that holds a session's SessionTools."""
 MAX_NAMED = 200
-"""The most deferred tools that are named; the search finds the others all the same."""
+"""Limit of the deferred tools that are named; the search also finds the others."""
 
 Definitions = Mapping[str, ToolDefinition]
 

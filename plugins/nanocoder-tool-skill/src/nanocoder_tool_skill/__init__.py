@@ -7,7 +7,7 @@ from nanocoder import Effect, Resource, SessionInfo, Tool, ToolContext, ToolResu
 from nanocoder_tool_skill.folders import Settings, has_folders
 
 SKILLS = "skills"
-"""The resource that is true where there are folders of skills."""
+"""The resource that is true if there are folders of skills."""
 
 
 @tool(

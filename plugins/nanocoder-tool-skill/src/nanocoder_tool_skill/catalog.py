@@ -123,7 +123,7 @@ def _is_file(workspace: Workspace, path: str) -> bool:
     try:
         return workspace.is_file(path)
     except ToolError:
-        return True  # loading the skill then reports what is wrong with its file
+        return True  # loading the skill then reports the problem of its file
 
 
 def _is_name(name: str) -> bool:
@@ -136,5 +136,5 @@ def _text(place: Workspace, path: str) -> str:
     if not place.readable_below()(place.resolve(path)):
         # The call names a skill and no path, so no policy has judged this file.
         raise ToolError(f"{path!r} may be read only by a call that names it", error_class=DENIED)
-    # What nobody sees in a text must not instruct the model.
+    # Hidden characters must not instruct the model.
     return for_terminal(text)

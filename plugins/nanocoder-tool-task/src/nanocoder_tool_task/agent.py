@@ -116,7 +116,7 @@ class Agent:
             outcome = self._run_session()
             if self._tree is None:
                 return outcome
-            # The parent knows nothing of the copy, which is gone when it reads the answer.
+            # The parent does not know the copy, which is deleted before it reads the answer.
             text = moved(outcome.text, *reversed(self._places))
             return evolve(outcome, change=self._tree.change(), text=text)
         except NanocoderError as error:

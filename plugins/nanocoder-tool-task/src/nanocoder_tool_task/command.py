@@ -1,4 +1,4 @@
-"""`nanocoder agents`: the profiles of sub-agents, and what is wrong with their files."""
+"""`nanocoder agents`: the profiles of sub-agents, and the problems of their files."""
 
 from argparse import Namespace
 from typing import Any

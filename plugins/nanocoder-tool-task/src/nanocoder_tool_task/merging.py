@@ -1,4 +1,4 @@
-"""Bring back the changes of a worktree: merged by the session's own tool, or as a patch."""
+"""Return of the changes of a worktree: merged by the session's own tool, or as a patch."""
 
 from attrs import evolve
 from nanocoder import ToolContext

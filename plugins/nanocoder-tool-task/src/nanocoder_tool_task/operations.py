@@ -124,7 +124,7 @@ def _jobs(
 def _find_profile(ctx: ToolContext, name: str) -> Profile:
     """Return the profile of the configuration, a built-in one, or that of a file.
 
-    Raises: ToolError (unknown_profile), with what is wrong with the file of that name.
+    Raises: ToolError (unknown_profile), with the problem of the file of that name.
     """
     own = ctx.settings.profiles
     if name in own or name in BUILT_IN or ctx.session is None:

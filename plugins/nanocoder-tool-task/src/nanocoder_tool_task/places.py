@@ -65,9 +65,9 @@ def make_place(repository: Path) -> Place:
 
 @contextlib.contextmanager
 def lock_all() -> Iterator[None]:
-    """Let no other session of this user make or remove a worktree meanwhile.
+    """Lock worktrees against creation and removal by other sessions of this user.
 
-    Git reads all the worktrees that it lists, and fails at an incomplete one.
+    Git reads all worktrees that it lists, and fails for an incomplete one.
     """
     handle = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -15,12 +15,12 @@ OUR_TOOLS = ("task", "task_result")
 
 @frozen
 class Profile:
-    """One profile; policies know its sub-agents by its name.
+    """One profile; policies identify its sub-agents by its name.
 
-    *mode*: they get the session's mode, or this one where it is stricter ("": always the
-    session's). *tools*: the tools that they have, as names or globs; empty: all. *without*: tools
-    that they do not get. *model*: "provider/model"; empty: the setting of the plugin, or the
-    session's. *instructions*: text before their task.
+    *mode*: they get the session's mode, or this one if it is stricter ("": always the session's).
+    *tools*: their tools, as names or globs; empty: all. *without*: tools that they do not get.
+    *model*: "provider/model"; empty: the setting of the plugin, or the session's. *instructions*:
+    text before their task.
     """
 
     mode: str = ""

@@ -115,9 +115,9 @@ class SubAgents:
             return list(self._records.values())
 
     def news_for_model(self, cancel: Cancel | None) -> list[str]:
-        """Return a line for each sub-agent that ended and was not read yet; each is said once.
+        """Return a line for each ended sub-agent that was not read yet, once for each.
 
-        With *cancel* those that work are waited for: the run would end without their answers.
+        With *cancel* this waits for working ones: the run would end without their answers.
         Raises: Cancelled.
         """
         if cancel is not None:

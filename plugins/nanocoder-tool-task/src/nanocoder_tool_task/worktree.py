@@ -182,7 +182,7 @@ def _copy_files(
 def _copy_file(
     workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
 ) -> Original | None:
-    """Copy one file of the parent; return None when it was deleted meanwhile or is not readable."""
+    """Copy one file of the parent; return None if it was deleted meanwhile or is unreadable."""
     place = workspace.root / unescape_path(path)
     if place.is_symlink():
         link = place.readlink()

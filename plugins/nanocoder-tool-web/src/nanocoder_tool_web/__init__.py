@@ -188,8 +188,8 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_render(call: ToolCall, result: ToolResult | None, settings: Any) -> str | None:
     """Show the requested host apart from the rest of the address.
 
-    Raises: ToolError for a forbidden address, and for a search where none is set up: nobody is
-    asked about a call that cannot work. This resolves no host name.
+    Raises: ToolError for a forbidden address, and for a search if none is configured, so that no
+    approval is requested for a call that cannot work. Resolves no host name.
     """
     if call.name == web_search.name and result is None:
         _instance(settings)

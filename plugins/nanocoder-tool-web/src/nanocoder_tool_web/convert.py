@@ -1,7 +1,7 @@
 """HTML to markdown or text, as a program: reads a page from standard input, writes JSON.
 
-Run by `page.py` in a process of its own, which can be ended: a hundred kilobytes of "<a " keep the
-parser of HTML busy for two minutes, and nothing else of Python would run meanwhile.
+Run by `page.py` in a process of its own, which can be killed: a hundred kilobytes of "<a " occupy
+the HTML parser for two minutes, and would block the whole interpreter.
 """
 
 import json

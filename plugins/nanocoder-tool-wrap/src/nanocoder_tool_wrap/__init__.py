@@ -77,7 +77,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_tools(tools: Tools, settings: Settings) -> list[Tool[..., Any]]:
-    """Return the tools that the configuration names, wrapped; none of them is loaded for it."""
+    """Return the configured tools, wrapped without loading them."""
     for key, name in _names(settings):
         hint = did_you_mean(name, tools)
         if name not in tools and hint:

@@ -30,7 +30,7 @@ class MediatorFailed(ToolError):
 def with_mediator(
     tool: Tool[..., Any], command: Sequence[str], timeout_s: float = MEDIATOR_S
 ) -> Tool[..., Any]:
-    """Show each call of *tool* to the program *command* first, which decides what comes of it.
+    """Return *tool* with each call decided by the program *command* first.
 
     The call does not run unless the program passes it within *timeout_s* seconds.
     """

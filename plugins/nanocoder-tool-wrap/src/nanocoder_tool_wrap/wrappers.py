@@ -50,11 +50,11 @@ def with_timeout(tool: Tool[..., Any], timeout_s: float) -> Tool[..., Any]:
 
 
 def with_fallback(tool: Tool[..., Any], other: Tool[..., Any]) -> Tool[..., Any]:
-    """Call *other* with the same arguments where a call of *tool* fails.
+    """Return a tool that calls *other* with the same arguments if a call of *tool* fails.
 
     The new tool has the effects of both and the higher risk, so that approving one approves either.
-    A denial or wrong arguments stay as they are.
-    Raises: PluginError when *other* does not take what *tool* takes.
+    A denial or invalid arguments do not trigger the fallback.
+    Raises: PluginError if *other* does not accept the arguments of *tool*.
     """
     parameters = set(tool.parameters.get("properties", ()))
     missing = sorted(parameters - set(other.parameters.get("properties", ())))
@@ -93,7 +93,7 @@ def call_as_step(other: Tool[..., Any]) -> Tool[..., Any]:
 
 
 def as_json(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked arguments as a model would have sent them; those that are None left out."""
+    """Return checked arguments as a model would have sent them, without None values."""
     return {name: _plain(value) for name, value in arguments.items() if value is not None}
 
 
@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 def _attempt(
     tool: Tool[..., Any], ctx: ToolContext, arguments: Mapping[str, Any]
 ) -> ToolResult | None:
-    """Return the result of a call; None where it failed and another attempt may help."""
+    """Return the result of a call, or None for a failure that a retry may avoid."""
     try:
         result = tool.invoke(ctx, arguments)
     except ToolError as error:

@@ -45,7 +45,7 @@ def nanocoder_screens() -> list[Screen]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer what checks the answers of `nanocoder run --schema`."""
+    """Provide the validation of answers for `nanocoder run --schema`."""
     return [Resource("answers", lambda _info, _settings: _open_answers())]
 
 

@@ -80,7 +80,7 @@ def _parse(line: bytes) -> Mapping[str, Any]:
 
 
 def _read_line(deadline: float, timeout_s: float, cancelled: Cancel) -> bytes:
-    """Return the next line, read byte by byte, since what follows belongs to the next request."""
+    """Return the next line, read byte by byte, since later bytes are for the next request."""
     if sys.stdin is None:
         raise _NoAnswerError("there is no standard input to answer on")
     descriptor = sys.stdin.fileno()

@@ -1,8 +1,8 @@
-"""Check JSON against a JSON Schema: a program of its own, because some checks would never end.
+"""Validate JSON by a JSON Schema, in a program of its own, because some checks would never end.
 
 Its argument is the folder of the package jsonschema_rs. It reads `{"schema": …, "answers": [JSON
-text, …]}` and prints `{"refusal": …, "problems": […]}`: why the schema cannot be used ("" if it
-can), and for each answer what is wrong with it.
+text, …]}` and prints `{"refusal": …, "problems": […]}`: the reason that the schema cannot be used
+("" if it can), and the problem of each answer.
 """
 
 import json

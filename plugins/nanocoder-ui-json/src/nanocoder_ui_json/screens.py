@@ -27,7 +27,7 @@ class Output:
         sys.stdout = sys.stderr
 
     def write(self, line: str) -> None:
-        """Write a line and flush; raises BrokenPipeError when the reader has gone."""
+        """Write a line and flush; raises BrokenPipeError if the reader has closed the pipe."""
         self._stream.write(f"{line}\n")
         self._stream.flush()
 
@@ -44,7 +44,7 @@ class Lines:
         self._redactor = Redactor()
 
     def show(self, event: Event) -> None:
-        """Write an event and flush; raises BrokenPipeError when the reader has gone."""
+        """Write an event and flush; raises BrokenPipeError if the reader has closed the pipe."""
         line = {"type": event.kind, "at": event.at, "call_id": event.call_id}
         # A model writes no secret in its pieces that it has not read, and there are many of them.
         is_piece = event.kind.endswith(".delta")
@@ -71,7 +71,7 @@ class Summary:
             sys.stderr.write(f"nanocoder: {for_terminal(event.data['text'])}\n")
 
     def close(self) -> None:
-        """Write the object; raises BrokenPipeError when the reader has gone."""
+        """Write the object; raises BrokenPipeError if the reader has closed the pipe."""
         self._output.give_back()
         if self._report is not None:
             self._output.write(encode(redact_value(self._report, Redactor())))

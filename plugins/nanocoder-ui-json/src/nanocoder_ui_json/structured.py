@@ -38,10 +38,10 @@ class Answers:
     """Runs prompts whose answers have to fit a schema."""
 
     def run(self, session: Session, schema: str, prompt: str, typed: str | None) -> Iterator[Event]:
-        """Work on *prompt* as `Session.run` does; the report's `answer` is what the model answered.
+        """Run *prompt* like `Session.run`; the report's `answer` is the parsed answer.
 
-        *schema* is a file, JSON, or "-" for standard input. The only text is an answer that fits
-        it. Raises: UsageError for a schema that cannot be used, before anything is asked.
+        *schema* is a file, JSON, or "-" for standard input. The only text is a valid answer.
+        Raises: UsageError for an unusable schema, before the first request.
         """
         check = Check(load_schema(schema))
         session.expect_answer(check.schema)
@@ -86,7 +86,7 @@ class Check:
         self._problems([json.dumps(value) for value in PROBES])
 
     def problem_of(self, text: str) -> tuple[Any, str]:
-        """Return the answer as data, and what is wrong with it ("": nothing)."""
+        """Return the answer as data, and its problem, or ""."""
         text = _without_fence(text)
         try:
             answer = parse_json(text)

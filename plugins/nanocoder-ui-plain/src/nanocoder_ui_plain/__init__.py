@@ -16,7 +16,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "request.retrying": "message",
     "transcript.compacted": "message",
 }
-"""Events that say in one sentence what a person should know, and where."""
+"""Events with one sentence for the user, and the key of the sentence."""
 BLOCKED: Final[Mapping[str, str]] = {
     "approval_needed": "needed approval, and no person could give it",
     "denied": "was denied by a rule",
@@ -35,10 +35,10 @@ def _open(info: SessionInfo, _settings: Any) -> "PlainText":
 
 
 class PlainText:
-    """The answer on stdout, what comes before it and what the tools do on stderr. No colours.
+    """The answer on stdout, earlier text and the tools' activity on stderr, without colours.
 
-    A terminal gets a reply as it comes; a pipe gets it when it is complete, because a reply may
-    break off, and its beginning may turn out to be thinking.
+    A terminal gets a reply while it streams; a pipe gets it when it is complete, because a reply
+    may break off, and its beginning may turn out to be thinking.
     """
 
     def __init__(self, info: SessionInfo) -> None:
@@ -118,7 +118,7 @@ class PlainText:
 
 
 class Passing:
-    """The line on stderr that says what the model does just now; nothing where no terminal is."""
+    """The line on stderr with the model's present activity, only on a terminal."""
 
     def __init__(self) -> None:
         self._columns = 0
@@ -155,7 +155,7 @@ def _columns() -> int:
 
 
 def _show_block(report: Mapping[str, Any]) -> None:
-    """Write which tools were refused where that is why the run ends as it does."""
+    """Write the blocked tools if they are the reason for the end of the run."""
     reason = report.get("stop_reason", "")
     if reason in BLOCKED:
         refused = [row["tool"] for row in report["denials"] if row["status"] == reason]

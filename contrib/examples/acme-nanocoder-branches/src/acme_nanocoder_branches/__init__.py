@@ -39,7 +39,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_readable(settings: Settings | None) -> PathFilter:
-    """Keep the keys that sign releases from every tool that reads."""
+    """Hide the keys that sign releases from every tool that reads."""
     return ReleaseKeys((settings or Settings()).keys)
 
 
@@ -47,7 +47,7 @@ def nanocoder_readable(settings: Settings | None) -> PathFilter:
 def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", settings: Settings | None
 ) -> Verdict | None:
-    """Refuse a command that pushes to a protected branch; ask where it cannot be told."""
+    """Deny a command that pushes to a protected branch, and ask if that is uncertain."""
     command = call.arguments.get("command")
     if Effect.EXECUTE not in tool.effects or not isinstance(command, str):
         return None

@@ -1,4 +1,4 @@
-"""The tool deploy_ticket: what Acme's deploy tickets say, from a file in the workspace."""
+"""The tool deploy_ticket: Acme's deploy tickets, from a file in the workspace."""
 
 from typing import Annotated, Any
 

@@ -94,7 +94,7 @@ def _finished(ctx: ToolContext, process: "subprocess.Popen[str]") -> tuple[str, 
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """End the whole group: what the tests started must not outlive them."""
+    """Kill the whole process group: children of the tests must not outlive them."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     for stream in (process.stdout, process.stderr):

@@ -43,7 +43,7 @@ def agent_loop(
     handlers: Mapping[str, Callable[..., str]],
     show: Callable[[str, str], None] = lambda _name, _output: None,
 ) -> None:
-    """Extend *messages* until the model is done; *show* is told each tool's name and output."""
+    """Extend *messages* until the model is done; *show* gets each tool's name and output."""
     while True:
         reply = model.create(
             system=SYSTEM, messages=messages, tools=definitions, max_tokens=MAX_TOKENS

@@ -29,9 +29,10 @@ def nanocoder(
 ) -> Agent:
     """Return an agent that runs `nanocoder run` in the sandbox of each sample.
 
-    *model* is asked through Inspect, so that its limits, its log and its cost hold; another name,
-    such as "scripted//script.json", is a model that nanocoder asks by itself. *options* are further
-    words for `nanocoder run`. What a run reports is in the sample's store as "nanocoder".
+    *model* is called through Inspect, so that its limits, its log and its cost apply; another name,
+    such as "scripted//script.json", is a model that nanocoder calls by itself. *options* are
+    further arguments of `nanocoder run`. The report of a run is in the sample's store as
+    "nanocoder".
     """
 
     async def execute(state: AgentState) -> AgentState:

@@ -17,7 +17,7 @@ untyped: Any = ray
 """Its decorators have no types."""
 CONNECT_S: Final = 10
 AHEAD: Final = 2
-"""So many tasks for each worker are with Ray at once: one at work and one ready."""
+"""Submitted tasks for each worker: one running and one ready."""
 
 
 def run_on_cluster(
@@ -105,7 +105,7 @@ def _refuse_silent(address: str) -> None:
 
 
 def do_on_worker(work: Callable[..., Any], job: dict[str, Any], gate: Any) -> Any:
-    """Do one job in a process of Ray and return its result; raises what the work raises."""
+    """Run one job in a process of Ray and return its result; raises the errors of the work."""
     cancel, worker = Cancel(), f"{socket.gethostname()}:{os.getpid()}"
 
     def is_over() -> bool:
