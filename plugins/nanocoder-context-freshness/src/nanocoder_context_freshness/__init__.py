@@ -1,4 +1,4 @@
-"""Tells the model which of the files that it read have changed since, by others or by commands."""
+"""Tells the model which files have changed since it read them, by others or by commands."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Advises a model that makes the same calls again and again, and ends the run in the end."""
+"""Advises a model that repeats the same calls, and finally ends the run."""
 
 from collections.abc import Callable
 from typing import Any, Final
