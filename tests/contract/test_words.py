@@ -30,7 +30,11 @@ SENTENCE_ENDS = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*] ")
 RIDDLES = (
     re.compile(r"(Who|Whoever|Of)\b(?!.*\?$)", re.DOTALL),
     re.compile(r"What\b(?!.*\?$).*\b(is|are)\b", re.DOTALL),
-    re.compile(r".*\b(whoever|whomever|mend|mends|mended)\b", re.DOTALL | re.IGNORECASE),
+    re.compile(
+        r".*\b(whoever|whomever|mend|mends|mended"
+        r"|(set|put)s? aside|directory handles?|argument vectors?)\b",
+        re.DOTALL | re.IGNORECASE,
+    ),
 )
 
 
@@ -134,6 +138,7 @@ def test_a_name_is_vague_unless_it_is_the_word_of_the_field(source, expected):
         ('"""What a tool says is read."""', 1),
         ('"""What a tool says."""', 0),
         ("f'{path} is damaged: mend it'", 1),
+        ("# A plugin that fails is set aside.", 1),
         ('"Who may read this?"', 0),
         ("# Recommended.", 0),
     ],

@@ -70,7 +70,7 @@ class Policy:
 
 
 class Box:
-    """A plugin with a sandbox that shows itself in the argument vector."""
+    """A plugin with a sandbox that shows itself in the argv."""
 
     def __init__(self, problem: str = "") -> None:
         self.problem = problem

@@ -36,7 +36,7 @@ exit "$code"
 
 
 def telling(argv: Sequence[str], settings: Settings) -> list[str]:
-    """Return an argument vector that runs *argv* in a PID namespace, and names what it leaves.
+    """Return an argv that runs *argv* in a PID namespace, and names what it leaves.
 
     The shell that does so also sets the limits: one more would take as long to start.
     """
