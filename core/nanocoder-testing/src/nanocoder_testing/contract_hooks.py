@@ -117,9 +117,9 @@ def test_a_result_stays_a_result(subject: Subject, contract_workspace: Path) -> 
         ToolResult("no", is_error=True, error_class="tool_failed"),
     ]
     problems = []
-    for call, tool, room in _calls(subject, contract_workspace):
+    for call, tool, context in _calls(subject, contract_workspace):
         for result in samples:
-            answer = _answer(see, {**room, "call": call, "tool": tool, "result": result})
+            answer = _answer(see, {**context, "call": call, "tool": tool, "result": result})
             if answer is not None and not isinstance(answer, ToolResult):
                 problems.append(f"{call.name}: {answer!r:.80}; return a ToolResult or None")
     fail_for(problems)
@@ -133,8 +133,8 @@ def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -
 
     see = subject.implementation("nanocoder_before_request")
     request = Request("model", "system", (Message("user", "odd \x1b[2J\0\ud800"),))
-    rooms = _hook_contexts(subject, contract_workspace)
-    answers = [_answer(see, {**room, "request": request}) for room in rooms]
+    contexts = _hook_contexts(subject, contract_workspace)
+    answers = [_answer(see, {**context, "request": request}) for context in contexts]
     fail_for(
         f"nanocoder_before_request: {answer!r:.80}; return a Request or None"
         for answer in answers
@@ -150,13 +150,13 @@ def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None
 
     render = subject.implementation("nanocoder_render")
     problems = []
-    for call, tool, room in _calls(subject, contract_workspace):
+    for call, tool, context in _calls(subject, contract_workspace):
         for result in (
             None,
             ToolResult("output"),
             ToolResult("no", is_error=True, error_class="x"),
         ):
-            answer = _answer(render, {**room, "call": call, "tool": tool, "result": result})
+            answer = _answer(render, {**context, "call": call, "tool": tool, "result": result})
             sound = str if result is not None else (str, ToolError)
             if answer is not None and not isinstance(answer, sound):
                 problems.append(f"{call.name}: {answer!r:.80}; return text or None")
@@ -167,7 +167,7 @@ def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None
 def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: Path) -> None:
     """Return text or None in every mode."""
     add = subject.implementation("nanocoder_prompt")
-    answers = [_answer(add, room) for room in _hook_contexts(subject, contract_workspace)]
+    answers = [_answer(add, context) for context in _hook_contexts(subject, contract_workspace)]
     fail_for(
         f"nanocoder_prompt: {answer!r:.80}; return text or None"
         for answer in answers
@@ -206,9 +206,9 @@ def test_a_screen_shows_every_event(subject: Subject, part: str, contract_worksp
 
 def _judgements(subject: Subject, cwd: Path) -> Iterator[tuple[str, Any]]:
     judge = subject.implementation("nanocoder_before_execute")
-    for call, tool, room in _calls(subject, cwd):
-        where = f"{call.name} in mode {room['session'].mode}"
-        yield where, _answer(judge, {**room, "call": call, "tool": tool})
+    for call, tool, context in _calls(subject, cwd):
+        where = f"{call.name} in mode {context['session'].mode}"
+        yield where, _answer(judge, {**context, "call": call, "tool": tool})
 
 
 def _answer(implementation: Any, arguments: Any) -> Any:
@@ -224,7 +224,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
 
     from nanocoder_testing.subject import installed
 
-    for room in _hook_contexts(subject, cwd):
+    for context in _hook_contexts(subject, cwd):
         for tool in installed().tools().values():
             for example in tool.examples:
                 odd = {
@@ -232,7 +232,7 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
                     for key, value in example.items()
                 }
                 for arguments in (dict(example), odd):
-                    yield ToolCall("call", tool.name, arguments), tool, room
+                    yield ToolCall("call", tool.name, arguments), tool, context
 
 
 def _hook_contexts(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:

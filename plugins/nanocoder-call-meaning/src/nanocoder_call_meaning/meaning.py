@@ -120,9 +120,9 @@ def _is_plain(arguments: Mapping[str, Any], schema: Schema) -> bool:
     properties = schema.get("properties", {})
     return arguments.keys() >= {*schema.get("required", ())} and all(
         value
-        and (known := properties.get(name))
-        and known.keys() <= TYPED
-        and known["type"] == KINDS.get(type(value))
+        and (declared := properties.get(name))
+        and declared.keys() <= TYPED
+        and declared["type"] == KINDS.get(type(value))
         for name, value in arguments.items()
     )
 

@@ -56,12 +56,12 @@ def _admit(
     rated: Collection[str],
     provider: str,
 ) -> Iterator[None]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if number := concurrency.get(provider):
             semaphore = untyped.Semaphore(number, name=name_of_semaphore(provider, number))
             while not semaphore.acquire(timeout=POLL_S):
                 cancel.check()
-            held.callback(semaphore.release)
+            stack.callback(semaphore.release)
         if provider in rated:
             ask = getattr(worker.scheduler, HANDLER)
             if cancel.wait(sync(worker.loop, ask, provider=provider)):
