@@ -61,6 +61,17 @@ def test_advice_follows_the_servers_sentence_without_two_stops():
     assert str(failure(418, other)) == "example.test answered 418: I am a teapot."
 
 
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(403, "check the key and its permissions"), (405, "is the base URL right?"), (502, "")],
+)
+def test_a_page_in_place_of_an_error_gets_one_piece_of_advice(status, advice):
+    """The page of a gateway says nothing about the address: the server behind it is down."""
+    text = str(failure(status, b"<html><h1>nginx</h1></html>"))
+    _, *advices = text.split("; ")
+    assert advices == [advice] * bool(advice)
+
+
 def test_the_servers_words_are_one_clean_line_without_the_key():
     remember("my-own-key", "ACME_API_KEY")
     body = b'{"error": {"message": "bad key my-own-key\\u001b[31m\\n\\u202e %s"}}' % (b"x" * 900)

@@ -150,6 +150,9 @@ def failure_of_status(
         return refused
     wait = retry_after_s(headers or {}, time.time())
     advice = _advice(kind, status, key_from)
+    # A gateway answers with a page, too, while the server behind it is down.
+    if not advice and body.lstrip().startswith(b"<") and status < _FIRST_SERVER_ERROR:
+        advice = "; is the base URL right?"
     answer = one_line(message)
     text = f"{host} answered {status}: {answer.removesuffix('.') if advice else answer}{advice}"
     if wait is not None and kind in {"rate_limit", "overloaded", "unavailable"}:
@@ -271,7 +274,7 @@ def _describe_body(body: bytes) -> tuple[str, str]:
         return _message_and_code(_error_of(value))
     text = body.decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
-        return f"an HTML page{words_of_page(text)}; is the base URL right?", ""
+        return f"an HTML page{words_of_page(text)}", ""
     return text or "an empty body", ""
 
 
