@@ -303,18 +303,17 @@ import os
 for number in range(50):
     os.mkdir("d" * 200)
     os.chdir("d" * 200)
-    if number % 10 == 9:
-        os.mkdir(".vscode")
 """
 
 
-def test_a_name_is_moved_away_however_deep_it_is(repository):
+def test_a_folder_that_is_too_deep_to_be_looked_into_is_named(repository):
     box = repository.open()
-    repository.start(box.wrap([*PYTHON.split(), DEEP], ()))  # Landlock refuses the deepest ones
-    assert [line for line in box.changes() if ".vscode was made in the sandbox" in line]
-    argv = ["find", ".", "-name", ".vscode"]
-    found = subprocess.run(argv, cwd=repository.workspace, capture_output=True, check=True)
-    assert found.stdout == b""
+    repository.start(box.wrap([*PYTHON.split(), DEEP], ()))
+    lines = box.changes()
+    assert len(lines) <= 1  # Landlock does not make it
+    assert all(
+        line.endswith("d was made in the sandbox and cannot be looked into") for line in lines
+    )
 
 
 @pytest.fixture

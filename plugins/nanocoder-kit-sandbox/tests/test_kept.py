@@ -5,11 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nanocoder import SessionInfo
 from nanocoder_kit_git import find_repository
-from nanocoder_kit_sandbox import Survey, unchanged
+from nanocoder_kit_sandbox import unchanged
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
-from nanocoder_kit_sandbox.survey import MISSING
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
@@ -87,25 +85,3 @@ def test_what_appears_in_a_folder_of_the_system_is_in_the_next_rules(tmp_path):
     (tmp_path / "first").write_text("a file now")
     rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
     assert rules[str(tmp_path / "first")] != rules[str(tmp_path / "second")]
-
-
-@pytest.mark.parametrize("name", MISSING)
-def test_each_name_that_must_not_appear_is_missing_until_it_is_there(tmp_path, name):
-    survey = Survey(tmp_path)
-    assert name in survey.look(SessionInfo("s", tmp_path).readable).missing
-    (tmp_path / name).mkdir()
-    looked = survey.look(SessionInfo("s", tmp_path).readable)
-    assert name not in looked.missing
-    assert name in looked.protected
-
-
-@pytest.mark.parametrize(
-    "other", [".VSCode", ".v\u017fcode", ".pre-commit-config.yaml", ".\u200bgithub"]
-)
-def test_other_names_that_are_protected_leave_what_is_missing_to_the_file_system(tmp_path, other):
-    (tmp_path / other).mkdir()
-    (tmp_path / ".idea").mkdir()
-    missing = Survey(tmp_path).look(SessionInfo("s", tmp_path).readable).missing
-    assert [name for name in MISSING if not os.path.lexists(tmp_path / name)] == [
-        name for name in missing if name in MISSING
-    ]

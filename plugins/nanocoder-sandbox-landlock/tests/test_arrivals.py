@@ -2,9 +2,7 @@
 
 import pytest
 from nanocoder_kit_sandbox.landlock import Landlocked
-from nanocoder_kit_sandbox.survey import MISSING
 from sandbox_arrivals import *  # noqa: F403
-from sandbox_arrivals import test_a_protected_name_that_appears_is_moved_away as moved_away
 from sandbox_killed import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
 
@@ -13,27 +11,6 @@ from sandboxed_place import inside, repository  # noqa: F401
 def box():
     """Open Landlock around a workspace."""
     return Landlocked
-
-
-# A name at the root that would act at once is not made at all.
-AT_ONCE = [(command, name) for command, name in ARRIVALS if name in MISSING]  # noqa: F405
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [each for each in ARRIVALS if each not in AT_ONCE],  # noqa: F405
-)
-def test_a_protected_name_that_appears_is_moved_away(repository, command, name):  # noqa: F811
-    moved_away(repository, command, name)
-
-
-@pytest.mark.parametrize(("command", "name"), AT_ONCE)
-def test_a_name_that_would_act_at_once_is_not_made(repository, command, name):  # noqa: F811
-    box = repository.open()
-    done = repository.start(box.wrap(["/bin/sh", "-c", command], ()))
-    assert "Permission denied" in done.stderr
-    assert box.changes() == []
-    assert not (repository.workspace / name).exists()
 
 
 # A link is kept as it is, so that nothing has to be moved away.

@@ -137,8 +137,9 @@ def note(frame, event, argument):
     looks += event == "call" and frame.f_code.co_name == "_reap"
 sys.setprofile(note)
 beside = object.__new__(launch._Beside)
-beside._answer_until_end(process, os.pidfd_open(process), listener)
-print(os.WEXITSTATUS(os.waitpid(process, 0)[1]), looks)
+beside._ended = {}
+beside._answer_until_end(os.pidfd_open(process), listener)
+print(os.WEXITSTATUS(beside._ended.get(process) or os.waitpid(process, 0)[1]), looks)
 """
 
 

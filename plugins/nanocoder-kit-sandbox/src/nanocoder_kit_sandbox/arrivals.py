@@ -15,14 +15,11 @@ from nanocoder import ToolError
 from nanocoder_files import closing_file, protection_of
 from nanocoder_kit_git import reason_not_harmless
 
-from nanocoder_kit_sandbox.layers import open_up
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
 MARK: Final = "from-sandbox-"
 MOVES_S: Final = 20.0
 """How long names are moved away that a program inside goes on making."""
-DEEPEST: Final = 4_000
-"""So many bytes has a path at the most whose content can be looked at: PATH_MAX without a name."""
 _NAME_CHARS: Final = 50  # of at most 4 bytes each; a name has up to 255 bytes
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -94,7 +91,7 @@ class Arrivals:
             return None
 
     def _undo(self, name: str, *, is_closed: bool) -> str:
-        """Move a name away, unless it is a folder of ours that can be opened up; say what was done.
+        """Move a name away, or open up a folder that cannot be listed; say what was done.
 
         "": it is gone.
         """
@@ -106,22 +103,18 @@ class Arrivals:
         with closing_file(outer):
             if is_closed and _is_opened_up(last, outer):
                 return f"{name} could not be listed after a program in the sandbox, and now can"
-            # A name that is too deep to be looked at goes to the top, where the next look is.
-            is_deep = len(os.fsencode(f"{self._root}/{name}")) > DEEPEST
-            folder = "" if is_deep else folder
+            if is_closed:
+                self._expected[name] = self._kind(name)
+                return f"{name} was made in the sandbox and cannot be looked into"
             try:
-                with closing_file(self._open(folder)) as target:
-                    fresh = _move(last, outer, target)
+                fresh = _move(last, outer)
             except FileNotFoundError:
                 return ""
             except OSError as error:
                 self._expected[name] = None  # it is said once
                 return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
         beside = f"{folder}/{fresh}" if folder else fresh
-        if is_closed:
-            self._expected[beside] = self._kind(beside)
-        reason = "it cannot be listed" if is_closed else _reason(name)
-        return f"{name} was made in the sandbox and is now {beside}: {reason}"
+        return f"{name} was made in the sandbox and is now {beside}: {_reason(name)}"
 
     def _open(self, folder: str) -> int:
         """Open a folder without following a link, which could lead out; raises OSError."""
@@ -133,27 +126,24 @@ class Arrivals:
 
 
 def _is_opened_up(name: str, folder: int) -> bool:
-    """Give us, its owner, every right on a folder; tell whether that was missing."""
+    """Give us, its owner, every right on a folder, no link; tell whether that was missing."""
     try:
-        return open_up(name, folder) & stat.S_IRWXU != stat.S_IRWXU
+        with closing_file(os.open(name, _FOLDER | os.O_PATH, dir_fd=folder)) as descriptor:
+            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+            # Such a descriptor's file can be changed by its name in /proc only.
+            os.chmod(f"/proc/self/fd/{descriptor}", mode | stat.S_IRWXU)
     except OSError:
         return False
+    return mode & stat.S_IRWXU != stat.S_IRWXU
 
 
-def _move(name: str, folder: int, target: int) -> str:
-    """Rename into another folder, or the same, and return the new name; raises OSError."""
+def _move(name: str, folder: int) -> str:
+    """Rename in a folder, and return the new name; raises OSError."""
     fresh = MARK + name[:_NAME_CHARS].replace(".", "_")
-    if fresh in os.listdir(target):
+    if fresh in os.listdir(folder):
         fresh += f"-{token_hex(8)}"  # which a program cannot have taken before
-    mode = stat.S_IMODE(os.fstat(folder).st_mode)
-    try:
-        os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=target)
-    except PermissionError:  # its mode forbids that, also where it is ours
-        os.fchmod(folder, mode | stat.S_IRWXU)
-        try:
-            os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=target)
-        finally:
-            os.fchmod(folder, mode)
+    _is_opened_up(".", folder)  # the mode of a folder that is ours may forbid a renaming
+    os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=folder)
     return fresh
 
 

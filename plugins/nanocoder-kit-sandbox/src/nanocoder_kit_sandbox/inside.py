@@ -10,7 +10,7 @@ from nanocoder_kit_git import stores_of
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import is_in, relative_sockets
-from nanocoder_kit_sandbox.kept_objects import KeptObjects, put_back_of_killed
+from nanocoder_kit_sandbox.kept_objects import KeptObjects
 from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
@@ -46,7 +46,7 @@ class Inside:
         lease = self.files.lease
         self._objects = KeptObjects(lease.folder.name)
         for store in stores_of(self._root)[:1]:
-            put_back_of_killed(store, lambda name: not lease.is_of_living(name))
+            self._objects.put_back_of_killed(store, lease.is_of_living)
 
     def mounts(self, access: Access = Access.WRITE) -> list[Mount]:
         """Return what is seen where, the outer paths first, for a program that starts now.

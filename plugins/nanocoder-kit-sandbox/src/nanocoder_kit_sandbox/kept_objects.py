@@ -29,7 +29,7 @@ class KeptObjects:
     """The objects of a repository for the session whose lease is called *name*."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._objects, self._kept = name, "", ""
+        self._name, self._objects, self._copies = name, "", ""
         self._known: dict[str, Objects] = {}
         self._folders = Unchanged(_listed)
 
@@ -37,10 +37,10 @@ class KeptObjects:
         """Give each object of *git* that is new a second name, where the file system has such."""
         if self._objects != f"{git}/objects":
             self.close()
-            self._objects, self._kept = f"{git}/objects", f"{git}/{PREFIX}{self._name}"
-        if not os.path.isdir(self._kept):
+            self._objects, self._copies = f"{git}/objects", f"{git}/{PREFIX}{self._name}"
+        if not os.path.isdir(self._copies):
             self._known = {}
-        for folder in filter(_FOLDERS.fullmatch, _names(self._objects)):
+        for folder in _folders_in(self._objects):
             try:  # `suppress` takes as long as the rest
                 now = self._folders.of(f"{self._objects}/{folder}")
                 if now != self._known.get(folder):
@@ -50,7 +50,7 @@ class KeptObjects:
 
     def _keep(self, folder: str, now: Objects) -> None:
         before = self._known.setdefault(folder, {})
-        with _opened(self._kept, folder) as copies, _opened(self._objects, folder) as ours:
+        with _opened(self._copies, folder) as copies, _opened(self._objects, folder) as ours:
             for name in now.keys() - before.keys():
                 _link(name, ours, copies)
         before.update(now)
@@ -59,9 +59,23 @@ class KeptObjects:
         """Put back what was kept and is no longer there; return how many objects."""
         return sum(self._put_back(folder, objects) for folder, objects in self._known.items())
 
+    def put_back_of_killed(self, git: str, is_of_living: Callable[[str], bool]) -> None:
+        """Put back and forget what sessions kept in *git* that have no lease any more."""
+        for entry in os.listdir(git):
+            name = entry.removeprefix(PREFIX)
+            if name == entry or is_of_living(name):
+                continue
+            killed = KeptObjects(name)
+            killed._objects, killed._copies = f"{git}/objects", f"{git}/{entry}"
+            with suppress(OSError):  # it is no folder
+                for folder in _folders_in(killed._copies):
+                    killed._known[folder] = _listed(f"{killed._copies}/{folder}")
+            killed.put_back()
+            killed.close()
+
     def close(self) -> None:
         """Remove the second names."""
-        shutil.rmtree(self._kept, ignore_errors=True)
+        shutil.rmtree(self._copies, ignore_errors=True)
 
     def _put_back(self, folder: str, objects: Objects) -> int:
         path = f"{self._objects}/{folder}"
@@ -74,7 +88,7 @@ class KeptObjects:
         lost = [name for name, number in objects.items() if now.get(name) != number]
         if not lost:
             return 0
-        with _opened(self._objects, folder) as ours, _opened(self._kept, folder) as copies:
+        with _opened(self._objects, folder) as ours, _opened(self._copies, folder) as copies:
             for name in lost:
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=ours)
@@ -82,27 +96,10 @@ class KeptObjects:
         return len(lost)
 
 
-def put_back_of_killed(git: str, is_gone: Callable[[str], bool]) -> None:
-    """Put back and forget what sessions have kept of which *is_gone* says so, by their leases."""
-    for entry in _names(git):
-        name, copies = entry.removeprefix(PREFIX), f"{git}/{entry}"
-        if name == entry or not is_gone(name):
-            continue
-        for folder in filter(_FOLDERS.fullmatch, _names(copies)):
-            with suppress(OSError):  # it is no folder
-                _put_all(folder, copies, f"{git}/objects")
-        shutil.rmtree(copies, ignore_errors=True)
-
-
-def _put_all(folder: str, copies: str, objects: str) -> None:
-    with _opened(copies, folder) as theirs, _opened(objects, folder) as ours:
-        for each in filter(_OBJECT.fullmatch, os.listdir(theirs)):
-            _link(each, theirs, ours)  # where there is none of that name
-
-
-def _names(folder: str) -> list[str]:
+def _folders_in(top: str) -> list[str]:
+    """Return the names of the folders of objects in *top*, none where it is missing."""
     try:
-        return os.listdir(folder)
+        return list(filter(_FOLDERS.fullmatch, os.listdir(top)))
     except OSError:
         return []
 
@@ -117,22 +114,12 @@ def _opened(top: str, folder: str) -> Iterator[int]:
 
 
 def _listed(path: str) -> Objects:
-    # Before each command, for up to 257 folders: context managers take longer than the rest.
-    top, _, folder = path.rpartition("/")
-    outer = os.open(top, _FOLDER)
-    try:
-        descriptor = os.open(folder, _FOLDER, dir_fd=outer)
-    finally:
-        os.close(outer)
-    try:
-        with os.scandir(descriptor) as entries:
-            return {
-                entry.name: entry.inode()
-                for entry in entries
-                if _OBJECT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
-            }
-    finally:
-        os.close(descriptor)
+    with closing_file(os.open(path, _FOLDER)) as descriptor, os.scandir(descriptor) as entries:
+        return {
+            entry.name: entry.inode()
+            for entry in entries
+            if _OBJECT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        }
 
 
 def _link(name: str, source: int, target: int) -> None:

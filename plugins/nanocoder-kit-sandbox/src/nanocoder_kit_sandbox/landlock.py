@@ -33,8 +33,8 @@ from nanocoder_kit_sandbox.landlock_rules import (
 from nanocoder_kit_sandbox.limits import limits_of
 from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
 from nanocoder_kit_sandbox.sandbox_files import unavailable
-from nanocoder_kit_sandbox.settings import OFFLINE, Settings, caches_elsewhere
-from nanocoder_kit_sandbox.survey import GIT, Surveyed
+from nanocoder_kit_sandbox.settings import UNSET, Settings, variables
+from nanocoder_kit_sandbox.survey import Surveyed
 
 OLDEST: Final = 3
 """The version of Landlock from which on a file cannot be emptied without a right to it."""
@@ -205,9 +205,7 @@ class Landlocked:
         yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 
     def _protected_paths(self, names: Surveyed) -> Protected:
-        # A new repository is looked at when the command ends.
-        missing = [name for name in names.missing if name != GIT]
-        denied = {f"{self._root}/{path}" for path in (*names.protected, *missing, *names.targets)}
+        denied = {f"{self._root}/{path}" for path in (*names.protected, *names.targets)}
         # A secret's name may be a link; what it leads to is as secret.
         secret = {f"{self._root}/{path}" for path in names.secret}
         secret |= {os.path.realpath(path) for path in secret}
@@ -216,19 +214,13 @@ class Landlocked:
 
     def _variables(self, *, is_read_only: bool) -> dict[bytes, bytes | None]:
         tmp = self._tmp
-        variables = {
-            **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp),
+        values = {
+            **variables(tmp, self._settings, is_read_only=is_read_only),
             "XDG_CACHE_HOME": f"{tmp}/.cache",
             "npm_config_cache": f"{tmp}/.npm",
-            **({} if self._settings.network else OFFLINE),
-            **(caches_elsewhere(tmp) if is_read_only else {}),
-            # Git refreshes its index when it only reads, where it may.
-            "GIT_OPTIONAL_LOCKS": "0",
         }
-        return {
-            **{name.encode(): os.fsencode(value) for name, value in variables.items()},
-            **dict.fromkeys((b"XDG_RUNTIME_DIR", b"DOCKER_HOST")),
-        }
+        named = {name.encode(): os.fsencode(value) for name, value in values.items()}
+        return {**named, **dict.fromkeys(map(str.encode, UNSET))}
 
 
 def _named(notes: list[str], kind: str) -> str:

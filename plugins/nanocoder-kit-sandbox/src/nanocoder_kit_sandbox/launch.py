@@ -125,6 +125,7 @@ class _Beside:
         flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CLOEXEC
         self._notes = posix.open(rules["notes"], flags)
         self._broker: Broker | None = None
+        self._ended: dict[int, int] = {}
         # Which files they are has to be known before a command can put others in their place.
         self._granted = {path: kernel.identity(path) for path in rules["granted"]}
 
@@ -140,13 +141,14 @@ class _Beside:
             listener = kernel.descriptor_of(pidfd, int(words))
             posix.umask(0)
             posix.write(to_inside, b"x")
-            self._answer_until_end(process, pidfd, listener)
-        status = posix.waitpid(process, 0)[1]
-        names = _end_all()
+            self._answer_until_end(pidfd, listener)
+        if process not in self._ended:
+            self._ended[process] = posix.waitpid(process, 0)[1]
+        names = self._end_all()
         self._close()
         if names:
             posix.write(2, f"[{NOTE}: {', '.join(names)}]\n".encode())
-        return status
+        return self._ended[process]
 
     def _made_broker(self, listener: int) -> Broker:
         # Most commands that only read have no use for it, and end sooner than it is imported.
@@ -156,7 +158,7 @@ class _Beside:
             self._broker = Broker(self._rules, listener, self._granted, self._notes)
         return self._broker
 
-    def _answer_until_end(self, process: int, pidfd: int, listener: int) -> None:
+    def _answer_until_end(self, pidfd: int, listener: int) -> None:
         import select
 
         poll = select.poll()
@@ -171,7 +173,31 @@ class _Beside:
                 continue
             if pidfd in ready:
                 return
-            _reap(process)
+            self._reap()
+
+    def _reap(self) -> bool:
+        """Take note of children that have ended; tell whether there are others."""
+        try:
+            while (ended := posix.waitpid(-1, posix.WNOHANG))[0]:
+                self._ended[ended[0]] = ended[1]
+        except ChildProcessError:
+            return False
+        return True
+
+    def _end_all(self) -> list[str]:
+        """End every descendant and return their names; those of one that ends become our children.
+
+        All are stopped before the first is killed: otherwise one would fork meanwhile.
+        """
+        names: dict[int, str] = {}
+        while self._reap():
+            running = _descendants()
+            are_stopped = running.keys() <= names.keys()
+            for process in running:
+                _send(process, signal.SIGKILL if are_stopped else signal.SIGSTOP)
+            names |= running
+            posix.sched_yield()
+        return sorted(names.values())
 
     def _close(self) -> None:
         if self._broker is not None:
@@ -181,47 +207,9 @@ class _Beside:
         """End everything inside, and this process, as a signal asks."""
         for each in _ENDING:
             signal.signal(each, signal.SIG_IGN)
-        _end_all()
+        self._end_all()
         self._close()
         leave(_BY_SIGNAL + number)
-
-
-def _reap(process: int) -> None:
-    """Take note of orphans that ended, and of nothing else."""
-    while True:
-        try:
-            ended = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT)
-        except ChildProcessError:
-            return
-        if ended is None or ended.si_pid == process:
-            return
-        posix.waitpid(ended.si_pid, 0)
-
-
-def _end_all() -> list[str]:
-    """End every descendant and return their names; those of one that ends become our children.
-
-    All are stopped before the first is killed: otherwise one would fork while another is killed.
-    """
-    names: dict[int, str] = {}
-    while _reap_children():
-        running = _descendants()
-        are_stopped = running.keys() <= names.keys()
-        for process in running:
-            _send(process, signal.SIGKILL if are_stopped else signal.SIGSTOP)
-        names |= running
-        posix.sched_yield()
-    return sorted(names.values())
-
-
-def _reap_children() -> bool:
-    """Take note of children that have ended; tell whether there are others."""
-    try:
-        while posix.waitpid(-1, posix.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
 
 
 def _descendants() -> dict[int, str]:

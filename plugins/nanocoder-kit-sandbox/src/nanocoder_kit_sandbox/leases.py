@@ -8,11 +8,10 @@ import fcntl
 import os
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from nanocoder_files import create_locked, lock_ownerless
+from nanocoder_files import create_locked
 
 SUFFIX: Final = ".lease"
 LOCK: Final = "lock"
@@ -58,13 +57,6 @@ def take_lease(base: Path, name: str) -> Lease:
     lease.folder.mkdir(mode=0o700)
     lease.lock.touch(mode=0o600)
     return lease
-
-
-def leases_of_killed(base: Path) -> Iterator[Lease]:
-    """Yield the leases in *base* of sessions that are gone; each has to be ended or released."""
-    with contextlib.suppress(OSError):
-        for path, descriptor in lock_ownerless(base, SUFFIX):
-            yield Lease(path, descriptor)
 
 
 def is_held(lock: str | Path) -> bool:

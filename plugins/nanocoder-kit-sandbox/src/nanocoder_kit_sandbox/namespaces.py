@@ -121,7 +121,7 @@ class Namespaces:
             for name in names:
                 self._running.remove(name)
                 folder = f"{self._layers}/{name}"
-                yield changed_files(f"{folder}/u", self._workspace)
+                yield changed_files(f"{folder}/u")
                 with suppress(OSError):  # all of it is gone with that process
                     self._tell(name)
 

@@ -14,14 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionInfo, ToolError
+from nanocoder_files import lock_ownerless
 
-from nanocoder_kit_sandbox.leases import (
-    LOCK,
-    SUFFIX,
-    is_held,
-    leases_of_killed,
-    take_lease,
-)
+from nanocoder_kit_sandbox.leases import LOCK, SUFFIX, Lease, is_held, take_lease
 
 PAUSE_S: Final = 1.0
 """How long the watch waits between two looks, at least, and"""
@@ -106,11 +101,13 @@ class SandboxFiles:
 
     def _remove_killed(self) -> None:
         """Remove the files of sessions that were killed, where nothing of theirs runs any more."""
-        for lease in leases_of_killed(self.base):
-            if lease.lock.exists() and is_held(lease.lock):
-                lease.release()
-            else:
-                lease.end()
+        with suppress(OSError):
+            for path, descriptor in lock_ownerless(self.base, SUFFIX):
+                lease = Lease(path, descriptor)
+                if lease.lock.exists() and is_held(lease.lock):
+                    lease.release()
+                else:
+                    lease.end()
 
     def _await_end(self) -> None:
         pause_s, is_over = PAUSE_S, False

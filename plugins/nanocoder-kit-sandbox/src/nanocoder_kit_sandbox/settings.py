@@ -20,6 +20,8 @@ OFFLINE: Final = {
     "CARGO_NET_RETRY": "0",
 }
 """Downloads fail at once, without retries that take a minute."""
+UNSET: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST")
+"""Variables that lead to services of this machine."""
 
 
 @frozen
@@ -64,11 +66,18 @@ class Settings:
             parse_rules(self.addresses)
 
 
-def caches_elsewhere(tmp: str) -> dict[str, str]:
-    """Return the variables by which Python and its tests keep their caches in *tmp*.
+def variables(tmp: str, settings: Settings, *, is_read_only: bool) -> dict[str, str]:
+    """Return the variables that programs inside get, with *tmp* for temporary files.
 
-    A run that only reads would change the workspace by them.
+    In a workspace that *is_read_only*, Python and its tests keep no caches.
     """
-    cache = shlex.quote(f"cache_dir={tmp}/.pytest_cache")
-    options = f"{os.environ.get('PYTEST_ADDOPTS', '')} -o {cache}".lstrip()
-    return {"PYTHONPYCACHEPREFIX": f"{tmp}/.pycache", "PYTEST_ADDOPTS": options}
+    values = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp)
+    # Git refreshes its index when it only reads, where it may, and another git would wait for that.
+    values["GIT_OPTIONAL_LOCKS"] = "0"
+    if not settings.network and not settings.hosts:
+        values |= OFFLINE
+    if is_read_only:
+        cache = shlex.quote(f"cache_dir={tmp}/.pytest_cache")
+        values["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} -o {cache}".lstrip()
+        values["PYTHONPYCACHEPREFIX"] = f"{tmp}/.pycache"
+    return values

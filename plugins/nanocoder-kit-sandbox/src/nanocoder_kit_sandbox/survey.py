@@ -13,13 +13,6 @@ from nanocoder_kit_git import find_repository, is_like_bare, stores_of
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
-MISSING: Final = (
-    *(".nanocoder", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"),
-    *(".vscode", ".idea", ".devcontainer", ".zed", ".envrc", ".husky", ".githooks", ".github"),
-)
-"""Names at the workspace's root that other programs act by as soon as they appear."""
-MISSING_REPOSITORY: Final = (".git", "HEAD")
-"""Names that would make the workspace's root a repository."""
 GIT: Final = ".git"
 HEAD: Final = "HEAD"
 _OF_BARE: Final = (HEAD, "config", "hooks", "config.worktree", "commondir", "gitdir")
@@ -30,7 +23,7 @@ _ANYTHING: Final = "/any-name"
 
 
 class Surveyed(NamedTuple):
-    """Paths relative to the workspace: *protected* exist, *missing* do not, *secret* are masked.
+    """Paths relative to the workspace: *protected* stay as they are, *secret* are masked.
 
     *stores* are the folders, absolute, in which git may work for the root, some files alone: its
     own `.git`, or those that a `.git` file leads to, of the repository first.
@@ -40,7 +33,6 @@ class Surveyed(NamedTuple):
     """
 
     protected: tuple[str, ...]
-    missing: tuple[str, ...]
     secret: tuple[str, ...]
     stores: tuple[str, ...]
     closed: frozenset[str] = frozenset()
@@ -82,13 +74,11 @@ class Survey:
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
         stores = stores_of(self._root) if GIT in protected else ()
-        expected = MISSING if stores else (*MISSING_REPOSITORY, *MISSING)
-        missing = [name for name in expected if name not in writable and not self._exists(name)]
         besides = [path for path in protected if path != GIT]
         targets = {*targets_of(self._root, besides, repository)} - {*protected, *writable, GIT}
         programs = frozenset(filter(self._is_installed, besides))
         return Surveyed(
-            *(tuple(protected), tuple(missing), secret, stores, closed),
+            *(tuple(protected), secret, stores, closed),
             *(tuple(sorted(targets)), programs, sockets),
         )
 

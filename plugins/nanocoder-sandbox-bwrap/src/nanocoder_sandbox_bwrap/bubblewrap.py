@@ -29,7 +29,7 @@ from nanocoder_kit_sandbox.hidden import EMPTY_PLACES, KEPT_IN_RUN
 from nanocoder_kit_sandbox.layers import describe_changes
 from nanocoder_kit_sandbox.leftovers import telling
 from nanocoder_kit_sandbox.namespaces import Namespaces
-from nanocoder_kit_sandbox.settings import OFFLINE, caches_elsewhere
+from nanocoder_kit_sandbox.settings import UNSET, variables
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy
@@ -44,12 +44,6 @@ CACHES: Final = {
     ".m2": "",
 }
 """Caches in a home, and the variables that move them; what programs write there is thrown away."""
-VARIABLES: Final = {
-    **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), TMP),
-    # Another git would wait for the index that a git which only reads has locked.
-    "GIT_OPTIONAL_LOCKS": "0",
-}
-UNSET: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST")
 SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
 PORT: Final = 3128
@@ -151,10 +145,7 @@ class Bubblewrap:
             for name, variable in CACHES.items()
             if variable and f"{home}/{name}" not in layered
         }
-        variables = {**VARIABLES, **moved}
-        if not self._settings.network and not self._settings.hosts:
-            variables |= OFFLINE
-        return variables | caches_elsewhere(TMP) if is_read_only else variables
+        return moved | variables(TMP, self._settings, is_read_only=is_read_only)
 
     def _open_way_out(self) -> None:
         """Start the proxy, if there are hosts that may be reached."""
