@@ -309,14 +309,14 @@ def test_limits_hold_and_cannot_be_raised(inside):  # noqa: F811
 
 def test_a_session_has_its_own_tmp(inside):  # noqa: F811
     box = inside.open()
-    for command, output in (("echo x > /tmp/nanocoder-a; ls /tmp", "nanocoder-a\n"), ("cat /tmp/nanocoder-a", "x\n")):
+    for command, output in (("echo x > /tmp/of-us; ls /tmp", "of-us\n"), ("cat /tmp/of-us", "x\n")):
         argv = box.wrap(["/bin/sh", "-c", command], ())
         done = subprocess.run(
             argv, cwd=inside.workspace, capture_output=True, text=True, check=False
         )
         assert output in done.stdout
-    assert inside.run("cat /tmp/nanocoder-a").stdout == ""
-    assert not os.path.exists("/tmp/nanocoder-a")
+    assert inside.run("cat /tmp/of-us").stdout == ""
+    assert not os.path.exists("/tmp/of-us")
 
 
 HOSTILE_TESTS = """
