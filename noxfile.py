@@ -293,7 +293,7 @@ def table(_: nox.Session) -> None:
 
 @nox.session(venv_backend="uv")
 def house(session: nox.Session) -> None:
-    """Measure the core's rooms, beside other projects; write the tables of layout.md."""
+    """Measure the core's components, beside other projects; write the tables of layout.md."""
     session.install("attrs", "pluggy", "tox", "mini-swe-agent")
     session.run("python", "tests/contract/house.py", "--write")
 

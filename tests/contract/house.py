@@ -1,9 +1,8 @@
-"""How large the house is: files, lines of code and floors of each room, and of other projects.
+"""Measure files, lines of code and layers of each component of a package, ours and others.
 
-Code is what is left without blank lines, comments that fill a line, and docstrings, those below a
-constant too, which PEP 257 calls attribute docstrings. The floor of a room is the longest way down
-its imports, those under TYPE_CHECKING counted. Run it on any package:
-`python tests/contract/house.py FOLDER...`.
+Blank lines, comments that fill a line, and docstrings (attribute docstrings, too) are not code. The
+layer of a component is the length of its longest chain of imports, including those under
+TYPE_CHECKING. Run it on any package: `python tests/contract/house.py FOLDER...`.
 """
 
 import ast
@@ -22,8 +21,8 @@ OTHERS = ("pluggy", "tox", "minisweagent")
 
 
 @frozen
-class Room:
-    """A module or a sub-package directly below a package, and what it imports beside itself."""
+class Component:
+    """A module or a sub-package directly below a package, with the others that it imports."""
 
     name: str
     files: int
@@ -33,15 +32,15 @@ class Room:
 
 @frozen
 class Figures:
-    """What one package measures; function bodies in lines at p50, p90 and most."""
+    """The figures of one package; function bodies in lines at p50, p90 and most."""
 
     name: str
     files: int
     lines: int
     bodies: tuple[int, int, int]
     comments: float
-    rooms: tuple[Room, ...]
-    floors: Mapping[str, int]
+    components: tuple[Component, ...]
+    layers: Mapping[str, int]
 
 
 def measure(folder: Path) -> Figures:
@@ -49,7 +48,7 @@ def measure(folder: Path) -> Figures:
     paths = sorted(folder.rglob("*.py"))
     if not paths:
         raise FileNotFoundError(f"{folder} contains no Python file")
-    rooms = tuple(rooms_of(folder))
+    components = tuple(components_of(folder))
     bodies = sorted(lines for path in paths for _, lines in function_bodies(parsed(path))) or [0]
     return Figures(
         folder.name,
@@ -57,8 +56,8 @@ def measure(folder: Path) -> Figures:
         sum(map(code_lines, paths)),
         (bodies[len(bodies) // 2], bodies[len(bodies) * 9 // 10], bodies[-1]),
         100 * sum(map(comment_lines, paths)) / max(1, sum(map(filled_lines, paths))),
-        rooms,
-        floors_of(rooms),
+        components,
+        layers_of(components),
     )
 
 
@@ -110,19 +109,19 @@ def function_bodies(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-def rooms_of(folder: Path) -> Iterator[Room]:
-    """Yield the rooms of a package: its modules, and its sub-packages as one room each."""
+def components_of(folder: Path) -> Iterator[Component]:
+    """Yield the components of a package: its modules and its sub-packages."""
     for path in sorted(folder.iterdir()):
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         if path.suffix not in {"", ".py"} or not files or path.name == "__init__.py":
             continue
-        imports = {name for file in files for name in imported_rooms(file, folder)}
+        imports = {name for file in files for name in imported_components(file, folder)}
         lines = sum(map(code_lines, files))
-        yield Room(path.stem, len(files), lines, frozenset(imports - {path.stem}))
+        yield Component(path.stem, len(files), lines, frozenset(imports - {path.stem}))
 
 
-def imported_rooms(path: Path, folder: Path) -> Iterator[str]:
-    """Yield the rooms of the package in *folder* that a file imports."""
+def imported_components(path: Path, folder: Path) -> Iterator[str]:
+    """Yield the components of the package in *folder* that a file imports."""
     prefix = f"{folder.name}."
     for node in ast.walk(parsed(path)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -138,19 +137,19 @@ def absolute_names(node: ast.ImportFrom, path: Path, folder: Path) -> list[str]:
     return [f"{start}.{alias.name}" for alias in node.names]
 
 
-def floors_of(rooms: Iterable[Room]) -> dict[str, int]:
-    """Return the floor of each room, 1 for one that imports no other; a circle has one floor."""
-    below = {room.name: room.imports for room in rooms}
-    floors = dict.fromkeys(below, 1)
-    for _ in below:  # the longest way has no more steps than there are rooms
+def layers_of(components: Iterable[Component]) -> dict[str, int]:
+    """Return the layer of each component, 1 if it imports no other; a cycle shares one layer."""
+    below = {component.name: component.imports for component in components}
+    layers = dict.fromkeys(below, 1)
+    for _ in below:  # a chain is no longer than the number of components
         for name, imports in below.items():
             lower = [other for other in imports & below.keys() if name not in reach(below, other)]
-            floors[name] = max([floors[name], *(floors[other] + 1 for other in lower)])
-    return floors
+            layers[name] = max([layers[name], *(layers[other] + 1 for other in lower)])
+    return layers
 
 
 def reach(below: Mapping[str, frozenset[str]], start: str) -> frozenset[str]:
-    """Return every room that *start* imports, over others too."""
+    """Return every component that *start* imports, also indirectly."""
     reached: set[str] = set()
     waiting = [start]
     while waiting:
@@ -160,25 +159,28 @@ def reach(below: Mapping[str, frozenset[str]], start: str) -> frozenset[str]:
     return frozenset(reached)
 
 
-def room_table(figures: Figures) -> Iterator[str]:
-    """Yield a Markdown table of the rooms of one package, highest floor first."""
-    yield f"| room of `{figures.name}` | files | code | floor | used by |"
+def component_table(figures: Figures) -> Iterator[str]:
+    """Yield a Markdown table of the components of one package, highest layer first."""
+    yield f"| component of `{figures.name}` | files | code | layer | used by |"
     yield "|---|---|---|---|---|"
-    for room in sorted(figures.rooms, key=lambda room: (-figures.floors[room.name], room.name)):
-        users = sorted(user.name for user in figures.rooms if room.name in user.imports)
-        row = (f"`{room.name}`", room.files, f"{room.lines:,}", figures.floors[room.name])
+    for component in sorted(
+        figures.components, key=lambda each: (-figures.layers[each.name], each.name)
+    ):
+        users = sorted(user.name for user in figures.components if component.name in user.imports)
+        layer = figures.layers[component.name]
+        row = (f"`{component.name}`", component.files, f"{component.lines:,}", layer)
         yield "| " + " | ".join(map(str, [*row, ", ".join(users) or "-"])) + " |"
 
 
 def package_table(packages: Iterable[Figures]) -> Iterator[str]:
     """Yield a Markdown table that compares packages."""
-    columns = ("package", "files", "code", "floors", "function bodies p50/p90/most", "comments")
+    columns = ("package", "files", "code", "layers", "function bodies p50/p90/most", "comments")
     yield f"| {' | '.join(columns)} |"
     yield "|---|---|---|---|---|---|"
     for figures in packages:
         bodies = "/".join(map(str, figures.bodies))
-        floors = max(figures.floors.values(), default=1)
-        row = (f"`{figures.name}`", figures.files, f"{figures.lines:,}", floors, bodies)
+        layers = max(figures.layers.values(), default=1)
+        row = (f"`{figures.name}`", figures.files, f"{figures.lines:,}", layers, bodies)
         yield "| " + " | ".join(map(str, [*row, f"{figures.comments:.1f}"])) + " |"
 
 
@@ -190,7 +192,7 @@ def write() -> None:
     start, end = MARKS
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
     packages = package_table([*ours, *others])
-    tables = "\n".join([*packages, "", *room_table(core)])
+    tables = "\n".join([*packages, "", *component_table(core)])
     text = f"{before}{start}\n\n{tables}\n\n{end}{rest.partition(end)[2]}"
     PAGE.write_text(text, encoding="utf-8")
 
@@ -211,7 +213,7 @@ def main() -> None:
     packages = [measure(Path(word).resolve()) for word in sys.argv[1:]]
     sys.stdout.write("\n".join(package_table(packages)) + "\n")
     for figures in packages:
-        sys.stdout.write("\n".join(["", *room_table(figures)]) + "\n")
+        sys.stdout.write("\n".join(["", *component_table(figures)]) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ LIMITS: Mapping[str, int] = {
     "lines of the family without its test kit": 10_500,
     "lines of path": 1_000,
     "files of path": 7,
-    "floors of nanocoder": 9,
+    "layers of nanocoder": 9,
 }
 
 
@@ -25,19 +25,19 @@ def figures() -> dict[str, int]:
     """Return what is limited, as it is now."""
     core = house.measure(repository.core().source)
     family = [package for package in repository.family() if package != repository.testing()]
-    rooms = {room.name: room for room in core.rooms}
+    components = {component.name: component for component in core.components}
     modules = [path.stem for path in repository.core().source.glob("*.py")]
     return {
-        "lines of nanocoder without cli": core.lines - rooms["cli"].lines,
+        "lines of nanocoder without cli": core.lines - components["cli"].lines,
         "lines of nanocoder": core.lines,
         "files of nanocoder": core.files,
         "modules directly below nanocoder": len(set(modules) - {"__init__", "__main__"}),
         "lines of the family without its test kit": sum(
             house.measure(package.source).lines for package in family
         ),
-        "lines of path": rooms["path"].lines,
-        "files of path": rooms["path"].files,
-        "floors of nanocoder": max(core.floors.values()),
+        "lines of path": components["path"].lines,
+        "files of path": components["path"].files,
+        "layers of nanocoder": max(core.layers.values()),
     }
 
 
@@ -59,5 +59,5 @@ def test_the_measure_leaves_out_blank_lines_comments_and_docstrings(tmp_path):
     (package / "high.py").write_text("from thing.low import f\nfrom thing import low\n")
     figures = house.measure(package)
     assert (figures.files, figures.lines) == (3, 7)
-    assert figures.floors == {"low": 1, "high": 2}
+    assert figures.layers == {"low": 1, "high": 2}
     assert figures.bodies == (1, 1, 1)

@@ -120,7 +120,7 @@ def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.contract("NT-50")
-def test_the_rooms_of_the_core_import_only_from_below():
+def test_the_components_of_the_core_import_only_from_below():
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=repository.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -216,6 +216,6 @@ def test_each_module_imports_alone_without_a_warning_and_front_doors_without_slo
 
 
 def is_front_door(name: str) -> bool:
-    """Whether others import it at once: a package, a room of the core; what is inside can wait."""
-    room = name.startswith("nanocoder.") and name.count(".") == 1
-    return "." not in name or room
+    """Tell whether others import it at once: a package, or a component of the core."""
+    component = name.startswith("nanocoder.") and name.count(".") == 1
+    return "." not in name or component

@@ -218,13 +218,13 @@ def test_the_page_of_the_python_api_has_every_option():
     assert options - rows(text).keys() == set()
 
 
-def test_the_page_of_the_architecture_has_every_room():
+def test_the_page_of_the_architecture_has_every_component():
     project = tomllib.loads((repository.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
     layers = {contract["id"]: " ".join(contract["layers"]) for contract in contracts}
-    rooms = set(re.findall(r"\b[a-z]\w+", layers["ladder"]))
+    components = set(re.findall(r"\b[a-z]\w+", layers["ladder"]))
     distributions = set(re.findall(r"\b[a-z]\w+", layers["family"])) - {"nanocoder"}
     text = (repository.ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
     assert [name for name in distributions if f"\n- `{name}`: " not in text] == []
     named = set(re.findall(r"`([a-z_]+)`", "".join(re.findall(r"^\|.*", text, flags=re.MULTILINE))))
-    assert rooms - named == {"version"}
+    assert components - named == {"version"}

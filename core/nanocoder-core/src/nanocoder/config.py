@@ -33,8 +33,7 @@ class CoreSettings:
     context: int = _limit(0, "The model's context window, in tokens; 0: what its provider says.")
     max_turns: int = _limit(
         0,
-        "The limit of turns of a run; one more asks for the answer. 0: no limit with a person to"
-        " stop it, else 250.",
+        "The turn limit of a run; one more asks for the answer. 0: none with a person, else 250.",
     )
     max_cost_usd: float = _limit(0.0, "The cost limit of a run in US dollars; 0: no limit.")
     max_tokens: int = _limit(0, "The token limit of a run, in and out; 0: no limit.")

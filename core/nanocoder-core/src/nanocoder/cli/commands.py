@@ -107,10 +107,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         OUTPUT,
     ),
     _command(
-        "plugins lock",
-        "write the lock file of the installed plugins",
-        "listings:lock",
-        outside_calls=True,
+        "plugins lock", "write the lock file of all plugins", "listings:lock", outside_calls=True
     ),
     _command(
         "plugins sync",
@@ -131,11 +128,7 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     ),
     Command("config", "show and change the configuration"),
     _command(
-        "config show",
-        "every setting with its value and origin",
-        "listings:settings",
-        OUTPUT,
-        DIRECTORY,
+        "config show", "every setting with value and origin", "listings:settings", OUTPUT, DIRECTORY
     ),
 )
 COMMANDS: Final = {command.name: command for command in _ALL}
