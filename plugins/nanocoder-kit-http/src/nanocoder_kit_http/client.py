@@ -55,8 +55,7 @@ class Client:
     The *key* is read for each request, and never appears in an error; *own* are headers of the
     user's configuration. *proxy* is a URL, "environment" (HTTPS_PROXY, NO_PROXY) or "".
     SSL_CERT_FILE or SSL_CERT_DIR select the certificates. Redirects are errors: a key must not
-    follow one to another server. A test may pass a *transport* of httpx, such as its MockTransport,
-    instead of the network.
+    follow one to another server. A test may replace the network by a *transport*.
     """
 
     def __init__(
