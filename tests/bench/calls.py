@@ -1,4 +1,4 @@
-"""Count what a call costs early and late in a run: instructions, hand-overs, texts searched.
+"""Count what a call costs early and late in a run: instructions, functions, texts searched.
 
     python tests/bench/calls.py [--bin DIR]
 
@@ -12,13 +12,18 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from instructions import ALONE, count
 from measure import ORDER, Bench, make_repository, script, serving
 
+Turns = Sequence[Mapping[str, Any]]
+
 CALLS = len(ORDER)
+FUNCTIONS = "*"
+"""Stands for all functions of Python in what is counted."""
 COUNTED = {"run_each": "hand-overs", "may_hold_secret": "texts searched"}
 """The functions of nanocoder whose calls are counted."""
 PROGRAM = f"""
@@ -33,8 +38,10 @@ leave = os._exit
 
 
 def note(frame, event, _argument):
-    if event == "call" and frame.f_code.co_name in {list(COUNTED)}:
-        counts[frame.f_code.co_name] += 1
+    if event == "call":
+        counts[{FUNCTIONS!r}] += 1
+        if frame.f_code.co_name in {list(COUNTED)}:
+            counts[frame.f_code.co_name] += 1
 
 
 def count_and_leave(status):
@@ -49,24 +56,24 @@ sys.setprofile(note)
 {ALONE}"""
 
 
-def played(bench: Bench, calls: int, run: Callable[[Sequence[str]], int]) -> int:
-    """Return what *run* says of a headless run of so many calls, whose command it gets."""
-    with serving([*script(calls), {"text": "done"}]) as server:
+def played(bench: Bench, turns: Turns, run: Callable[[Sequence[str]], int]) -> int:
+    """Return what *run* says of a headless run of these turns, whose command it gets."""
+    with serving([*turns, {"text": "done"}]) as server:
         make_repository(bench.work)
         return run(bench.ask(server.port))
 
 
-def counts(bench: Bench, calls: int) -> dict[str, int]:
-    """Return how often the functions are called in a run of so many calls."""
+def counts(bench: Bench, turns: Turns) -> dict[str, int]:
+    """Return how often the functions are called in a run of these turns."""
     goal = bench.work.parent / "counts.json"
     program = PROGRAM.replace("GOAL", repr(str(goal)))
-    played(bench, calls, lambda ask: len(bench.once(bench.python, "-c", program, *ask)))
+    played(bench, turns, lambda ask: len(bench.once(bench.python, "-c", program, *ask)))
     return dict(json.loads(goal.read_text()))
 
 
 def instructions(bench: Bench, calls: int) -> int:
     """Return how many instructions a run of so many calls takes."""
-    return played(bench, calls, lambda ask: count(bench, [bench.python, "-c", ALONE, *ask]))
+    return played(bench, script(calls), lambda ask: count(bench, [bench.python, "-c", ALONE, *ask]))
 
 
 def main() -> None:
@@ -79,10 +86,10 @@ def main() -> None:
     print("| calls | million instructions | hand-overs | texts searched |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(options.bin.absolute(), 1, Path(scratch))
-        counts(bench, 1)  # what the first start caches is there for the next
+        counts(bench, script(1))  # what the first start caches is there for the next
         for first in (options.early, options.late):
             row = [(instructions(bench, first + CALLS) - instructions(bench, first)) / 1e6]
-            before, after = counts(bench, first), counts(bench, first + CALLS)
+            before, after = (counts(bench, script(first + more)) for more in (0, CALLS))
             row += [after.get(name, 0) - before.get(name, 0) for name in COUNTED]
             shown = (f"{figure / CALLS:.1f}" for figure in row)
             print(f"| {first + 1} to {first + CALLS} | {' | '.join(shown)} |", flush=True)

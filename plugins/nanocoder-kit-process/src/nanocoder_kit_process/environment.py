@@ -52,6 +52,7 @@ FIXED: Final = MappingProxyType(
     }
 )
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_REDACTOR: Final = Redactor({})
 
 
 def environment(
@@ -79,7 +80,7 @@ def _passes(name: str, value: str, allowed: Collection[str]) -> bool:
         return False
     if "@" in value and ADDRESSES.fullmatch(name):
         return False
-    return not (is_secret_name(name) or Redactor({}).holds_secret(value))
+    return not (is_secret_name(name) or _REDACTOR.holds_secret(value))
 
 
 def _clean_path(path: str, hidden: Path | None) -> str:

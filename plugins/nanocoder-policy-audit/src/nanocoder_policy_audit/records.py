@@ -10,6 +10,7 @@ from nanocoder_kit_redact import Redactor
 
 PREFIX: Final = "nanocoder-"
 REASON_CHARS: Final = 300
+REDACTOR: Final = Redactor()
 
 
 def record_of(event: Event) -> dict[str, Any] | None:
@@ -90,5 +91,5 @@ def _version_of(plugin: str) -> str:
 
 
 def _text(value: object) -> str:
-    text = Redactor().redact(str(value))
+    text = REDACTOR.redact(str(value))
     return text if len(text) <= REASON_CHARS else text[:REASON_CHARS] + "…"
