@@ -195,3 +195,26 @@ def test_a_rule_that_cannot_be_meant_is_an_error(keys, message):
     with pytest.raises(BadArguments, match="rules") as raised:
         table(**keys)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Bash(git push *)", "did you mean 'bash'?"),
+        ("Read_file(.env)", "did you mean 'read_file'?"),
+        ("web_fetch(domain:example.com)", "for the host write 'web_fetch(example.com)'"),
+        ("*(host:*.example.com)", "for the host write '*(*.example.com)'"),
+    ],
+)
+def test_a_rule_in_the_form_of_another_program_is_a_mistake_with_the_way_out(text, hint):
+    """It would forbid nothing."""
+    [(_, line, is_slip)] = Settings(deny=(text,)).remarks({"bash", "read_file", "web_fetch"}, set())
+    assert hint in line
+    assert is_slip
+
+
+@pytest.mark.parametrize(
+    "text", ["web_fetch(example.com:8080)", "bash(npm run test:a.b)", "web_fetch(http://a.de)"]
+)
+def test_a_rule_with_a_port_or_a_scheme_is_none(text):
+    assert not [*Settings(deny=(text,)).remarks({"bash", "web_fetch"}, set())]

@@ -1,5 +1,6 @@
 """The table [plugins.policy-rules]."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -23,6 +24,8 @@ NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist
 
 _SURELY: Final = 0.8
 """How like a name has to be to one that exists for it to be a slip, from 0 to 1."""
+_LABELLED_HOST: Final = r"[a-z]+:([a-z0-9*-]+(?:\.[a-z0-9*-]+)+)"
+"""A word before a host, which is no scheme without `//` and forbids nothing."""
 Remark = tuple[object, str, bool]
 
 # The rules bring 15 modules along, and a start without a rule of its own needs none of them.
@@ -178,6 +181,8 @@ def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> 
 
     from nanocoder import did_you_mean
 
+    from nanocoder_policy_rules.rules import SHELL
+
     table = rule.table
     if rule.is_expired(datetime.now().astimezone()):
         line = f"the rule {rule.text!r} expired on {table.expires} and no longer counts"
@@ -185,6 +190,10 @@ def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> 
         return
     for kind, name, names in (("tool", rule.tool, tools), ("plugin", table.plugin, plugins)):
         if name and not matching(names, name):
-            hint = did_you_mean(name, names, cutoff=_SURELY)
+            hint = did_you_mean(name.casefold(), names, cutoff=_SURELY)
             line = f"{rule.text!r} is about the {kind} {name!r}, which is not installed{hint}"
             yield table.origin(), line, bool(hint)
+    if rule.tool != SHELL and (host := re.compile(_LABELLED_HOST).fullmatch(rule.pattern)):
+        plain = f"{rule.tool}({host[1]})"
+        line = f"the rule {rule.text!r} matches no address; for the host write {plain!r}"
+        yield table.origin(), line, True
