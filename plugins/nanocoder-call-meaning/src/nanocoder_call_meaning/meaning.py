@@ -194,8 +194,8 @@ class _Reading:
             return self.object(value, member, f"{where}.")
         items = member.get("items")
         if isinstance(value, list) and items:
-            places = enumerate(value)
-            return [self._value(item, items, f"{where}[{place}]") for place, item in places]
+            numbered = enumerate(value)
+            return [self._value(item, items, f"{where}[{index}]") for index, item in numbered]
         return value
 
 

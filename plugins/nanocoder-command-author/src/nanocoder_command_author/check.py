@@ -21,10 +21,10 @@ NO_MANIFEST: Final = "there is no nanocoder-plugin.toml to declare it"
 def _missing(name: str) -> str:
     folder = Path(name)
     if (folder / "pyproject.toml").is_file():
-        place = shlex.quote(str(folder))
+        folder_argument = shlex.quote(str(folder))
         return (
             f"{name!r} is a folder, and only installed plugins are checked by name:"
-            f" `nanocoder plugins test {place}` checks it where it is,"
+            f" `nanocoder plugins test {folder_argument}` checks it where it is,"
             f" `nanocoder plugins install {shlex.quote(f'./{folder}')}` installs it"
         )
     return f"there is no plugin {name!r}; see `nanocoder plugins list`"

@@ -81,5 +81,5 @@ def _deeds(lines: list[bytes]) -> Iterator[Deed]:
     for line in lines:
         with suppress(ValueError, TypeError):  # the line at the end
             capability, file, number, text = json.loads(line)
-            place = f"{file}:{number}" if number else file
-            yield Deed(str(capability), f"{place} {one_line(text, TEXT_CHARS)} at import")
+            location = f"{file}:{number}" if number else file
+            yield Deed(str(capability), f"{location} {one_line(text, TEXT_CHARS)} at import")

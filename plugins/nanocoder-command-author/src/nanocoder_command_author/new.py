@@ -48,10 +48,10 @@ DESCRIPTIONS = {
 def run(arguments: Namespace, host: Host) -> int:
     """Make the package and say how to test and install it."""
     folder = make_package(arguments.kind, arguments.name, arguments.into, arguments.code)
-    place = shlex.quote(str(folder))
+    quoted = shlex.quote(str(folder))
     host.print_line(f"{folder} is ready. Next:")
     # The kit has pytest; the other Pythons of the machine may have neither it nor nanocoder.
-    for action in ("install testing", f"test {place}", f"install {os.path.join('.', place)}"):
+    for action in ("install testing", f"test {quoted}", f"install {os.path.join('.', quoted)}"):
         host.print_line(f"  nanocoder plugins {action}")
     return 0
 

@@ -92,10 +92,10 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
             return
         if (deed := DEEDS.get(event)) is None:
             return
-        place = _place(inspect.currentframe(), folders, code_of_plugin)
-        if place is None:
+        location = _place(inspect.currentframe(), folders, code_of_plugin)
+        if location is None:
             return
-        file, line, is_import = place
+        file, line, is_import = location
         capability, text = deed(arguments)
         # A library that a plugin imports reads its own files, and may load compiled code.
         is_its_own = is_import and (capability == "fs.read" or event.startswith("ctypes."))
@@ -109,9 +109,10 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
 
 def _note_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Place]) -> None:
     """Record the location at which a plugin creates code with the foreign file name *name*."""
-    place = _place(inspect.currentframe(), folders, code_of_plugin)
-    if place is not None and not place[2] and not any(_is_below(name, each) for each in folders):
-        code_of_plugin.setdefault(name, place)
+    location = _place(inspect.currentframe(), folders, code_of_plugin)
+    is_own = any(_is_below(name, each) for each in folders)
+    if location is not None and not location[2] and not is_own:
+        code_of_plugin.setdefault(name, location)
 
 
 def _place(

@@ -27,10 +27,10 @@ def run(arguments: Namespace, host: Host) -> int:
     folder, cancel = Path(results), Cancel()
     if arguments.tasks != "-":
         checks = {task.id: task.check for task in tasks}
-        place = Path(arguments.tasks)
+        tasks_path = Path(arguments.tasks)
         chosen = arguments.mode or str(host.config.core.mode)
-        liberties = {task.id: _liberties(task, chosen, place, host) for task in tasks}
-        refuse_unread_checks(host, place, checks, liberties, is_agreed=arguments.yes)
+        liberties = {task.id: _liberties(task, chosen, tasks_path, host) for task in tasks}
+        refuse_unread_checks(host, tasks_path, checks, liberties, is_agreed=arguments.yes)
     batch = Batch(
         host=host,
         tasks=tasks,

@@ -47,9 +47,9 @@ def _row(host: Host, verdict: Verdict) -> dict[str, Any]:
     is_setting = verdict.source.startswith("plugins.")
     where = host.config.where(verdict.source, host.settings_classes()) if is_setting else None
     layer = getattr(verdict.source, "layer", "")  # a policy may know it of a rule
-    place: Mapping[str, str] = {"layer": layer}
+    origin: Mapping[str, str] = {"layer": layer}
     if where is not None:
-        place = {"source": str(where), "layer": where.layer}
+        origin = {"source": str(where), "layer": where.layer}
     facts = {name: str(getattr(verdict, name)) for name in SHOWN}
     duties = {"sandbox": verdict.sandbox, "access": verdict.access, "persons": verdict.persons}
-    return {**facts, **duties, "version": entry.version if entry else __version__, **place}
+    return {**facts, **duties, "version": entry.version if entry else __version__, **origin}

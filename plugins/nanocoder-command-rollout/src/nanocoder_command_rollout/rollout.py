@@ -52,8 +52,8 @@ class Rollout:
     def set_for(self, key: str) -> str:
         """Return the set for a person or a machine; later stages only add people to it."""
         digest = hashlib.sha256(f"{self.candidate}\0{key}".encode("utf-8", "surrogatepass"))
-        place = int.from_bytes(digest.digest()[:8], "big") % ALL
-        return self.candidate if place < self.share else self.stable
+        percentile = int.from_bytes(digest.digest()[:8], "big") % ALL
+        return self.candidate if percentile < self.share else self.stable
 
     def gated(self, digest: str, problems: list[str]) -> Self:
         """Return the state after an evaluation; the second failure in a row withdraws the set.

@@ -27,9 +27,9 @@ def read_session(
 
 def is_in_use(store: SessionStore, name: str, cwd: Path | None) -> bool:
     """Tell whether a process works on a session, or on a sub-agent's; raises UsageError."""
-    place, session_id = _place_of(store, name, cwd)
+    owner, session_id = _place_of(store, name, cwd)
     try:
-        os.close(place.lock(session_id))
+        os.close(owner.lock(session_id))
     except UsageError as error:
         return error.error_class == "session_in_use"
     return False

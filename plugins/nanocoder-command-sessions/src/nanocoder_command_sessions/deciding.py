@@ -57,10 +57,10 @@ class Waiting:
 
         Raises: TooManyFiles.
         """
-        place = self.folder / str(self.call.arguments.get("workdir", "."))
+        workdir = self.folder / str(self.call.arguments.get("workdir", "."))
         parts = [
             *(self.session, str(self.folder), self.call.name, dict(self.call.arguments)),
-            *(self.preview, named_files.digests(self.call.arguments, place)),
+            *(self.preview, named_files.digests(self.call.arguments, workdir)),
         ]
         text = json.dumps(parts, sort_keys=True, default=str).encode()
         return f"{self.call.id}:{hashlib.sha256(text).hexdigest()[:TOKEN_CHARS]}"

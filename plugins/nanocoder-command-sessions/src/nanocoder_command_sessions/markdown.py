@@ -24,16 +24,16 @@ def as_markdown(session_id: str, transcript: Transcript) -> str:
     head = [f"# {title}", *(f"- {name}: `{value}`" for name, value in facts.items() if value)]
     parts = [f"{head[0]}\n\n" + "\n".join(head[1:])]
     names = {call.id: call.name for message in transcript.messages for call in message.calls}
-    for place, message in enumerate(transcript.messages):
-        parts.extend(_compactions(transcript, place))
+    for index, message in enumerate(transcript.messages):
+        parts.extend(_compactions(transcript, index))
         parts.extend(_message(message, names))
     parts.extend(_compactions(transcript, len(transcript.messages)))
     return "\n\n".join(parts)
 
 
-def _compactions(transcript: Transcript, place: int) -> Iterator[str]:
+def _compactions(transcript: Transcript, index: int) -> Iterator[str]:
     for before, text in transcript.compactions:
-        if before == place:
+        if before == index:
             yield f"Compacted:\n\n{fenced(text)}"
 
 

@@ -55,12 +55,12 @@ def digests(arguments: Mapping[str, Any], folder: Path) -> list[str]:
     commands = {key: text for key, text in arguments.items() if key not in _NO_COMMANDS}
     named = [word for text in _texts(commands) for word in _words(text)]
     words |= dict.fromkeys(_matches(named, [folder]))
-    places = [folder, *(folder / word for word in words if os.path.isdir(folder / word))]
-    words |= dict.fromkeys(_matches(named, places[1:]))
-    if len(places) * len(words) > MAX_PATHS:
+    folders = [folder, *(folder / word for word in words if os.path.isdir(folder / word))]
+    words |= dict.fromkeys(_matches(named, folders[1:]))
+    if len(folders) * len(words) > MAX_PATHS:
         raise TooManyFiles
     paths = dict.fromkeys(
-        os.path.join(place, name) for place in places for word in words for name in _names(word)
+        os.path.join(base, name) for base in folders for word in words for name in _names(word)
     )
     files = [path for path in paths if os.path.isfile(path)]
     if len(files) > MAX_FILES:

@@ -110,24 +110,24 @@ def _contents(prompts: Sequence[Prompt]) -> Iterator[str]:
     yield "</ol></div></details></nav>"
 
 
-def _compactions(transcript: Transcript, place: int) -> Iterator[str]:
+def _compactions(transcript: Transcript, index: int) -> Iterator[str]:
     for before, text in transcript.compactions:
-        if before == place:
+        if before == index:
             yield f'<p class="note">Compacted: {text_html(text)}</p>'
 
 
 def _messages(transcript: Transcript, prompts: Sequence[Prompt]) -> Iterator[str]:
     messages = transcript.messages
     numbers = prompt_numbers(messages, prompts)
-    for place, message in enumerate(messages):
-        yield from _compactions(transcript, place)
+    for index, message in enumerate(messages):
+        yield from _compactions(transcript, index)
         typed, added = spoken(message)
         if message.role == "user":
-            yield from _prompt(message, typed, added, numbers.get(place, 0))
+            yield from _prompt(message, typed, added, numbers.get(index, 0))
         elif message.role == "assistant":
             if message.text.strip():
                 yield f'<div class="answer">{markdown_html(message.text)}</div>'
-            following = messages[place + 1] if place + 1 < len(messages) else None
+            following = messages[index + 1] if index + 1 < len(messages) else None
             results = following.results if following is not None else ()
             yield from calls_html(message.calls, results)
     yield from _compactions(transcript, len(messages))

@@ -36,14 +36,14 @@ def show(arguments: Namespace, host: Host) -> int:
     numbers = prompt_numbers(transcript.messages, prompts_of(records))
     if arguments.output == "json":
         data = _data(transcript)
-        for place, number in numbers.items():
-            data["messages"][place]["prompt"] = number
+        for index, number in numbers.items():
+            data["messages"][index]["prompt"] = number
         host.print_json(data)
         return 0
     compactions = transcript.compactions
-    for place, message in enumerate(transcript.messages):
-        _print_compactions(host, compactions, place)
-        _print_message(host, message, numbers.get(place, 0))
+    for index, message in enumerate(transcript.messages):
+        _print_compactions(host, compactions, index)
+        _print_message(host, message, numbers.get(index, 0))
     _print_compactions(host, compactions, len(transcript.messages))
     if not transcript.messages:
         is_rewound = any(record.kind == "transcript.rewound" for record in records)
@@ -94,13 +94,13 @@ def _without_secrets(records: Iterable[Record]) -> list[Record]:
 def _data(transcript: Transcript) -> dict[str, Any]:
     messages = [encode_message(message) for message in transcript.messages]
     session = {"title": transcript.title, "model": transcript.model, "cwd": transcript.cwd}
-    compactions = [{"before": place, "text": text} for place, text in transcript.compactions]
+    compactions = [{"before": index, "text": text} for index, text in transcript.compactions]
     return {**session, "messages": messages, "compactions": compactions}
 
 
-def _print_compactions(host: Host, compactions: Iterable[tuple[int, str]], place: int) -> None:
+def _print_compactions(host: Host, compactions: Iterable[tuple[int, str]], index: int) -> None:
     for before, text in compactions:
-        if before == place:
+        if before == index:
             host.print_line(f"compacted: {one_line(text, LINE_COLUMNS)}")
 
 

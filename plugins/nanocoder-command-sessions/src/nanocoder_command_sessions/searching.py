@@ -46,8 +46,8 @@ def search(arguments: Namespace, host: Host) -> int:
         _print_match(host, match)
     if not matches:
         tagged = f" tagged {tag_of(arguments.tag)}" if arguments.tag else ""
-        place = f" of {host.cwd}" if arguments.here else ""
-        host.print_line(NO_MATCH.format(tagged + place, " ".join(words)))
+        scope = f" of {host.cwd}" if arguments.here else ""
+        host.print_line(NO_MATCH.format(tagged + scope, " ".join(words)))
     if len(matches) > limit:
         host.say(MORE.format(limit))
     return 0
@@ -86,12 +86,12 @@ def _without_directory(words: Sequence[str], cwd: Path) -> tuple[list[str], Path
     words = list(words)
     for word in [word for word in words if word.startswith("--")]:
         name, equals, value = word.partition("=")
-        place = words.index(word)
-        value = value if equals else next(iter(words[place + 1 :]), "")
+        index = words.index(word)
+        value = value if equals else next(iter(words[index + 1 :]), "")
         if name != "--cwd" or not value:
             raise UsageError(f"`nanocoder sessions tag`: {word} is no option with a value")
         cwd = Path(value).resolve()
-        del words[place : place + (1 if equals else 2)]
+        del words[index : index + (1 if equals else 2)]
     return words, cwd
 
 
@@ -109,9 +109,9 @@ def tag_of(word: str) -> str:
 def _print_match(host: Host, match: Match) -> None:
     session, width = match.session, host.columns
     tags = f"  {tag_text(session.tags)}" if session.tags else ""
-    place = directory_of(session.cwd, width)
+    directory = directory_of(session.cwd, width)
     title = one_line(session.title, TITLE_COLUMNS)
-    line = f"{session.id}  {local_time(session.updated)}  {place}"
+    line = f"{session.id}  {local_time(session.updated)}  {directory}"
     # A narrow terminal would break the title anywhere.
     is_narrow = 0 < width < len(line) + len(title) + len(tags) + 2
     host.print_line(line if is_narrow else f"{line}  {title}{tags}")
@@ -126,5 +126,5 @@ def _print_match(host: Host, match: Match) -> None:
 
 def _data(match: Match) -> dict[str, Any]:
     session = {**asdict(match.session), "tags": list(match.session.tags)}
-    place = {"role": match.role, "prompt": match.prompt or None, "at": match.at}
-    return {**session, **place, "passage": match.passage}
+    location = {"role": match.role, "prompt": match.prompt or None, "at": match.at}
+    return {**session, **location, "passage": match.passage}

@@ -217,14 +217,14 @@ def proposal_of_source(folder: Path) -> Proposal:
         needs = [*map(str, build.get("requires", ())), *map(str, build.get("backend-path", ()))]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{folder}/pyproject.toml cannot be read: {error}") from error
-    places = [
+    candidates = [
         folder / root / f"{module}{end}"
         for module in sorted(modules)
         for root in ("src", "")
         for end in ("", ".py")
     ]
     starting = sorted(path.name for path in folder.rglob("*") if runs_at_start(folder, str(path)))
-    existing = tuple(place for place in places if place.exists())
+    existing = tuple(place for place in candidates if place.exists())
     parts = tuple(sorted(points)), existing, tuple(starting), tuple(sorted(scripts))
     return Proposal(
         Package(name, version, *parts),

@@ -168,8 +168,8 @@ def _first_right(
             if _filled(tomllib.loads(text)) == _filled(expected):
                 return ConfigFile(document.path, text.encode())
     line = document.line(key)
-    place = f"{document.path}:{line}" if line else str(document.path)
-    raise ConfigError(f"{place}: {'.'.join(key)}: too tangled for this command; {task} by hand")
+    location = f"{document.path}:{line}" if line else str(document.path)
+    raise ConfigError(f"{location}: {'.'.join(key)}: too tangled for this command; {task} by hand")
 
 
 def _filled(data: dict[str, Any]) -> dict[str, Any]:

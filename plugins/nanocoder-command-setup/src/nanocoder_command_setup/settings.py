@@ -73,8 +73,8 @@ def _save(host: Host, key: tuple[str, ...], changed: ConfigFile) -> int:
         Config.of_user(changed).items(host.settings_classes())
     except ConfigError as error:
         # The line of the new value is in no file.
-        place, name = re.escape(str(changed.path)), re.escape(".".join(key))
-        text = re.sub(rf"^{place}:\d+: (?={name}:)", "", str(error))
+        path_pattern, name = re.escape(str(changed.path)), re.escape(".".join(key))
+        text = re.sub(rf"^{path_pattern}:\d+: (?={name}:)", "", str(error))
         raise ConfigError(f"nothing was changed, because this would be wrong: {text}") from error
     _check_choice(host, key[0], changed.data.get(key[0]))
     _refuse_new_slips(host, changed)

@@ -72,21 +72,21 @@ class Trimming:
 
     def drop_old_steps(self) -> None:
         """Leave out old calls with their results."""
-        for place in range(self._recent):
-            message = self._messages[place]
+        for index in range(self._recent):
+            message = self._messages[index]
             if self.is_short_enough:
                 return
             if message is not None and message.calls:
-                self._drop(place)
-                self._drop(place + 1)
+                self._drop(index)
+                self._drop(index + 1)
 
     def drop_old_talk(self) -> None:
         """Leave out old answers and requests, but for the first request and the latest."""
-        for place in range(1, self._recent):
+        for index in range(1, self._recent):
             if self.is_short_enough:
                 return
-            if place != self._request and self._messages[place] is not None:
-                self._drop(place)
+            if index != self._request and self._messages[index] is not None:
+                self._drop(index)
 
     def clip_old_requests(self) -> None:
         """Cut the middle out of requests that were answered."""
@@ -108,9 +108,9 @@ class Trimming:
         parts = [*self._messages[: self._note], new, *self._messages[self._note :]]
         return [message for message in parts if message is not None]
 
-    def _change_each(self, places: range, change: Callable[[Message], Message]) -> None:
-        for place in places:
-            message = self._messages[place]
+    def _change_each(self, indexes: range, change: Callable[[Message], Message]) -> None:
+        for index in indexes:
+            message = self._messages[index]
             if self.is_short_enough:
                 return
             if message is None:
@@ -119,13 +119,13 @@ class Trimming:
             if changed is message:
                 continue
             tokens = message_tokens(changed)
-            if tokens < self._tokens[place]:
-                self._total -= self._tokens[place] - tokens
-                self._messages[place], self._tokens[place] = changed, tokens
+            if tokens < self._tokens[index]:
+                self._total -= self._tokens[index] - tokens
+                self._messages[index], self._tokens[index] = changed, tokens
 
-    def _drop(self, place: int) -> None:
-        self._messages[place] = None
-        self._total -= self._tokens[place]
+    def _drop(self, index: int) -> None:
+        self._messages[index] = None
+        self._total -= self._tokens[index]
         self._dropped += 1
 
 

@@ -122,8 +122,8 @@ class Reader:
         from nanocoder import Workspace
         from nanocoder_kit_text import decode
 
-        with Workspace(folder) as place:
-            content = place.read(name, max_bytes=MAX_BYTES)
+        with Workspace(folder) as workspace:
+            content = workspace.read(name, max_bytes=MAX_BYTES)
         # The opened file is judged: a moment before, the name may have led elsewhere.
         reason = self.owners.reason_against(content.status)
         reason = reason or self._reason_against(folder, name, content.path, is_own=is_own)
@@ -191,8 +191,8 @@ def _places(folder: Path, names: tuple[str, ...]) -> Sequence[str]:
 
 def _present(folder: Path, names: Sequence[str]) -> list[str]:
     """Return those of the *names* that lead to something in *folder* which is no directory."""
-    places = zip(names, _places(folder, tuple(names)), strict=True)
-    return [name for name, path in places if os.path.exists(path) and not os.path.isdir(path)]
+    paths = zip(names, _places(folder, tuple(names)), strict=True)
+    return [name for name, path in paths if os.path.exists(path) and not os.path.isdir(path)]
 
 
 def _marked(mark: str, file: InstructionFile, most_chars: int) -> str:

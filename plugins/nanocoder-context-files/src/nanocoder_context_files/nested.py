@@ -66,8 +66,8 @@ def _folders(path: str, session: SessionInfo) -> Iterator[Path]:
     resolved = session.resolve(path)
     if not resolved.is_inside or resolved.path == ".":
         return
-    place = Path(resolved.place)
-    *above, _workspace = place.relative_to(session.cwd).parents
+    target = Path(resolved.place)
+    *above, _workspace = target.relative_to(session.cwd).parents
     folders = [session.cwd / each for each in reversed(above)]
-    folders += [place] if place.is_dir() else []
+    folders += [target] if target.is_dir() else []
     yield from folders[:MOST_FOLDERS]

@@ -164,8 +164,8 @@ class _Reader:
         return evolve(task, cwd=str(folder.resolve()), revision=commit)
 
     def _commit(self, folder: Path, revision: str) -> str:
-        place = str(folder), revision
-        if place not in self._commits:
+        key = str(folder), revision
+        if key not in self._commits:
             try:
                 words = ("rev-parse", "--verify", "--quiet", "--end-of-options")
                 top = top_of_repository(folder)
@@ -173,8 +173,8 @@ class _Reader:
             except (ToolError, ValueError) as error:  # ValueError: a name with a NUL
                 problem = f"revision: {folder} has no commit {revision!r}"
                 raise UsageError(f"{problem} ({one_line(str(error), 400)})") from error
-            self._commits[place] = output.decode().strip()
-        return self._commits[place]
+            self._commits[key] = output.decode().strip()
+        return self._commits[key]
 
     def _model(self, model: str) -> str:
         provider, slash, name = model.partition("/")

@@ -49,15 +49,15 @@ def _vanishing(path: os.PathLike[str]) -> Iterator[None]:
             raise
 
 
-def _copied(entry: os.DirEntry[str], place: Path) -> Iterator[tuple[Path, Path]]:
+def _copied(entry: os.DirEntry[str], target: Path) -> Iterator[tuple[Path, Path]]:
     """Copy a file or a link, or make a folder and yield it with its copy, which is empty."""
     if entry.is_symlink():
-        place.symlink_to(os.readlink(entry.path))
+        target.symlink_to(os.readlink(entry.path))
     elif entry.is_dir(follow_symlinks=False):
-        place.mkdir()
-        yield Path(entry.path), place
+        target.mkdir()
+        yield Path(entry.path), target
     elif entry.is_file(follow_symlinks=False):
-        shutil.copy2(entry.path, place)
+        shutil.copy2(entry.path, target)
 
 
 def _leads_to_repository(entry: os.DirEntry[str]) -> bool:
@@ -106,15 +106,15 @@ def remove_tree(folder: Path) -> bool:
     numbers = count()
     waiting = [str(folder)]
     while waiting:
-        place = waiting.pop()
+        path = waiting.pop()
         with suppress(OSError):
-            _make_writable(place)
-            with os.scandir(place) as listing:
+            _make_writable(path)
+            with os.scandir(path) as listing:
                 entries = list(listing)
             for entry in entries:
                 waiting += _removed(entry, folder, numbers)
         with suppress(OSError):
-            os.rmdir(place)
+            os.rmdir(path)
     with suppress(OSError):
         folder.rmdir()
     return not os.path.lexists(folder)
@@ -127,13 +127,13 @@ def _removed(entry: "os.DirEntry[str]", top: Path, numbers: Iterator[int]) -> li
             os.unlink(entry.path)
             return []
         _make_writable(entry.path)
-        place = next(
+        new_path = next(
             path for number in numbers if not os.path.lexists(path := top / f".removed-{number}")
         )
-        os.rename(entry.path, place)
+        os.rename(entry.path, new_path)
     except OSError:
         return []
-    return [str(place)]
+    return [str(new_path)]
 
 
 def _make_writable(folder: str) -> None:

@@ -109,26 +109,26 @@ class TaskWorkspace:
 def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
     """Make the workspace of a job, and remove it at the end; raises OSError or ToolError."""
     with _making:
-        place = Path(tempfile.mkdtemp(dir=_own_folder()))
+        own_folder = Path(tempfile.mkdtemp(dir=_own_folder()))
     # A model sees the name of the folder; that of the copied directory is the most telling.
     source = Path(job["cwd"])
-    folder = place / (source.name or "workspace")
+    folder = own_folder / (source.name or "workspace")
     try:
         if job["revision"]:
             words = (os.fsencode(path) for path in (folder, source))
-            _note_of(place).write_bytes(b"\0".join(words))
+            _note_of(own_folder).write_bytes(b"\0".join(words))
             with _worktree(source, folder, job["revision"]):
                 yield TaskWorkspace(folder, source, dict(stamps(folder)), is_worktree=True)
         else:
             copy_tree(source, folder, {*own_folders(), *_places_of_batches()})
             yield TaskWorkspace(folder, source, dict(stamps(folder)))
     finally:
-        _remove(place)
-        _note_of(place).unlink(missing_ok=True)
+        _remove(own_folder)
+        _note_of(own_folder).unlink(missing_ok=True)
 
 
-def _note_of(place: Path) -> Path:
-    return place.with_name(place.name + NOTE)
+def _note_of(own_folder: Path) -> Path:
+    return own_folder.with_name(own_folder.name + NOTE)
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def own_folders() -> list[Path]:
 def _places_of_batches() -> list[Path]:
     """Return the folders of batches, which are left out if they are inside the copied folder."""
     folder = Path(tempfile.gettempdir())
-    return [place.parent.resolve() / place.name for place in folder.glob(f"{PREFIX}*")]
+    return [path.parent.resolve() / path.name for path in folder.glob(f"{PREFIX}*")]
 
 
 @cache
@@ -197,22 +197,22 @@ def remove_own_folder() -> None:
 
 
 def _remove_dead(folder: Path) -> None:
-    for place in folder.glob(f"{PREFIX}*"):
+    for path in folder.glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if place.is_symlink() or place.stat().st_uid != os.getuid():
+            if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
-            handle = os.open(place / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            handle = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 lock_file(handle, wait=False)
-                _forget_worktrees(place)
-                _remove(place)
+                _forget_worktrees(path)
+                _remove(path)
             finally:
                 os.close(handle)
 
 
-def _forget_worktrees(place: Path) -> None:
+def _forget_worktrees(batch_folder: Path) -> None:
     """Remove the worktrees of a killed batch from their repositories."""
-    for note in place.glob(f"*{NOTE}"):
+    for note in batch_folder.glob(f"*{NOTE}"):
         with suppress(ToolError, OSError, ValueError):
             folder, repository = map(os.fsdecode, note.read_bytes().split(b"\0"))
             _forget(top_of_repository(Path(repository)), Path(folder))

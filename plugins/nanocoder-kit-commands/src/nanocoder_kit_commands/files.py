@@ -97,9 +97,9 @@ def run_command(session: Session, show: Callable[[Event], Any], command: str) ->
 def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
     if not (root / folder).is_dir():
         return
-    with Workspace(root, **options) as place:
+    with Workspace(root, **options) as workspace:
         try:
-            entries = [entry for entry in place.scan(folder) if entry.kind == "file"][:MAX_FILES]
+            entries = [each for each in workspace.scan(folder) if each.kind == "file"][:MAX_FILES]
         except ToolError:
             return
         for entry in entries:
@@ -108,7 +108,7 @@ def _read(root: Path, folder: str, **options: Any) -> Iterator[FileCommand]:
                 continue
             try:
                 file = f"{folder}/{name}.md"
-                content = read_text_file(place, file, max_bytes=MAX_BYTES, note=False)
+                content = read_text_file(workspace, file, max_bytes=MAX_BYTES, note=False)
                 # Hidden characters must not instruct the model.
                 yield _parsed(path, name, for_terminal(content.text))
             except ToolError as error:

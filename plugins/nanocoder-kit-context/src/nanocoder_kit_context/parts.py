@@ -30,7 +30,7 @@ def first_kept(messages: Sequence[Message], most_tokens: float) -> int:
 
 def latest_request(messages: Sequence[Message]) -> int:
     """Return the index of the latest message that a person typed; 0 without any."""
-    typed = [place for place, message in enumerate(messages) if _is_typed(message)]
+    typed = [index for index, message in enumerate(messages) if _is_typed(message)]
     return typed[-1] if typed else 0
 
 

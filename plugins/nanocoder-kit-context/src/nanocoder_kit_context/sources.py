@@ -84,8 +84,8 @@ def _prompt(session: Session, system: str, files: Sequence[Source]) -> Iterator[
 def _tools(session: Session, request: Request) -> Iterator[Source]:
     tokens: Counter[str] = Counter()
     texts = _texts_of_tools(session, request)
-    for place, definition in enumerate(request.tools):
-        size = count_tokens(texts[place]) if texts else definition_tokens(definition)
+    for index, definition in enumerate(request.tools):
+        size = count_tokens(texts[index]) if texts else definition_tokens(definition)
         tokens[definition.plugin or "dialect"] += size
     for text in texts[len(request.tools) :]:
         tokens["nanocoder"] += count_tokens(text)

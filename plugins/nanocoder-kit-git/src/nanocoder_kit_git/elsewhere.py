@@ -73,8 +73,8 @@ def _is_submodule(repository: Repository) -> bool:
         settings = list(read_settings(read_start(os.path.join(repository.own, "config"))))
     except ValueError:
         return False
-    places = [setting.value.strip('"') for setting in settings if setting.name == _TREE]
-    back = os.path.join(repository.own, os.fsdecode(places[-1].encode("latin-1"))) if places else ""
+    values = [setting.value.strip('"') for setting in settings if setting.name == _TREE]
+    back = os.path.join(repository.own, os.fsdecode(values[-1].encode("latin-1"))) if values else ""
     return os.path.realpath(back) == repository.top
 
 
@@ -86,8 +86,8 @@ def _is_apart(store: str, top: str) -> bool:
     return is_ours and not _is_below(store, (top,)) and not _is_below(top, (store,))
 
 
-def _is_below(place: str, roots: Sequence[str]) -> bool:
-    return any(f"{place}/".startswith(f"{root.rstrip('/')}/") for root in roots)
+def _is_below(path: str, roots: Sequence[str]) -> bool:
+    return any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _links(folders: Sequence[str] | dict[str, None]) -> Iterator[str]:

@@ -38,27 +38,27 @@ def reason_not_plain(folder: str | os.PathLike[str]) -> str | None:
 def _reasons(repository: Repository) -> Iterator[str]:
     if repository.problem:
         yield repository.problem
-    for place in dict.fromkeys((repository.common, repository.own)):
-        yield from _reasons_in(place)
+    for folder in dict.fromkeys((repository.common, repository.own)):
+        yield from _reasons_in(folder)
     for name in _ELSEWHERE:
         if os.path.lexists(f"{repository.common}/{name}"):
             yield f"{repository.common}/{name} leads to objects of another repository"
     yield from _reasons_of_index(repository.own)
 
 
-def _reasons_in(place: str) -> Iterator[str]:
-    for path in (f"{place}/config", f"{place}/config.worktree"):
+def _reasons_in(folder: str) -> Iterator[str]:
+    for path in (f"{folder}/config", f"{folder}/config.worktree"):
         if setting := _starting_setting(path):
             yield f"the settings in {path} can start a program or lead elsewhere: {setting}"
-    for name in _names_in(f"{place}/hooks"):
+    for name in _names_in(f"{folder}/hooks"):
         if name in HOOKS:
-            yield f"the hook {place}/hooks/{name} runs also for commands that only read"
+            yield f"the hook {folder}/hooks/{name} runs also for commands that only read"
 
 
-def _reasons_of_index(place: str) -> Iterator[str]:
-    if any(name.startswith("sharedindex.") for name in _names_in(place)):
-        yield f"the index of {place} is split, which is not looked into"
-    index = f"{place}/index"
+def _reasons_of_index(folder: str) -> Iterator[str]:
+    if any(name.startswith("sharedindex.") for name in _names_in(folder)):
+        yield f"the index of {folder} is split, which is not looked into"
+    index = f"{folder}/index"
     try:
         if path := path_of_repository(index):
             yield f"git looks into the repository {path!r}, which {index} names"

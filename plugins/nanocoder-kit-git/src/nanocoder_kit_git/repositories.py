@@ -107,9 +107,9 @@ def _present(folder: str) -> set[str]:
 
 
 def _behind_file(folder: str, git: str) -> Repository:
-    start, _, place = read_path(git).partition(": ")
-    repository = _stores(folder, os.path.realpath(os.path.join(folder, place or GIT)))
-    if start != "gitdir" or not place or not _is_complete(repository):
+    start, _, target = read_path(git).partition(": ")
+    repository = _stores(folder, os.path.realpath(os.path.join(folder, target or GIT)))
+    if start != "gitdir" or not target or not _is_complete(repository):
         return repository._replace(problem=f"{git} names no repository")
     return repository
 

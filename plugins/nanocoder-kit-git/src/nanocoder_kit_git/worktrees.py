@@ -65,12 +65,12 @@ def _refuse_outside(top: Path, workspace: Path, otherwise: str) -> None:
     root = os.path.realpath(workspace)
     for option in ("--git-dir", "--git-common-dir"):
         reported = os.fsdecode(git(top, "rev-parse", option).removesuffix(b"\n"))
-        for place in (top / reported, top / reported / "worktrees"):
-            if os.path.commonpath([root, os.path.realpath(place)]) != root:
+        for data in (top / reported, top / reported / "worktrees"):
+            if os.path.commonpath([root, os.path.realpath(data)]) != root:
                 # That of a worktree, as of a task with a revision, is a top already.
                 where = "in the repository of this worktree" if _is_linked(top) else "at its top"
                 raise ToolError(
-                    f"the repository keeps its data in {os.path.realpath(place)}, outside the"
+                    f"the repository keeps its data in {os.path.realpath(data)}, outside the"
                     f" directory {root}, so there can be no worktree; work {where}, or {otherwise}",
                     error_class="no_repository",
                 )

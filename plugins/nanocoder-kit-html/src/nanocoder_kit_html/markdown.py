@@ -33,12 +33,12 @@ def _renderer() -> Any:
     return renderer
 
 
-def _image(_renderer: Any, tokens: Any, place: int, _options: Any, _env: Any) -> str:
+def _image(_renderer: Any, tokens: Any, index: int, _options: Any, _env: Any) -> str:
     """Return a picture's text: the page loads nothing."""
-    token = tokens[place]
+    token = tokens[index]
     return f"[{escape(token.content or 'picture')}: {escape(str(token.attrs.get('src', '')))}]"
 
 
-def _link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    tokens[place].attrSet("rel", "noopener noreferrer nofollow")
-    return str(renderer.renderToken(tokens, place, options, env))
+def _link(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    return str(renderer.renderToken(tokens, index, options, env))

@@ -79,8 +79,8 @@ class Guard:
             return
         message = f"{target.host!r} is not among the hosts that the settings allow"
         if any(rule.covers(target.host, port) for rule in rules for port in rule.ports):
-            place = f"{target.host}:{target.port}"
-            message = f"port {target.port} of {message}; a person can add {place!r} to `hosts`"
+            address = f"{target.host}:{target.port}"
+            message = f"port {target.port} of {message}; a person can add {address!r} to `hosts`"
         raise ToolError(message, error_class="not_allowlisted")
 
     def resolve(self, host: str, port: int) -> list[str]:

@@ -62,8 +62,8 @@ def parse_url(url: str) -> Target:
     if not match[2].startswith("//"):
         raise invalid_url(url, "has no // after its scheme")
     authority, path = _split(match[2][2:])
-    user, _, place = authority.rpartition("@")
-    host, port = _place(url, place)
+    user, _, host_and_port = authority.rpartition("@")
+    host, port = _place(url, host_and_port)
     return Target(
         scheme,
         host,
@@ -81,7 +81,7 @@ def invalid_url(url: str, problem: str) -> ToolError:
 
 def _split(rest: str) -> tuple[str, str]:
     """Split the part after // into the authority and the path with query, without fragment."""
-    end = min((place for mark in "/?#" if (place := rest.find(mark)) >= 0), default=len(rest))
+    end = min((offset for mark in "/?#" if (offset := rest.find(mark)) >= 0), default=len(rest))
     authority, path = rest[:end], rest[end:].partition("#")[0]
     return authority, path if path.startswith("/") or not path else f"/{path}"
 

@@ -35,5 +35,5 @@ def _is_below(path: str, workspace: Path | None) -> bool:
     if workspace is None:
         return False
     roots = {str(workspace), os.path.realpath(workspace)}
-    places = {os.path.normpath(path), os.path.realpath(path)}
-    return any(os.path.commonpath([root, place]) == root for root in roots for place in places)
+    paths = {os.path.normpath(path), os.path.realpath(path)}
+    return any(os.path.commonpath([root, each]) == root for root in roots for each in paths)

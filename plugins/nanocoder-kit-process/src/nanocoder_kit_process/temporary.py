@@ -17,12 +17,12 @@ class TemporaryFolder:
 
     def __init__(self, prefix: str) -> None:
         """Make it, and delete those of its *prefix* whose processes were killed; raises OSError."""
-        place = Path(tempfile.gettempdir())
-        _remove_orphans(place, prefix)
-        new = Path(tempfile.mkdtemp(prefix=NEW, dir=place))
+        parent = Path(tempfile.gettempdir())
+        _remove_orphans(parent, prefix)
+        new = Path(tempfile.mkdtemp(prefix=NEW, dir=parent))
         # It is locked before it has the name by which others look for orphans.
         self._descriptor = _lock(new)
-        self.path = new.rename(place / f"{prefix}{new.name.removeprefix(NEW)}")
+        self.path = new.rename(parent / f"{prefix}{new.name.removeprefix(NEW)}")
 
     def remove(self) -> None:
         """Delete it with all that is in it; a second time does nothing."""
@@ -32,9 +32,9 @@ class TemporaryFolder:
             self._descriptor = -1
 
 
-def _remove_orphans(place: Path, prefix: str) -> None:
+def _remove_orphans(parent: Path, prefix: str) -> None:
     """Delete the folders of this user that no process has locked."""
-    for path in place.glob(f"{prefix}*"):
+    for path in parent.glob(f"{prefix}*"):
         try:
             status = path.lstat()
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():

@@ -49,10 +49,10 @@ class Form(NamedTuple):
                     yield span
                 offset = text.find(anchor, offset + 1, end + len(anchor) - 1)
 
-    def _span(self, text: str, place: int) -> tuple[int, int] | None:
-        if self.is_word and not _can_begin(text, place):
+    def _span(self, text: str, offset: int) -> tuple[int, int] | None:
+        if self.is_word and not _can_begin(text, offset):
             return None
-        match = _compiled(self.pattern).match(text, place)
+        match = _compiled(self.pattern).match(text, offset)
         if match is None:
             return None
         group = match.re.groups

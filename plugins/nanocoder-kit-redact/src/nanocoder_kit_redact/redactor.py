@@ -150,10 +150,10 @@ class RedactorStream:
 def _spans(text: str, start: int, end: int, values: Mapping[str, str]) -> Iterator[_Span]:
     """Yield the secrets whose anchors begin in *start* to *end*, exclusive."""
     for value, kind in values.items():
-        place = text.find(value, start, end + len(value) - 1)
-        while place >= 0:
-            yield _Span(place, -(place + len(value)), -1, kind)
-            place = text.find(value, place + 1, end + len(value) - 1)
+        offset = text.find(value, start, end + len(value) - 1)
+        while offset >= 0:
+            yield _Span(offset, -(offset + len(value)), -1, kind)
+            offset = text.find(value, offset + 1, end + len(value) - 1)
     for order, form in enumerate(FORMS):
         for first, last in form.spans(text, start, end):
             yield _Span(first, -last, order, form.kind)

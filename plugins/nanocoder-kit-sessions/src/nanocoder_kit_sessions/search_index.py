@@ -320,7 +320,7 @@ def _contains(packed: Any, part: str) -> bool:
 def _around(text: str, word: str) -> str:
     """Return the part of *text* around *word*, where it begins a word if it does anywhere."""
     begins = re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE)
-    place = begins.start() if begins is not None else text.casefold().find(word.casefold())
-    start = max(0, place - BEFORE_CHARS)
-    end = max(0, place) + AFTER_CHARS
+    offset = begins.start() if begins is not None else text.casefold().find(word.casefold())
+    start = max(0, offset - BEFORE_CHARS)
+    end = max(0, offset) + AFTER_CHARS
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -111,8 +111,8 @@ class _Repair:
             self._started(data)
         elif record.kind == COMPACTED and self._for_people:
             self.settle()
-            place = len(self.transcript.messages)
-            self.transcript.compactions.append((place, _description(data.get("message"))))
+            index = len(self.transcript.messages)
+            self.transcript.compactions.append((index, _description(data.get("message"))))
         elif record.kind == COMPACTED and isinstance(data.get("messages"), list):
             self._compacted(data["messages"], is_restored=data.get("reason") == "restored")
         elif record.kind in {"session.started", "session.resumed", CHANGED}:

@@ -68,14 +68,14 @@ class Listing:
     ) -> None:
         """Add the ignored names in *left_out*, except caches and folders with many files."""
         for folder, names in left_out:
-            place = f"{folder}/{names[0]}"
-            if len(self.ignored) >= MOST_IGNORED or place in self.crowded:
+            path = f"{folder}/{names[0]}"
+            if len(self.ignored) >= MOST_IGNORED or path in self.crowded:
                 continue
             stamps: dict[str, Stamp] = {}
             for files in walk_files(workspace, folder, Sieve(_Only(folder, names))):
                 stamps.update(stamps_of(files, root))
                 if len(stamps) > MOST_IN_FOLDER:
-                    self.crowded.add(place)
+                    self.crowded.add(path)
                     break
             else:
                 self.files.update(stamps)

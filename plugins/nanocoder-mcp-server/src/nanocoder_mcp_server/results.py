@@ -37,7 +37,7 @@ def messages_of(result: ToolResult) -> list[mcp_types.PromptMessage]:
     return [mcp_types.PromptMessage(role="user", content=each) for each in content]
 
 
-def content_of(attachment: Attachment, place: int) -> Any:
+def content_of(attachment: Attachment, number: int) -> Any:
     """Return an image or a sound as such, and any other file as a resource in the result."""
     media_type = attachment.media_type
     encoded = base64.b64encode(attachment.data).decode()
@@ -45,7 +45,7 @@ def content_of(attachment: Attachment, place: int) -> Any:
         return mcp_types.ImageContent(type="image", data=encoded, mime_type=media_type)
     if media_type.startswith("audio/"):
         return mcp_types.AudioContent(type="audio", data=encoded, mime_type=media_type)
-    address = f"attachment:///{quote(attachment.name or str(place))}"
+    address = f"attachment:///{quote(attachment.name or str(number))}"
     return mcp_types.EmbeddedResource(
         type="resource", resource=_resource(attachment, address, encoded)
     )

@@ -74,16 +74,16 @@ def _inside(part: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
 def _target(root: Mapping[str, Any], names: Mapping[str, Any], reference: str) -> Any:
     """Return the part of *root* that *reference* names; all of it where it names none."""
     address, _, pointer = reference.partition("#")
-    place: Any = names.get(address, root)
+    node: Any = names.get(address, root)
     if not pointer.startswith("/"):
-        return names.get(pointer, place)
+        return names.get(pointer, node)
     for step in pointer[1:].split("/"):
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, Mapping):
-            place = place.get(name)
-        elif isinstance(place, list) and name.isdecimal():
-            place = next(iter(place[int(name) :]), None)
-    return place
+        if isinstance(node, Mapping):
+            node = node.get(name)
+        elif isinstance(node, list) and name.isdecimal():
+            node = next(iter(node[int(name) :]), None)
+    return node
 
 
 def _values(value: Any) -> Iterator[Any]:

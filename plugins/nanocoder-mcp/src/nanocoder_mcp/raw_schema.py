@@ -97,9 +97,9 @@ def _problems(validator: Any, arguments: dict[str, Any]) -> list[str]:
     problems: list[str] = []
     try:
         for error in validator.iter_errors(arguments):
-            place = ".".join(map(str, error.instance_path))
+            path = ".".join(map(str, error.instance_path))
             text = " ".join(str(error.message).split())[:MAX_PROBLEM_CHARS]
-            problems.append(f"{place}: {text}" if place else text)
+            problems.append(f"{path}: {text}" if path else text)
             if len(problems) >= MAX_PROBLEMS:
                 break
     except ValueError as error:  # an expression that reached its limit

@@ -91,8 +91,8 @@ def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str]
 
 
 def _place(session: SessionInfo, call_id: str) -> dict[str, str]:
-    place = {"session": session.id, "parent_session": session.parent, "agent": session.agent}
-    return {name: value for name, value in {**place, "call": call_id}.items() if value}
+    sessions = {"session": session.id, "parent_session": session.parent, "agent": session.agent}
+    return {name: value for name, value in {**sessions, "call": call_id}.items() if value}
 
 
 @cache

@@ -138,9 +138,9 @@ class AnthropicProvider(HttpProvider):
                 turns.append((is_user, part))
         parts = [part for _, part in turns]
         if self._settings.prompt_caching:
-            ours = (place for place in reversed(range(len(turns))) if turns[place][0])
-            for place in islice(ours, _MARKED_MESSAGES):
-                parts[place] = with_cache_mark(parts[place])
+            ours = (index for index in reversed(range(len(turns))) if turns[index][0])
+            for index in islice(ours, _MARKED_MESSAGES):
+                parts[index] = with_cache_mark(parts[index])
         return b",".join(parts)
 
 

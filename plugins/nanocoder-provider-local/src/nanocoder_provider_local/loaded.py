@@ -80,7 +80,7 @@ class LoadedModel:
 
     def _begin(self, **model: Mapping[str, Any]) -> None:
         # It imports the engine from our own search path, but never from the current directory.
-        self._send({"path": [place for place in sys.path if os.path.isabs(place)], **model})
+        self._send({"path": [path for path in sys.path if os.path.isabs(path)], **model})
         if "loaded" not in (line := self._receive()):
             raise self._loading_error(str(line.get("engine", "")))
 

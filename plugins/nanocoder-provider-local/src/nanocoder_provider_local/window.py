@@ -141,9 +141,9 @@ class Window:
 
 def _last_result(messages: Sequence[Message], actions: Actions) -> Last | None:
     """Return the message of the last result and its full text, or None."""
-    for place in range(len(messages) - 1, max(0, len(messages) - 3), -1):
-        if messages[place].role == "tool":
-            return messages[place], turn_text(messages[place], actions, messages[place - 1])
+    for index in range(len(messages) - 1, max(0, len(messages) - 3), -1):
+        if messages[index].role == "tool":
+            return messages[index], turn_text(messages[index], actions, messages[index - 1])
     return None
 
 

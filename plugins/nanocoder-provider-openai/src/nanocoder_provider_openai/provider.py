@@ -186,8 +186,8 @@ def _missing_key(vendor: Vendor, key_from: str) -> str:
 
 def _model_info(entry: Any) -> ModelInfo:
     fields = as_mapping(entry)
-    places = [(fields, _CONTEXT_FIELDS), (as_mapping(fields.get("meta")), _SERVED_FIELDS)]
-    sizes = (as_int(place.get(name)) for place, names in places for name in names)
+    tables = [(fields, _CONTEXT_FIELDS), (as_mapping(fields.get("meta")), _SERVED_FIELDS)]
+    sizes = (as_int(table.get(name)) for table, names in tables for name in names)
     context = next(filter(None, sizes), 0)
     size = as_int(as_mapping(fields.get("meta")).get("n_params"))
     words = [as_str(fields.get("owned_by")), f"{size / 1e9:.1f}B" if size else ""]

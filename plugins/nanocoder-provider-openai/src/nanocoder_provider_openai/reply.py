@@ -223,8 +223,8 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     details = as_mapping(usage.get("prompt_tokens_details"))
     # Some vendors have the number beside the others, by the same name or one of their own.
-    places = (details.get("cached_tokens"), *map(usage.get, _CACHED))
-    cached = next(filter(None, map(as_int, places)), 0)
+    counts = (details.get("cached_tokens"), *map(usage.get, _CACHED))
+    cached = next(filter(None, map(as_int, counts)), 0)
     cost = usage.get("cost")  # gateways name it, and know it best
     return Usage(
         input_tokens=max(0, as_int(usage.get("prompt_tokens")) - cached),

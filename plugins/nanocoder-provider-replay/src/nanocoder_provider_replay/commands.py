@@ -153,12 +153,12 @@ def _named_files(recording: Recording, root: Path) -> Iterator[tuple[str, str]]:
     calls = [call for message in recording.messages for call in message.get("calls", ())]
     paths = {path for call in calls for path in named_paths(call.get("arguments", {}))}
     for path in sorted(paths):
-        place = (root / path).resolve()
-        if not place.is_relative_to(root.resolve()) or not place.is_file():
+        file = (root / path).resolve()
+        if not file.is_relative_to(root.resolve()) or not file.is_file():
             continue
-        if place.stat().st_size <= MAX_FILE_BYTES:
-            text = place.read_text(encoding="utf-8", errors="replace")
-            yield str(place.relative_to(root.resolve())), Redactor().redact(text)
+        if file.stat().st_size <= MAX_FILE_BYTES:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            yield str(file.relative_to(root.resolve())), Redactor().redact(text)
 
 
 def _write(path: Path, text: str) -> None:

@@ -46,7 +46,7 @@ class ReplayJournal(MemoryJournal):
         self._recording = recording
         self._may_differ = (*VARYING, *may_differ)
         self._expected = list(expected(recording.records))
-        self._places = {key: place for place, (key, _) in enumerate(self._expected)}
+        self._places = {key: index for index, (key, _) in enumerate(self._expected)}
         self._counts = Counter[tuple[str, str]]()
         self._played = dict[int, Record]()
         self._others = list[Record]()
@@ -64,13 +64,13 @@ class ReplayJournal(MemoryJournal):
 
     def finish(self) -> None:
         """Name the first record that did not happen, if nothing else differed before."""
-        for place, (_, record) in enumerate(self._expected):
-            if place not in self._played and not self.is_over:
-                self._diverged(place, f"{_name(record)} did not happen", record, None)
+        for index, (_, record) in enumerate(self._expected):
+            if index not in self._played and not self.is_over:
+                self._diverged(index, f"{_name(record)} did not happen", record, None)
 
     def compared(self) -> Sequence[Record]:
         """Return the records that were compared, in the order of the recording."""
-        ordered = [self._played[place] for place in sorted(self._played)] + self._others
+        ordered = [self._played[index] for index in sorted(self._played)] + self._others
         return [evolve(record, seq=seq) for seq, record in enumerate(ordered, 1)]
 
     def _keep(self, record: Record, *, sync: bool) -> None:
@@ -79,25 +79,25 @@ class ReplayJournal(MemoryJournal):
             return
         new = Record.of_line(bytes(without_secrets(record, self._redactor).line())) or record
         name = new.kind, str(new.data.get("call_id", ""))
-        place = self._places.get((*name, self._counts[name]))
+        index = self._places.get((*name, self._counts[name]))
         self._counts[name] += 1
-        if place is None:
+        if index is None:
             self._others.append(new)
             self._unexpected(new)
             return
-        recorded = self._expected[place][1]
+        recorded = self._expected[index][1]
         self._at = max(self._at, recorded.at)
         data = _with_volatile(new.data, recorded)
         # The same in every byte, also in the order of the fields.
         data = recorded.data if data == recorded.data else data
         new = evolve(new, at=recorded.at, data=data)
-        self._played[place] = new
+        self._played[index] = new
         if new.kind == "run.finished" and recorded.data.get("stop_reason") not in REPEATED_ENDS:
-            self._played[place], self.is_over = recorded, True  # ended from outside
+            self._played[index], self.is_over = recorded, True  # ended from outside
             return
         for path, old, now in _leaves(recorded.data, new.data):
             if not is_equal(_text(old), _text(now), self._recording.cwd, self._may_differ):
-                self._diverged(place, f"{_name(recorded)} differs in {path}", old, now)
+                self._diverged(index, f"{_name(recorded)} differs in {path}", old, now)
                 return
 
     def _unexpected(self, new: Record) -> None:
@@ -105,16 +105,16 @@ class ReplayJournal(MemoryJournal):
             (row for row in enumerate(self._expected) if row[0] not in self._played), None
         )
         if recorded is None:
-            place, record = len(self._expected), None
+            index, record = len(self._expected), None
         else:
-            place, (_, record) = recorded
+            index, (_, record) = recorded
         if record is not None and record.kind == "run.finished" and not _repeats(record):
             self.is_over = True  # the recorded session was stopped here
             return
-        self._diverged(place, f"the recording has no {_name(new)} there", record, new)
+        self._diverged(index, f"the recording has no {_name(new)} there", record, new)
 
-    def _diverged(self, place: int, problem: str, old: object, new: object) -> None:
-        where = f"record {place + 1} of {len(self._expected)}"
+    def _diverged(self, index: int, problem: str, old: object, new: object) -> None:
+        where = f"record {index + 1} of {len(self._expected)}"
         self.divergence = self.divergence or (
             f"the replay of session {self.id} diverges at {where}: {problem}:\n"
             + diff_of(_text(old), _text(new))

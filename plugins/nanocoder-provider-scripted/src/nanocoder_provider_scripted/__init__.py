@@ -78,7 +78,7 @@ class ScriptedProvider:
             cancel.check()
             yield TextDelta(piece)
         calls = tuple(
-            _call(call, number, place) for place, call in enumerate(turn.get("calls", ()))
+            _call(call, number, index) for index, call in enumerate(turn.get("calls", ()))
         )
         usage = Usage(**turn.get("usage", {}))
         yield Finished(text, calls, usage, truncated=turn.get("truncated", False))
@@ -134,9 +134,9 @@ def _problem(script: Any) -> str:
     return ""
 
 
-def _call(call: Mapping[str, Any], turn: int, place: int) -> ToolCall:
+def _call(call: Mapping[str, Any], turn: int, index: int) -> ToolCall:
     """Make a call; "arguments_text" is a model's own text, valid JSON or not."""
-    identity = call.get("id", f"call-{turn + 1}-{place + 1}")
+    identity = call.get("id", f"call-{turn + 1}-{index + 1}")
     if "arguments_text" not in call:
         return ToolCall(identity, call["name"], call.get("arguments", {}))
     try:

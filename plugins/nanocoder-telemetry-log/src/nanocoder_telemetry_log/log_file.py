@@ -57,8 +57,8 @@ class LogFile:
 
     def _rotate(self) -> None:
         """Move each file to the next number; the last one is dropped. The file is locked."""
-        places = [self.path, *(Path(f"{self.path}.{number + 1}") for number in range(self._keep))]
-        for older, newer in reversed(list(pairwise(places))):
+        paths = [self.path, *(Path(f"{self.path}.{number + 1}") for number in range(self._keep))]
+        for older, newer in reversed(list(pairwise(paths))):
             with suppress(FileNotFoundError):
                 older.replace(newer)
         if not self._keep:

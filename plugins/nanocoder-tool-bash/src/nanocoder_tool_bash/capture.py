@@ -48,8 +48,8 @@ class Stream:
         return shorten(last_states(self._ends), limit, where, self._unseen)
 
     def _binary(self, where: str) -> str:
-        place = f"; whole output: {where}" if where else ""
-        return f"[binary output: {counted(self.size, 'byte')}, not shown{place}]"
+        origin = f"; whole output: {where}" if where else ""
+        return f"[binary output: {counted(self.size, 'byte')}, not shown{origin}]"
 
     @property
     def _ends(self) -> str:

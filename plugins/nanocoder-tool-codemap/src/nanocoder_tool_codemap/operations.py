@@ -209,7 +209,7 @@ def find_definitions(inquiry: Inquiry, query: str) -> list[tuple[str, Definition
     parent, _, name = query.replace("::", ".").rpartition(".")
     parent = parent.rpartition(".")[2]
     ranks = inquiry.map.ranks
-    places = [
+    matches = [
         (path, definition)
         for path, record in inquiry.files.items()
         for definition in record.definitions
@@ -217,10 +217,11 @@ def find_definitions(inquiry: Inquiry, query: str) -> list[tuple[str, Definition
         and definition.kind != "impl"
         and parent in {"", definition.parent}
     ]
-    if not places:
+    if not matches:
         raise _unknown_error(inquiry, name)
     return sorted(
-        places, key=lambda definition: (-ranks[definition[0]], definition[0], definition[1].line)
+        matches,
+        key=lambda definition: (-ranks[definition[0]], definition[0], definition[1].line),
     )
 
 

@@ -113,8 +113,8 @@ def _file_line(file: File) -> str:
 
 
 def _function_line(function: Function) -> str:
-    place = f"{function.path}:{function.line} {function.name}"
-    return f"{function.complexity} {place} ({_count_of(function.lines, 'line')})"
+    location = f"{function.path}:{function.line} {function.name}"
+    return f"{function.complexity} {location} ({_count_of(function.lines, 'line')})"
 
 
 def _file_data(file: File) -> dict[str, Any]:

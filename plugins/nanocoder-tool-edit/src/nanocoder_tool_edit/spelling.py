@@ -38,16 +38,16 @@ def unseen(text: str, old: str, new: str) -> list[Span]:
     """Find *old* with other hidden characters; those around the change stay."""
     if not (has_hidden(text) or has_hidden(old)):
         return []
-    (bare, place), (old, _) = without_hidden(fold(text)), without_hidden(fold(old))
+    (bare, original_offset), (old, _) = without_hidden(fold(text)), without_hidden(fold(old))
     head, tail = common_ends(old, fold(new))
     changed = new[head : len(new) - tail]
     spans = find_exact(bare, old, changed) if old.strip() else []
-    return [_placed(span.start + head, span.end - tail, changed, place) for span in spans]
+    return [_placed(span.start + head, span.end - tail, changed, original_offset) for span in spans]
 
 
-def _placed(start: int, end: int, new: str, place: Callable[[int], int]) -> Span:
-    last = place(end - 1) + 1 if end > start else place(start)
-    return Span(place(start), last, new)
+def _placed(start: int, end: int, new: str, original_offset: Callable[[int], int]) -> Span:
+    last = original_offset(end - 1) + 1 if end > start else original_offset(start)
+    return Span(original_offset(start), last, new)
 
 
 SPELLINGS: tuple[tuple[str, float, Callable[[str, str, str], list[Span]]], ...] = (

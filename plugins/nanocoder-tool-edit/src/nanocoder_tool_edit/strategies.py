@@ -91,7 +91,7 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
         return []
     levels = outline(block.lines)
     slack = max(1, count // 4)
-    places = []
+    matches = []
     budget = COMPARED_LINES
     for start in lines.lines_with(first):
         if fold(trim(lines.all[start])) != first:
@@ -110,8 +110,8 @@ def fuzzy_anchor(lines: Lines, block: Block, new: str) -> list[tuple[float, Span
         score, end = max(scored, default=(0.0, 0))
         if score >= FUZZY_SIMILARITY:
             text = reindent(new, block.lines, lines.all[start : end + 1], lines.all)
-            places.append((score, lines.span(start, end, text, ends_line=block.ends_line)))
-    return places
+            matches.append((score, lines.span(start, end, text, ends_line=block.ends_line)))
+    return matches
 
 
 def find(text: str, old: str, new: str, *, tolerant: bool) -> Match | None:
@@ -135,10 +135,10 @@ def _find_lines(lines: Lines, block: Block, new: str) -> Match | None:
         spans = strategy(lines, block, new)
         if spans:
             return Match(name, confidence, spans)
-    places = fuzzy_anchor(lines, block, new)
-    if not places:
+    matches = fuzzy_anchor(lines, block, new)
+    if not matches:
         return None
-    return Match("fuzzy_anchor", max(score for score, _ in places), [span for _, span in places])
+    return Match("fuzzy_anchor", max(score for score, _ in matches), [span for _, span in matches])
 
 
 def _windows(lines: Lines, block: Block, new: str, key: Callable[[str], str]) -> list[Span]:

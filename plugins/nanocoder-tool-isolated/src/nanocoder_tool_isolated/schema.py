@@ -41,8 +41,8 @@ def _problems(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str
     if "enum" in schema and value not in schema["enum"]:
         yield f"{label}: expected one of {', '.join(map(repr, schema['enum']))}, got {value!r:.60}"
     if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
-        for place, item in enumerate(value):
-            yield from _problems(item, schema["items"], f"{where}[{place}]")
+        for index, item in enumerate(value):
+            yield from _problems(item, schema["items"], f"{where}[{index}]")
     if isinstance(value, dict):
         yield from _problems_of_object(value, schema, where)
 

@@ -73,7 +73,7 @@ def _paths(changes: Sequence[Change]) -> list[str]:
 
 
 def _notes(changes: Sequence[Change]) -> list[str]:
-    places = [
+    tolerated = [
         f"[{change.final_path}: white space or signs differ at line"
         f" {', '.join(map(str, change.tolerant))}; the file's own lines were kept]"
         for change in changes
@@ -89,4 +89,4 @@ def _notes(changes: Sequence[Change]) -> list[str]:
         for change in changes
         if change.is_appended
     ]
-    return [*places, *ends, *guesses]
+    return [*tolerated, *ends, *guesses]

@@ -164,7 +164,7 @@ def _difference(lines: Sequence[str], old: Sequence[str]) -> str:
     )
     if not votes:
         return "none of its old lines is in the file"
-    start = max(votes, key=lambda place: (votes[place], -place))
+    start = max(votes, key=lambda start_line: (votes[start_line], -start_line))
     for offset, line in enumerate(old):
         file_line = lines[start + offset] if 0 <= start + offset < len(lines) else None
         if file_line is None:

@@ -180,15 +180,15 @@ def _apply(text: str, hunks: Sequence[Hunk]) -> tuple[str, tuple[int, ...]]:
     cursor = shift = 0
     for hunk in hunks:
         try:
-            place = locate(lines, hunk, cursor, shift)
+            location = locate(lines, hunk, cursor, shift)
         except ToolError as error:
             raise _name_hunk(error, hunk) from error
-        result += lines[cursor : place.start]
-        result += _new_lines(lines, hunk, place.start)
-        cursor = place.start + len(hunk.old)
-        shift = place.start - (hunk.start - 1) if hunk.start else shift
-        if not place.exact:
-            tolerant.append(place.start + 1)
+        result += lines[cursor : location.start]
+        result += _new_lines(lines, hunk, location.start)
+        cursor = location.start + len(hunk.old)
+        shift = location.start - (hunk.start - 1) if hunk.start else shift
+        if not location.exact:
+            tolerant.append(location.start + 1)
         if cursor == len(lines) and not (hunk.ends_old and hunk.ends_new):
             ends = hunk.ends_new
     return _join([*result, *lines[cursor:]], final_newline=ends), tuple(tolerant)

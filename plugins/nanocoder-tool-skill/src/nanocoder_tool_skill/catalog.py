@@ -77,10 +77,10 @@ class Skill:
         with Workspace(self.root) as own:
             yield own
 
-    def _inside(self, place: Workspace, file: str) -> str:
+    def _inside(self, workspace: Workspace, file: str) -> str:
         """Return the path of a file of this skill; links must not lead out of its folder."""
         path = file if self.base == "." else f"{self.base}/{file}"
-        real = place.resolve(path)
+        real = workspace.resolve(path)
         if self.base != "." and not real.startswith(f"{self.base}/"):
             raise ToolError(
                 f"{file!r} is outside the skill {self.name!r}",
@@ -130,10 +130,10 @@ def _is_name(name: str) -> bool:
     return len(name) <= MAX_NAME_CHARS and name == name.lower() and bool(NAME.fullmatch(name))
 
 
-def _text(place: Workspace, path: str) -> str:
+def _text(workspace: Workspace, path: str) -> str:
     # note=False: loading a skill is no reading of a file that a later edit may rely on.
-    text = read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
-    if not place.readable_below()(place.resolve(path)):
+    text = read_text_file(workspace, path, max_bytes=MAX_BYTES, note=False).text
+    if not workspace.readable_below()(workspace.resolve(path)):
         # The call names a skill and no path, so no policy has judged this file.
         raise ToolError(f"{path!r} may be read only by a call that names it", error_class=DENIED)
     # Hidden characters must not instruct the model.

@@ -42,6 +42,6 @@ def bring_back(ctx: ToolContext, outcome: Outcome, *, merge: bool) -> Outcome:
 def _note(outcome: Outcome, fact: str) -> str:
     lines = outcome.change.lines
     more = [f"and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
-    place = [f"The patch: {outcome.patch}"] if outcome.patch else []
+    patch_line = [f"The patch: {outcome.patch}"] if outcome.patch else []
     count = "1 file" if len(lines) == 1 else f"{len(lines)} files"
-    return "\n".join([f"{fact}: {count}", *lines[:MAX_LINES], *more, *place])
+    return "\n".join([f"{fact}: {count}", *lines[:MAX_LINES], *more, *patch_line])

@@ -78,25 +78,25 @@ def unknown_tools(profile: Profile, tools: Collection[str]) -> str:
 def _read(root: Path, folder: str, readable: Readable, words: str = "") -> Iterator[ProfileFile]:
     if not (root / folder).is_dir():
         return
-    with Workspace(root, readable=readable) as place:
+    with Workspace(root, readable=readable) as workspace:
         try:
-            entries = [entry for entry in place.scan(folder) if entry.name.endswith(".md")]
+            entries = [entry for entry in workspace.scan(folder) if entry.name.endswith(".md")]
         except ToolError:
             return
         for entry in entries[:MAX_FILES]:
             path, stem = root / entry.path, entry.name.removesuffix(".md")
             try:
-                yield _parsed(path, stem, _text(place, entry.path), words)
+                yield _parsed(path, stem, _text(workspace, entry.path), words)
             except ToolError as error:
                 yield ProfileFile(path, stem, problem=f"{path}: {error}")
             except BadProfileError as error:
                 yield ProfileFile(path, stem, problem=f"{path}:{error.line}: {error}")
 
 
-def _text(place: Workspace, path: str) -> str:
+def _text(workspace: Workspace, path: str) -> str:
     """Return the text of a file, in which all can be seen; raises ToolError."""
-    text = read_text_file(place, path, max_bytes=MAX_BYTES, note=False).text
-    if not place.readable_below()(place.resolve(path)):
+    text = read_text_file(workspace, path, max_bytes=MAX_BYTES, note=False).text
+    if not workspace.readable_below()(workspace.resolve(path)):
         raise ToolError(ASKS)
     return for_terminal(text)
 
@@ -109,14 +109,14 @@ def _parsed(path: Path, stem: str, text: str, words: str) -> ProfileFile:
     end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == DIVIDER), 0)
     if not end:
         raise BadProfileError(len(lines), f"no line {DIVIDER} ends the head")
-    fields, places = _fields(lines[1:end])
+    fields, numbers = _fields(lines[1:end])
     name = fields.get("name", stem)
     if not NAME.fullmatch(name):
-        raise BadProfileError(places.get("name", 1), f"{name!r} is no name: use a-z, 0-9, - and _")
+        raise BadProfileError(numbers.get("name", 1), f"{name!r} is no name: use a-z, 0-9, - and _")
     if name in BUILT_IN:
-        raise BadProfileError(places.get("name", 1), f"{name!r} is the name of a built-in profile")
+        raise BadProfileError(numbers.get("name", 1), f"{name!r} is the name of a built-in profile")
     if not fields.get("description"):
-        raise BadProfileError(places.get("description", 1), "the description is missing")
+        raise BadProfileError(numbers.get("description", 1), "the description is missing")
     tools = fields.get("tools", "").strip("[]").replace(",", " ").split()
     body = "\n".join(lines[end + 1 :]).strip()
     instructions = f"{words}\n{body}" if words and body else body
@@ -128,7 +128,7 @@ def _parsed(path: Path, stem: str, text: str, words: str) -> ProfileFile:
             instructions=instructions,
         )
     except ValueError as error:
-        raise BadProfileError(places["mode"], str(error)) from None
+        raise BadProfileError(numbers["mode"], str(error)) from None
     description = one_line(fields["description"], DESCRIPTION_CHARS)
     return ProfileFile(path, name, description, profile)
 
@@ -136,7 +136,7 @@ def _parsed(path: Path, stem: str, text: str, words: str) -> ProfileFile:
 def _fields(lines: list[str]) -> tuple[dict[str, str], dict[str, int]]:
     """Return the values of the head by their keys, and the lines that they are on."""
     fields: dict[str, str] = {}
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     key = ""
     for number, line in enumerate(lines, 2):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -152,5 +152,5 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], dict[str, int]]:
             raise BadProfileError(number, f"unknown key {key!r}{hint}")
         if key in fields:
             raise BadProfileError(number, f"{key!r} is there twice")
-        fields[key], places[key] = value.strip("\"'"), number
-    return fields, places
+        fields[key], numbers[key] = value.strip("\"'"), number
+    return fields, numbers

@@ -121,13 +121,13 @@ class Worktree:
 
 def read_version(workspace: Workspace, path: str) -> Version | None:
     """Return a file or a link as it is, or None when there is neither."""
-    place = workspace.root / unescape_path(path)
+    absolute = workspace.root / unescape_path(path)
     try:
         parent = path.rpartition("/")[0] or "."
         if workspace.resolve(parent) != workspace.relative(parent):
             return None  # a link replaced a directory on the way
-        if place.is_symlink():
-            return Version(os.fsencode(place.readlink()), link=True)
+        if absolute.is_symlink():
+            return Version(os.fsencode(absolute.readlink()), link=True)
         if not workspace.is_file(path):
             return None
         mode = workspace.stat(path).st_mode
@@ -183,9 +183,9 @@ def _copy_file(
     workspace: Workspace, path: str, base: BinaryIO, target: Path, cancel: Cancel
 ) -> Original | None:
     """Copy one file of the parent; return None if it was deleted meanwhile or is unreadable."""
-    place = workspace.root / unescape_path(path)
-    if place.is_symlink():
-        link = place.readlink()
+    absolute = workspace.root / unescape_path(path)
+    if absolute.is_symlink():
+        link = absolute.readlink()
         target.symlink_to(link)
         return Original(link=os.fsencode(link))
     start = base.tell()

@@ -38,15 +38,15 @@ def merge_definitions(old: str, new: str) -> Merged | None:
     names = [node.name for node in defined]
     if not names or len({*names}) < len(names) or len({*existing}) < len(existing):
         return None
-    places = {node.name: node for node in before.body if isinstance(node, DEFINITIONS)}
+    old_nodes = {node.name: node for node in before.body if isinstance(node, DEFINITIONS)}
     lines = old.splitlines()
-    added = [node for node in defined if node.name not in places]
+    added = [node for node in defined if node.name not in old_nodes]
     for node in sorted(
-        (node for node in defined if node.name in places),
-        key=lambda node: places[node.name].lineno,
+        (node for node in defined if node.name in old_nodes),
+        key=lambda node: old_nodes[node.name].lineno,
         reverse=True,  # from the end, so that the numbers of earlier lines stay right
     ):
-        first, last = _extent(places[node.name])
+        first, last = _extent(old_nodes[node.name])
         lines[first - 1 : last] = _source(new, node)
     for node in added:
         lines = [*_without_blank_end(lines), "", "", *_source(new, node)]

@@ -41,9 +41,9 @@ def missing_imports(code: str) -> list[str]:
 def with_imports(code: str, statements: list[str]) -> str:
     """Return *code* with *statements* after its own imports."""
     lines = code.splitlines()
-    place = after_imports(ast.parse(code))
-    is_first = place == 0 or not isinstance(ast.parse(code).body[0], ast.Import | ast.ImportFrom)
-    lines[place:place] = [*statements, *([""] if is_first and lines[place:] else [])]
+    line = after_imports(ast.parse(code))
+    is_first = line == 0 or not isinstance(ast.parse(code).body[0], ast.Import | ast.ImportFrom)
+    lines[line:line] = [*statements, *([""] if is_first and lines[line:] else [])]
     return "\n".join(lines) + "\n"
 
 

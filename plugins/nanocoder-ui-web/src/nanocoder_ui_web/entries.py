@@ -160,13 +160,13 @@ class Entries:
 
     def show_messages(self, messages: Sequence[Message]) -> None:
         """Show the earlier messages of a resumed session."""
-        for place, message in enumerate(messages):
+        for index, message in enumerate(messages):
             typed, _added = spoken(message)
             if message.role == "user" and typed:
                 self.feed.add("prompt", {"text": for_terminal(typed)})
             elif message.role == "assistant":
                 self._show_answer(message.text)
-                following = messages[place + 1] if place + 1 < len(messages) else None
+                following = messages[index + 1] if index + 1 < len(messages) else None
                 results = following.results if following is not None else ()
                 for html in calls_html(message.calls, results):
                     self.feed.add("call", {"call": "", "html": html})
