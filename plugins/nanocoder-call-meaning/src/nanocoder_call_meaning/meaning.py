@@ -258,12 +258,12 @@ def _is_label(name: str, value: Any) -> bool:
 
 def _find_name(name: str, names: Collection[str], groups: Iterable[str]) -> str:
     """Return the only one of *names* that equals *name* in other case or by *groups*, or ""."""
-    spelt = _snake(name)
-    for spelling in (spelt, name.lower()):
-        if spelling in names:
-            return spelling
-    alike = [other for other in names if other.replace("_", "") == spelt.replace("_", "")]
-    same = {other for group in map(str.split, groups) if spelt in group for other in group}
+    snake_name = _snake(name)
+    for candidate in (snake_name, name.lower()):
+        if candidate in names:
+            return candidate
+    alike = [other for other in names if other.replace("_", "") == snake_name.replace("_", "")]
+    same = {other for group in map(str.split, groups) if snake_name in group for other in group}
     candidates = alike or [*same.intersection(names)]
     return candidates[0] if len(candidates) == 1 else ""
 

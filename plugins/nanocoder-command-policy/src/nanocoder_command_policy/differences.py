@@ -96,10 +96,10 @@ def changed_settings(
         if before == after:
             continue
         if isinstance(before, tuple | list) and isinstance(after, tuple | list):
-            gone = [item for item in before if item not in after]
+            removed = [item for item in before if item not in after]
             added = [item for item in after if item not in before]
-            if gone or added:
-                yield key, _listed("-", gone), _listed("+", added)
+            if removed or added:
+                yield key, _listed("-", removed), _listed("+", added)
             else:
                 yield key, "the same values", "in another order, or repeated"
         else:

@@ -62,9 +62,9 @@ class Results:
 
     def close(self) -> None:
         """Write nothing more, and let others work here."""
-        for handle in (self._file, self._lock):
-            if handle >= 0:
-                os.close(handle)
+        for descriptor in (self._file, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
         self._file = self._lock = -1
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -183,8 +183,8 @@ def _own_folder() -> Path:
     _remove_dead(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     # It stays open: the lock says that we are alive, and ends with us however we end.
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    lock_file(handle)
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock_file(lock)
     return folder
 
 
@@ -201,13 +201,13 @@ def _remove_dead(folder: Path) -> None:
         with suppress(OSError):
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
-            handle = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            lock = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                lock_file(handle, wait=False)
+                lock_file(lock, wait=False)
                 _forget_worktrees(path)
                 _remove(path)
             finally:
-                os.close(handle)
+                os.close(lock)
 
 
 def _forget_worktrees(batch_folder: Path) -> None:

@@ -152,12 +152,12 @@ class BackgroundProcess:
 
     def _read_until_its_end(self, pipe: int) -> None:
         """Read until the output or the keeper ends; other processes may hold the pipe open."""
-        with _handle(self._process.pid) as handle:
+        with _pidfd_of(self._process.pid) as pidfd:
             poll = select.poll()
-            for each in (pipe, handle):
+            for each in (pipe, pidfd):
                 if each >= 0:
                     poll.register(each, select.POLLIN)
-            while handle not in {ready for ready, _ in poll.poll()}:
+            while pidfd not in {ready for ready, _ in poll.poll()}:
                 piece = os.read(pipe, PIECE_BYTES)
                 if not piece:
                     return
@@ -172,17 +172,17 @@ class BackgroundProcess:
 
 
 @contextmanager
-def _handle(pid: int) -> Iterator[int]:
+def _pidfd_of(pid: int) -> Iterator[int]:
     """Provide a descriptor that becomes readable when *pid* ends, or -1."""
     try:
-        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+        pidfd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:
-        handle = -1
+        pidfd = -1
     try:
-        yield handle
+        yield pidfd
     finally:
-        if handle >= 0:
-            os.close(handle)
+        if pidfd >= 0:
+            os.close(pidfd)
 
 
 K = TypeVar("K", bound=BackgroundProcess)

@@ -79,17 +79,17 @@ def pids_of_user(user: int) -> Iterator[int]:
 def send(member: Process, number: signal.Signals) -> None:
     """Signal *member*, and never a newer process with the same number."""
     try:
-        handle = os.pidfd_open(member.pid)
+        pidfd = os.pidfd_open(member.pid)
     except OSError:
         return
     try:
         now = process(member.pid)
         if now is not None and now.born == member.born:
-            signal.pidfd_send_signal(handle, number)
+            signal.pidfd_send_signal(pidfd, number)
     except OSError:  # ended meanwhile, or another user's
         return
     finally:
-        os.close(handle)
+        os.close(pidfd)
 
 
 def _child_numbers(pid: int) -> list[int]:

@@ -137,12 +137,12 @@ class RedactorStream:
 
     def _forget(self, end: int) -> None:
         """Drop the returned text, except the end that decides how a word begins."""
-        gone = max(0, end - _KEEP_BEHIND)
-        self._text = self._text[gone:]
-        self._decided = end - gone
-        self._covered = max(0, self._covered - gone)
+        dropped = max(0, end - _KEEP_BEHIND)
+        self._text = self._text[dropped:]
+        self._decided = end - dropped
+        self._covered = max(0, self._covered - dropped)
         self._waiting = [
-            _Span(span.start - gone, span.negative_end + gone, span.order, span.kind)
+            _Span(span.start - dropped, span.negative_end + dropped, span.order, span.kind)
             for span in self._waiting
         ]
 

@@ -239,11 +239,11 @@ def _update(
         raise sqlite3.DatabaseError(DAMAGED)
     journals = {session_id: _signature(store.path(session_id)) for session_id in store.ids()}
     stale = [name for name, signature in journals.items() if entries.get(name, ())[1:] != signature]
-    gone = [number for name, (number, *_) in entries.items() if name not in journals]
+    deleted = [number for name, (number, *_) in entries.items() if name not in journals]
     if len(stale) >= MANY:
         say(f"reading {len(stale):,} sessions for the first search; this takes a moment")
     with _transaction(connection):
-        _forget(connection, gone)
+        _forget(connection, deleted)
     for start in range(0, len(stale), BATCH):
         with _transaction(connection):
             for session_id in stale[start : start + BATCH]:

@@ -82,10 +82,10 @@ class UndoPlan:
     def lines(self) -> Iterator[str]:
         """Yield a line for each other step, and one for all files below `.git`."""
         steps = [step for step in self.steps if not step.is_of_git and not self._diff(step)]
-        gone = sorted(step.path for step in steps if step.action == "remove")
-        if len(gone) > MAX_LINES:
+        removed = sorted(step.path for step in steps if step.action == "remove")
+        if len(removed) > MAX_LINES:
             steps = [step for step in steps if step.action != "remove"]
-            yield f"remove {len(gone)} files: {', '.join(gone)}"
+            yield f"remove {len(removed)} files: {', '.join(removed)}"
         yield from filter(None, (step.plan() for step in steps))
         if names := self._names_in_git(()):
             yield f"restore in .git: {names}"

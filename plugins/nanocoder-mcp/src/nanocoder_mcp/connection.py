@@ -187,10 +187,10 @@ class Connection:
             return self.failure(self._endpoint.wants_login, "login_needed")
         if problem := why_unreachable(error):
             return self.failure(f"{problem} ({self.server.url})", error_class)
-        gone = isinstance(error, BrokenResourceError | ClosedResourceError)
+        has_ended = isinstance(error, BrokenResourceError | ClosedResourceError)
         if isinstance(error, MCPError):
-            gone = gone or error.error.code == mcp_types.CONNECTION_CLOSED
-        if gone or (self._process is not None and self._process.problem):
+            has_ended = has_ended or error.error.code == mcp_types.CONNECTION_CLOSED
+        if has_ended or (self._process is not None and self._process.problem):
             ended = self._process.problem if self._process is not None else self._broken
             problem = ended or "closed the connection"
             return self.failure(problem, "server_ended")

@@ -67,8 +67,8 @@ class Window:
                 return Fitted(self._let_engine_count(turns))
             cut = self._cut(last, room)
             turns = chat(request, actions, self._hidden)
-        gone = len(self._hidden.keys() - hidden_before - ({id(last[0])} if last else set()))
-        return Fitted(turns, self._notice(gone, cut))
+        removed = len(self._hidden.keys() - hidden_before - ({id(last[0])} if last else set()))
+        return Fitted(turns, self._notice(removed, cut))
 
     def measure(self, turns: Chat, real_tokens: int) -> bool:
         """Learn from the engine how many tokens *turns* have; return whether they fit."""
@@ -125,8 +125,8 @@ class Window:
         self._hidden[id(message)] = instead
         self._kept_alive.append(message)
 
-    def _notice(self, gone: int, cut: int) -> str:
-        lost = [_with_plural(gone, "older message")] if gone else []
+    def _notice(self, removed: int, cut: int) -> str:
+        lost = [_with_plural(removed, "older message")] if removed else []
         lost += [f"{_with_plural(cut, 'character')} of the last result"] if cut else []
         if not lost:
             return ""

@@ -69,12 +69,12 @@ def lock_all() -> Iterator[None]:
 
     Git reads all worktrees that it lists, and fails for an incomplete one.
     """
-    handle = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(root(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        lock_file(handle)
+        lock_file(descriptor)
         yield
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def remove_dead() -> None:
