@@ -88,11 +88,11 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in NAMES_OF_CODE:
-            _note_code(NAMES_OF_CODE[event](arguments), folders, code_of_plugin)
+            _record_code(NAMES_OF_CODE[event](arguments), folders, code_of_plugin)
             return
         if (deed := DEEDS.get(event)) is None:
             return
-        location = _place(inspect.currentframe(), folders, code_of_plugin)
+        location = _location_of(inspect.currentframe(), folders, code_of_plugin)
         if location is None:
             return
         file, line, is_import = location
@@ -107,15 +107,15 @@ def _hook(folders: tuple[str, ...], write: Callable[[object], None]) -> Callable
     return hook
 
 
-def _note_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Place]) -> None:
+def _record_code(name: str, folders: tuple[str, ...], code_of_plugin: dict[str, Place]) -> None:
     """Record the location at which a plugin creates code with the foreign file name *name*."""
-    location = _place(inspect.currentframe(), folders, code_of_plugin)
+    location = _location_of(inspect.currentframe(), folders, code_of_plugin)
     is_own = any(_is_below(name, each) for each in folders)
     if location is not None and not location[2] and not is_own:
         code_of_plugin.setdefault(name, location)
 
 
-def _place(
+def _location_of(
     frame: FrameType | None, folders: tuple[str, ...], code_of_plugin: Mapping[str, Place]
 ) -> Place | None:
     """Return the location in the plugin's code that causes an event, or None for others' events.

@@ -185,13 +185,13 @@ def _upwards(cwd: Path) -> Sequence[tuple[str, Path]]:
 
 
 @lru_cache(maxsize=64)
-def _places(folder: Path, names: tuple[str, ...]) -> Sequence[str]:
+def _paths_of(folder: Path, names: tuple[str, ...]) -> Sequence[str]:
     return [f"{folder}/{name}" for name in names]
 
 
 def _present(folder: Path, names: Sequence[str]) -> list[str]:
     """Return those of the *names* that lead to something in *folder* which is no directory."""
-    paths = zip(names, _places(folder, tuple(names)), strict=True)
+    paths = zip(names, _paths_of(folder, tuple(names)), strict=True)
     return [name for name, path in paths if os.path.exists(path) and not os.path.isdir(path)]
 
 

@@ -92,7 +92,7 @@ class Seen:
         """
         with self._lock:
             if not self._knows_the_past:
-                self._take_over(messages)
+                self._record_past(messages)
             if messages and messages[-1].role == "user":
                 changed = [text for path, text in self._changed() if _is_in_view(path, messages)]
                 self._add(messages[-1], _note(changed))
@@ -108,7 +108,7 @@ class Seen:
             longer = evolve(longer, text=f"{longer.text}\n\n{note}", typed=typed)
             self._notes[id(message)] = message, longer
 
-    def _take_over(self, messages: Sequence[Message]) -> None:
+    def _record_past(self, messages: Sequence[Message]) -> None:
         """Record the files that a resumed session has read, but not changed later."""
         self._knows_the_past = True
         past = dict[str, str]()

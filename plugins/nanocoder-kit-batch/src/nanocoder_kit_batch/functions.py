@@ -86,7 +86,7 @@ def _tool(function: Mapping[str, Any]) -> Tool[..., Any]:
     return Tool(
         name=function["name"],
         description=function["description"],
-        handler=_note,
+        handler=_record,
         signature=_AnyObject(function["parameters"]),
         risk=Risk.SAFE,
         effects=frozenset({Effect.READ}),
@@ -95,7 +95,7 @@ def _tool(function: Mapping[str, Any]) -> Tool[..., Any]:
     )
 
 
-def _note(arguments: Mapping[str, Any]) -> ToolResult:
+def _record(arguments: Mapping[str, Any]) -> ToolResult:
     """Answer as a function that has worked; the session's events have the call."""
     del arguments
     return ToolResult(NOTED)

@@ -120,7 +120,7 @@ def workspace_of(job: dict[str, Any]) -> Iterator[TaskWorkspace]:
             with _worktree(source, folder, job["revision"]):
                 yield TaskWorkspace(folder, source, dict(stamps(folder)), is_worktree=True)
         else:
-            copy_tree(source, folder, {*own_folders(), *_places_of_batches()})
+            copy_tree(source, folder, {*own_folders(), *_folders_of_batches()})
             yield TaskWorkspace(folder, source, dict(stamps(folder)))
     finally:
         _remove(own_folder)
@@ -139,10 +139,10 @@ def _worktree(repository: Path, folder: Path, commit: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _forget(repository, folder)
+        _remove_worktree(repository, folder)
 
 
-def _forget(repository: Path, folder: Path) -> None:
+def _remove_worktree(repository: Path, folder: Path) -> None:
     """Remove one worktree; `git worktree prune` would remove those of other batches, too."""
     with suppress(ToolError, OSError), _worktrees:
         git(repository, "worktree", "remove", "--force", "--force", str(folder))
@@ -171,7 +171,7 @@ def own_folders() -> list[Path]:
     return folders
 
 
-def _places_of_batches() -> list[Path]:
+def _folders_of_batches() -> list[Path]:
     """Return the folders of batches, which are left out if they are inside the copied folder."""
     folder = Path(tempfile.gettempdir())
     return [path.parent.resolve() / path.name for path in folder.glob(f"{PREFIX}*")]
@@ -204,18 +204,18 @@ def _remove_dead(folder: Path) -> None:
             lock = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 lock_file(lock, wait=False)
-                _forget_worktrees(path)
+                _remove_worktrees(path)
                 _remove(path)
             finally:
                 os.close(lock)
 
 
-def _forget_worktrees(batch_folder: Path) -> None:
+def _remove_worktrees(batch_folder: Path) -> None:
     """Remove the worktrees of a killed batch from their repositories."""
     for note in batch_folder.glob(f"*{NOTE}"):
         with suppress(ToolError, OSError, ValueError):
             folder, repository = map(os.fsdecode, note.read_bytes().split(b"\0"))
-            _forget(top_of_repository(Path(repository)), Path(folder))
+            _remove_worktree(top_of_repository(Path(repository)), Path(folder))
 
 
 def _remove(folder: Path) -> None:

@@ -60,7 +60,7 @@ def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], boo
     for entry in entries:
         if entry in own_entries:
             continue
-        problem = _problem_of_place(entry)
+        problem = _problem_of_path(entry)
         if not problem and is_repository(entry):
             is_known = (True, entry.path) in earlier_names
             problem = "" if is_known else "names another repository, which git would look into"
@@ -71,7 +71,7 @@ def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], boo
     return ""
 
 
-def _problem_of_place(entry: Entry) -> str:
+def _problem_of_path(entry: Entry) -> str:
     path = entry.path
     if stat.S_ISDIR(entry.mode):
         return "hides which files are in a folder"

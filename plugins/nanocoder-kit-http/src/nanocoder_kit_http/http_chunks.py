@@ -41,7 +41,7 @@ class ChunkJoiner:
     def feed(self, data: bytes) -> bytes:
         """Return the bytes for h11; b"" while the size of a chunk is incomplete."""
         if self._state is _State.HEAD:
-            return self._take_head(data)
+            return self._consume_head(data)
         if self._state is _State.CHUNKS:
             return self._join(data)
         return data
@@ -51,7 +51,7 @@ class ChunkJoiner:
         size, self._held = self._held, b""
         return size
 
-    def _take_head(self, data: bytes) -> bytes:
+    def _consume_head(self, data: bytes) -> bytes:
         before = len(self._head)
         self._head += data
         end = self._head.find(b"\r\n\r\n", max(0, before - len(_END) - 1))

@@ -195,17 +195,17 @@ class Reply(ABC):
             if self.is_complete:
                 break
             if data is None:
-                self._take(event)
+                self._decode_event(event)
             else:
-                self._take_object(data, event.event)
+                self._decode_object(data, event.event)
         return self._deltas.take()
 
-    def _take(self, event: SseEvent) -> None:
+    def _decode_event(self, event: SseEvent) -> None:
         """Take an event that is decoded by itself; anything but an object is an empty one."""
         if is_end_mark(event.data):
-            self._take_end_mark()
+            self._decode_end_mark()
             return
-        self._take_value(self._decoded(event), event.event)
+        self._decode_value(self._decoded(event), event.event)
 
     def _decoded(self, event: SseEvent) -> Any:
         """Return the value of *event*; raises ProviderError for a damaged one, and a cut one."""
@@ -216,15 +216,15 @@ class Reply(ABC):
                 raise
             raise self._cut("inside an event") from error
 
-    def _take_value(self, value: Any, kind: str) -> None:
+    def _decode_value(self, value: Any, kind: str) -> None:
         """Decode the value of an event, which should be an object."""
-        self._take_object(as_mapping(value), kind)
+        self._decode_object(as_mapping(value), kind)
 
-    def _take_end_mark(self) -> None:  # noqa: B027 - most protocols have an end of their own
-        """Take `[DONE]`."""
+    def _decode_end_mark(self) -> None:  # noqa: B027 - most protocols have an end of their own
+        """Handle `[DONE]`, which most protocols do not use."""
 
     @abstractmethod
-    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
+    def _decode_object(self, data: Mapping[str, Any], kind: str) -> None:
         """Decode the object of an event of the type *kind*."""
 
     def _is_repeat(self, parts: "CallParts") -> bool:

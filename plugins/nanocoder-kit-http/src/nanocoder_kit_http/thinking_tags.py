@@ -66,35 +66,35 @@ class ThinkingTags:
         for delta in deltas:
             if isinstance(delta, TextDelta):
                 self._waiting += delta.text
-                ready += self._take(is_end=False)
+                ready += self._consume(is_end=False)
             else:
                 ready.append(delta)
         return _joined(ready)
 
     def finish(self) -> list[Delta]:
         """Return the buffered text at the end of the reply."""
-        ready = self._take(is_end=True)
+        ready = self._consume(is_end=True)
         if self._assumed and not self._has_tags and self._texts:
             ready.append(
                 TextDelta("".join(self._texts))
             )  # no closing tag came, so it was the answer
         return _joined(ready)
 
-    def _take(self, *, is_end: bool) -> list[Delta]:
+    def _consume(self, *, is_end: bool) -> list[Delta]:
         ready: list[Delta] = []
         while self._waiting:
             before = len(self._waiting), self._ends, self._is_start
             if self._ends:
-                self._take_thinking(ready, is_end=is_end)
+                self._consume_thinking(ready, is_end=is_end)
             elif self._is_start:
-                self._take_start(is_end=is_end)
+                self._consume_start(is_end=is_end)
             else:
-                self._take_text(ready, is_end=is_end)
+                self._consume_text(ready, is_end=is_end)
             if before == (len(self._waiting), self._ends, self._is_start):
                 break
         return ready
 
-    def _take_start(self, *, is_end: bool) -> None:
+    def _consume_start(self, *, is_end: bool) -> None:
         """Look for a tag at the beginning of a part; spaces before a tag are dropped."""
         stripped = self._waiting.lstrip()
         marks = (*_BEGINNINGS, *_LONE_ENDS) if self._has_tags else _BEGINNINGS
@@ -111,7 +111,7 @@ class ThinkingTags:
             self._ends = _LONE_ENDS
         self._waiting = stripped if self._has_tags else self._waiting
 
-    def _take_thinking(self, ready: list[Delta], *, is_end: bool) -> None:
+    def _consume_thinking(self, ready: list[Delta], *, is_end: bool) -> None:
         end, mark = _first(self._waiting, self._ends)
         if mark:
             ready.append(ThinkingDelta(self._waiting[:end]))
@@ -126,7 +126,7 @@ class ThinkingTags:
             if self._assumed and not self._has_tags:
                 self._texts.append(piece)
 
-    def _take_text(self, ready: list[Delta], *, is_end: bool) -> None:
+    def _consume_text(self, ready: list[Delta], *, is_end: bool) -> None:
         """Pass text on; a lone closing tag in it makes all text before it thinking."""
         if _SIGNS.isdisjoint(self._waiting):
             self._pass(ready, len(self._waiting))

@@ -79,7 +79,7 @@ class _Exchange:
     """Requests through redirects; *redirect* and *method* are the next target and method."""
 
     def __init__(self, client: "httpx.Client", headers: Mapping[str, str], *, follow: bool) -> None:
-        client.event_hooks = {"response": [self._note_redirect]}
+        client.event_hooks = {"response": [self._record_redirect]}
         self._client = client
         self._headers = {"user-agent": USER_AGENT, "accept": "*/*", "accept-encoding": "gzip"}
         self._headers.update(headers)
@@ -98,7 +98,7 @@ class _Exchange:
         self.method = response.next_request.method if response.next_request else method
         return response
 
-    def _note_redirect(self, response: "httpx.Response") -> None:
+    def _record_redirect(self, response: "httpx.Response") -> None:
         """Read the address of a redirect strictly, before httpx does."""
         location = response.headers.get("location", "")
         if self._follow and location and response.has_redirect_location:

@@ -63,7 +63,7 @@ def parse_url(url: str) -> Target:
         raise invalid_url(url, "has no // after its scheme")
     authority, path = _split(match[2][2:])
     user, _, host_and_port = authority.rpartition("@")
-    host, port = _place(url, host_and_port)
+    host, port = _host_and_port(url, host_and_port)
     return Target(
         scheme,
         host,
@@ -86,7 +86,7 @@ def _split(rest: str) -> tuple[str, str]:
     return authority, path if path.startswith("/") or not path else f"/{path}"
 
 
-def _place(url: str, text: str) -> tuple[str, int]:
+def _host_and_port(url: str, text: str) -> tuple[str, int]:
     if text.startswith("["):
         inside, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):

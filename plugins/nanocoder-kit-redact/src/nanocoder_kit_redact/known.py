@@ -25,7 +25,7 @@ def is_secret_name(name: str) -> bool:
     return upper.endswith(_SECRET_ENDS) or any(part in upper for part in _SECRET_PARTS)
 
 
-def _names_a_place(name: str) -> bool:
+def _names_a_path(name: str) -> bool:
     """Tell whether a variable of this name says where a secret is: its value is no secret."""
     upper = name.upper()
     return upper.endswith(_PLACE_ENDS) or upper == "XAUTHORITY"
@@ -67,7 +67,7 @@ class KnownValues:
         self._of_environment = {
             encoded: re.sub(r"[^A-Za-z0-9_-]", "-", name)
             for name, value in environment.items()
-            if is_secret_name(name) and not _names_a_place(name) and not value.startswith("/")
+            if is_secret_name(name) and not _names_a_path(name) and not value.startswith("/")
             for encoded in _encodings(value)
         }
         self._seen: Mapping[str, str] = {}

@@ -26,7 +26,7 @@ def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> 
         return None
     private_directory(folder)
     if limit_bytes:
-        _make_room(folder, limit_bytes - len(data))
+        _evict_oldest(folder, limit_bytes - len(data))
     stem = ODD_CHARACTERS.sub("_", name).strip("._")[:MAX_NAME_CHARS] or "artifact"
     for number in count():  # a name that is taken gets a number
         path = folder / (f"{number}-{stem}" if number else stem)
@@ -38,7 +38,7 @@ def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> 
     return None
 
 
-def _make_room(folder: Path, limit_bytes: int) -> None:
+def _evict_oldest(folder: Path, limit_bytes: int) -> None:
     """Remove the oldest files of *folder* until the others that may go have *limit_bytes*."""
     files = []
     with suppress(OSError), os.scandir(folder) as entries:

@@ -103,14 +103,14 @@ class RecordJournal(ABC):
 
     def artifact(self, name: str, data: bytes) -> str:
         """Store *data* under a name like *name*, and return its path, or "" on failure."""
-        return self._keep_file(self.artifacts, name, data)
+        return self._store_file(self.artifacts, name, data)
 
     def output(self, name: str, data: bytes) -> str:
         """Store a whole output for the model to read, and return its path, or "" on failure.
 
         All outputs have at most 200 MB: the oldest are deleted first.
         """
-        return self._keep_file(self.outputs, name, data, MAX_OUTPUT_BYTES)
+        return self._store_file(self.outputs, name, data, MAX_OUTPUT_BYTES)
 
     def close(self) -> None:  # noqa: B027 - memory has nothing to release
         """Release the session's file; closing twice is fine."""
@@ -123,13 +123,13 @@ class RecordJournal(ABC):
             self._prompts += is_typed(data)
         state = self._turn, self._title, self._is_rewound, self._prompts
         record = Record(self._seq, kind, self._at, data, *state)
-        self._keep(record, sync=sync)
+        self._store(record, sync=sync)
         return self._seq
 
     @abstractmethod
-    def _keep(self, record: Record, *, sync: bool) -> None: ...
+    def _store(self, record: Record, *, sync: bool) -> None: ...
 
-    def _keep_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
+    def _store_file(self, folder: Path | None, name: str, data: bytes, limit_bytes: int = 0) -> str:
         if folder is None:
             return ""
         # Few sessions store more than their records.
@@ -205,7 +205,7 @@ class FileJournal(RecordJournal):
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _keep(self, record: Record, *, sync: bool) -> None:
+    def _store(self, record: Record, *, sync: bool) -> None:
         if self._descriptor < 0:
             return
         self._pending.append(line_without_secrets(record, self._redactor))

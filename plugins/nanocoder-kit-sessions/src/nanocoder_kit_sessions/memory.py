@@ -19,5 +19,5 @@ class MemoryJournal(RecordJournal):
         with self._lock:
             return tuple(self._records)
 
-    def _keep(self, record: Record, *, sync: bool) -> None:  # noqa: ARG002 - there is no disk
+    def _store(self, record: Record, *, sync: bool) -> None:  # noqa: ARG002 - there is no disk
         self._records.append(record)

@@ -23,13 +23,13 @@ ROLES: Final = get_args(fields(Message).role.type)
 def store_message(message: Message, keep: Keep) -> dict[str, Any]:
     """Return *message* as JSON for a journal; *keep* stores large attachments."""
     encoded = encode_message(message)
-    _keep_large(encoded.get("attachments", ()), message.attachments, keep)
+    _store_large(encoded.get("attachments", ()), message.attachments, keep)
     for result, data in zip(message.results, encoded.get("results", ()), strict=True):
-        _keep_large(data.get("attachments", ()), result.attachments, keep)
+        _store_large(data.get("attachments", ()), result.attachments, keep)
     return encoded
 
 
-def _keep_large(
+def _store_large(
     encoded: Sequence[dict[str, Any]], attachments: Sequence[Attachment], keep: Keep
 ) -> None:
     for data, attachment in zip(encoded, attachments, strict=True):

@@ -243,7 +243,7 @@ def _update(
     if len(stale) >= MANY:
         say(f"reading {len(stale):,} sessions for the first search; this takes a moment")
     with _transaction(connection):
-        _forget(connection, deleted)
+        _delete_rows(connection, deleted)
     for start in range(0, len(stale), BATCH):
         with _transaction(connection):
             for session_id in stale[start : start + BATCH]:
@@ -251,7 +251,7 @@ def _update(
                 # A forged journal may hold numbers and texts that sqlite cannot store.
                 with suppress(OSError, OverflowError, UnicodeError):
                     text = read_journal_text(store.path(session_id)) or JournalText()
-                    _keep(connection, number, session_id, journals[session_id], text)
+                    _insert_rows(connection, number, session_id, journals[session_id], text)
 
 
 def _signature(path: Path) -> tuple[int, int]:
@@ -270,7 +270,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
 
 
-def _forget(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+def _delete_rows(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
     for number in numbers:
         rows = number * ROOM, (number + 1) * ROOM - 1
         texts = connection.execute(TEXTS, rows).fetchall()
@@ -281,7 +281,7 @@ def _forget(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
         connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
 
 
-def _keep(
+def _insert_rows(
     connection: sqlite3.Connection,
     number: int | None,
     session_id: str,
@@ -289,7 +289,7 @@ def _keep(
     text: JournalText,
 ) -> None:
     if number is not None:
-        _forget(connection, [number])
+        _delete_rows(connection, [number])
     values: list[Any] = [number, session_id, *signature, json.dumps(list(text.tags))]
     values += [getattr(text, name) for name in FACTS]
     placeholders = ", ".join("?" * len(values))

@@ -230,11 +230,11 @@ def _select(
             raise UsageError(f"the session has no change of {path!r} to undo")
     if piece is None or not changes:
         origin = FORKED.format(history.forked_from) if history.forked_from else ""
-        raise PersonError(NOTHING + origin + _untracked_note(history, effects))
+        raise PersonError(NOTHING + origin + _untracked_clause(history, effects))
     return _Selection(piece, changes, problem=history.problem)
 
 
-def _untracked_note(history: History, effects: Mapping[str, Collection[str]]) -> str:
+def _untracked_clause(history: History, effects: Mapping[str, Collection[str]]) -> str:
     """Return a clause that names the tools of the last run with untracked side effects."""
     runs = [piece for piece in history.pieces if piece.kind != "undo"]
     tools = untracked(runs[-1].tools, effects) if runs else []

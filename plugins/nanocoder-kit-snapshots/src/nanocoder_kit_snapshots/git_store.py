@@ -120,9 +120,9 @@ class GitStore:
         with self._locked():
             new = [data for _, data in contents if data is not None]
             if len(new) < FEW:
-                self._keep_few(session, new)
+                self._store_few(session, new)
             else:
-                self._keep_many(session, contents)
+                self._store_many(session, contents)
             self._begun.add(session)
 
     def read(self, blob: str) -> bytes:
@@ -163,7 +163,7 @@ class GitStore:
             raise SnapshotError(f"{self.folder}: {error.strerror}") from error
         return holding(self.folder / "lock")
 
-    def _keep_few(self, session: str, contents: Sequence[bytes]) -> None:
+    def _store_few(self, session: str, contents: Sequence[bytes]) -> None:
         parent = head_of(self._repository, _reference(session)) if session in self._begun else ""
         if session in self._begun and not parent:
             raise SnapshotError("the snapshots of this session were removed meanwhile")
@@ -173,7 +173,7 @@ class GitStore:
             raise SnapshotError(f"{self._repository}: {error.strerror}") from error
         self._set_head(session, commit)
 
-    def _keep_many(self, session: str, contents: Sequence[Content]) -> None:
+    def _store_many(self, session: str, contents: Sequence[Content]) -> None:
         reference = _reference(session)
         head = f"commit {reference}\ncommitter nanocoder <> {self._later()} +0000\ndata 0\n"
         parent = f"from {reference}^0\n" if session in self._begun else ""

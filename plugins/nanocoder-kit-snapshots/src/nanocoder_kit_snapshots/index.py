@@ -113,7 +113,7 @@ class Look:
         if changed or before.keys() - listing.files.keys() or listing.folders != index.folders:
             self._compare_new_folders(listing.folders - index.folders)
             # Deleted files first: a file or link may have replaced a folder.
-            self._compare_gone(sorted(before.keys() - listing.files.keys()), listing)
+            self._compare_deleted(sorted(before.keys() - listing.files.keys()), listing)
             for path in sorted(index.folders - listing.folders, reverse=True):
                 if self._state(path, listing) == MISSING:
                     self._add_change(path, FOLDER, MISSING)
@@ -132,7 +132,7 @@ class Look:
             elif not self.index.had_left_out(path):
                 self._add_change(path, MISSING, FOLDER)
 
-    def _compare_gone(self, paths: Iterable[str], listing: Listing) -> None:
+    def _compare_deleted(self, paths: Iterable[str], listing: Listing) -> None:
         for path in paths:
             before, now = self._drop(path), self._state(path, listing)
             if now is not None:

@@ -48,7 +48,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         for cells in zip_longest(*pieces, fillvalue=""):
-            placed = map(_placed, cells, widths, right)
+            placed = map(_aligned, cells, widths, right)
             sys.stdout.write(GAP.join(placed).rstrip() + "\n")
 
 
@@ -135,7 +135,7 @@ def _break(text: str, width: int) -> int:
     return next((offset for offset in breaks if offset > max(end // 4, indent)), end)
 
 
-def _placed(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
+def _aligned(cell: str, width: int, to_right: bool) -> str:  # noqa: FBT001 - mapped by position
     space = " " * (width - cells_of(cell))
     return space + cell if to_right else cell + space
 

@@ -71,7 +71,7 @@ async def _log_in(
             redirect.expect(address)
             await asyncio.to_thread(show, address)
             if host is not None and keyboard is not None:
-                loop.add_reader(keyboard, _take_typed, keyboard, redirect, host)
+                loop.add_reader(keyboard, _accept_typed, keyboard, redirect, host)
 
         auth = LoginAuth(server, redirect.address, expect, redirect.code)
         connection = Connection(server, Endpoint(server, auth), ServerRequests(server.name, cwd))
@@ -95,7 +95,7 @@ async def _log_in(
         return lists, info, redirect.is_expected
 
 
-def _take_typed(keyboard: int, redirect: Redirect, host: Host) -> None:
+def _accept_typed(keyboard: int, redirect: Redirect, host: Host) -> None:
     """Read a line that the user typed; end of input yields no line."""
     typed = os.read(keyboard, LINE_BYTES).decode("utf-8", "replace").strip()
     if typed:

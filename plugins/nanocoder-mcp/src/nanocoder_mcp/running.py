@@ -91,9 +91,9 @@ class Servers:
         except Cancelled:
             raise
         except ToolError as error:
-            _note(server, str(error))
+            _record_problem(server, str(error))
             raise
-        _note(server, "")
+        _record_problem(server, "")
         return result
 
     def lists(self, server: Server, cancel: Cancel) -> tuple[tuple[list[Any], ...], dict[str, Any]]:
@@ -201,6 +201,6 @@ def held_back(server: Server, raw_tools: list[dict[str, Any]]) -> dict[str, str]
     return reasons
 
 
-def _note(server: Server, problem: str) -> None:
+def _record_problem(server: Server, problem: str) -> None:
     with suppress(ToolError):
         records.note(server, problem)

@@ -55,7 +55,7 @@ def nanocoder_before_execute(
     is_model = session.model and not (call.typed or call.edited)
     record = {
         "event": "called",
-        **_place(session, call.id),
+        **_session_ids(session, call.id),
         "actor": f"model {session.model}" if is_model else f"person {_user()}",
         "tool": call.name,
         "plugin": f"{tool.plugin} {tool.version}".strip(),
@@ -84,13 +84,13 @@ def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str]
     record = record_of(event)
     if record is None:
         return
-    record = {"event": record.pop("event"), **_place(session, event.call_id), **record}
+    record = {"event": record.pop("event"), **_session_ids(session, event.call_id), **record}
     if record["event"] == "answered":
         record["actor"] = f"person {_user()}" if session.interactive else "no person"
     resource("log").append(record, sync=record["event"] in {"answered", "ran"})
 
 
-def _place(session: SessionInfo, call_id: str) -> dict[str, str]:
+def _session_ids(session: SessionInfo, call_id: str) -> dict[str, str]:
     sessions = {"session": session.id, "parent_session": session.parent, "agent": session.agent}
     return {name: value for name, value in {**sessions, "call": call_id}.items() if value}
 

@@ -151,7 +151,7 @@ class Guard:
         tool, limits = self._tools.get(call.name), self._limits(call.name)
         counts = self._counts_of_commands if self._is_command(call.name) else self._counts
         if tool is not None and not result.is_error and not counts[outcome]:
-            self._note_progress(latest.key, tool)
+            self._record_progress(latest.key, tool)
         counts[outcome] += 1
         count = counts[outcome]
         if result.is_error and count >= limits.failures:
@@ -173,7 +173,7 @@ class Guard:
             return SMALL
         return COMMANDS if self._is_command(name) else FULL
 
-    def _note_progress(self, key: str, tool: Tool[..., Any]) -> None:
+    def _record_progress(self, key: str, tool: Tool[..., Any]) -> None:
         if tool.is_read_only or key in self._changes:
             return
         self._changes.add(key)

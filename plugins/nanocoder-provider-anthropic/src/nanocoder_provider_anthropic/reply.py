@@ -42,14 +42,14 @@ class MessageReply(Reply):
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
         self._takers: dict[str, Callable[[Mapping[str, Any]], None]] = {
-            "content_block_delta": self._take_delta,
-            "content_block_start": self._take_start,
-            "content_block_stop": self._take_block_stop,
-            "message_start": lambda data: self._take_message(data.get("message")),
-            "message_delta": self._take_message_delta,
-            "message": self._take_body,
-            "message_stop": self._take_stop,
-            "error": self._take_error,
+            "content_block_delta": self._decode_delta,
+            "content_block_start": self._decode_start,
+            "content_block_stop": self._decode_block_stop,
+            "message_start": lambda data: self._decode_message(data.get("message")),
+            "message_delta": self._decode_message_delta,
+            "message": self._decode_body,
+            "message_stop": self._decode_stop,
+            "error": self._decode_error,
         }
 
     @property
@@ -102,12 +102,12 @@ class MessageReply(Reply):
         echoed = {"type": kind, "id": call.id, "name": call.name, "input": dict(call.arguments)}
         return [echoed]
 
-    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
+    def _decode_object(self, data: Mapping[str, Any], kind: str) -> None:
         take = self._takers.get(as_str(data.get("type")) or kind)
         if take:  # pings and unknown events are ignored
             take(data)
 
-    def _take_start(self, data: Mapping[str, Any]) -> None:
+    def _decode_start(self, data: Mapping[str, Any]) -> None:
         start = data.get("content_block")
         if not isinstance(start, dict):
             return
@@ -117,7 +117,7 @@ class MessageReply(Reply):
             self._add(block, kind, as_str(start.get(name)))
         block.signature = as_str(start.get("signature"))
 
-    def _take_delta(self, data: Mapping[str, Any]) -> None:
+    def _decode_delta(self, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
         if not isinstance(delta, dict):
             return
@@ -141,36 +141,36 @@ class MessageReply(Reply):
             block.texts.append(piece)
             self._deltas.add(kind, piece)
 
-    def _take_block_stop(self, data: Mapping[str, Any]) -> None:
+    def _decode_block_stop(self, data: Mapping[str, Any]) -> None:
         block = self._blocks.get(_index(data))
         if block:
             block.is_closed = True
 
-    def _take_message_delta(self, data: Mapping[str, Any]) -> None:
+    def _decode_message_delta(self, data: Mapping[str, Any]) -> None:
         delta = data.get("delta")
         if isinstance(delta, dict):
             self._stop_reason = as_str(delta.get("stop_reason")) or self._stop_reason
-        self._take_message(data)
+        self._decode_message(data)
 
-    def _take_message(self, message: Any) -> None:
+    def _decode_message(self, message: Any) -> None:
         usage = message.get("usage") if isinstance(message, dict) else None
         if isinstance(usage, dict):
             counts = {name: as_int(count) for name, count in usage.items()}
             self._usage.update({name: count for name, count in counts.items() if count})
 
-    def _take_body(self, data: Mapping[str, Any]) -> None:
+    def _decode_body(self, data: Mapping[str, Any]) -> None:
         """Take a reply in one body, from a server that does not stream."""
         content = data.get("content")
         for index, block in enumerate(content if isinstance(content, list) else []):
-            self._take_start({"index": index, "content_block": block})
-            self._take_block_stop({"index": index})
-        self._take_message_delta({"delta": data, "usage": data.get("usage")})
+            self._decode_start({"index": index, "content_block": block})
+            self._decode_block_stop({"index": index})
+        self._decode_message_delta({"delta": data, "usage": data.get("usage")})
         self.is_complete = True
 
-    def _take_stop(self, _: Mapping[str, Any]) -> None:
+    def _decode_stop(self, _: Mapping[str, Any]) -> None:
         self.is_complete = True
 
-    def _take_error(self, data: Mapping[str, Any]) -> None:
+    def _decode_error(self, data: Mapping[str, Any]) -> None:
         raise self._context.failure(data.get("error") or data)
 
     def _total(self) -> Usage:

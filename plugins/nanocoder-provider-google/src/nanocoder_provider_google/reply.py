@@ -47,7 +47,7 @@ class ContentReply(Reply):
         # The model made something that is no answer; another try often comes to one.
         self._refuse_failed(self._finish)
         refusal = self._refusal()
-        self._keep()
+        self._store_parts()
         return Finished(
             self._text(refusal),
             () if refusal else tuple(self._calls),
@@ -71,12 +71,12 @@ class ContentReply(Reply):
     def _ending(self) -> str:
         return self._finish or self._blocked
 
-    def _take_value(self, value: Any, kind: str) -> None:
+    def _decode_value(self, value: Any, kind: str) -> None:
         for chunk in value if isinstance(value, list) else [value]:
             if isinstance(chunk, dict):
-                self._take_object(chunk, kind)
+                self._decode_object(chunk, kind)
 
-    def _take_object(self, chunk: Mapping[str, Any], _kind: str) -> None:
+    def _decode_object(self, chunk: Mapping[str, Any], _kind: str) -> None:
         if chunk.get("error"):
             raise self._context.failure(chunk["error"])
         if isinstance(chunk.get("usageMetadata"), dict):
@@ -85,24 +85,24 @@ class ContentReply(Reply):
         self._blocked = blocked or self._blocked
         candidates = chunk.get("candidates")
         if candidates and isinstance(candidates, list) and isinstance(candidates[0], dict):
-            self._take_candidate(candidates[0])
+            self._decode_candidate(candidates[0])
 
-    def _take_candidate(self, candidate: Mapping[str, Any]) -> None:
+    def _decode_candidate(self, candidate: Mapping[str, Any]) -> None:
         finish = as_str(candidate.get("finishReason"))
         if self._finish and self.begun and not finish:
             return  # behind a real end comes no part of a reply
         parts = as_mapping(candidate.get("content")).get("parts")
         for part in parts if isinstance(parts, list) else []:
             if isinstance(part, dict):
-                self._take_part(part)
+                self._decode_part(part)
         self._finish = finish or self._finish
 
-    def _take_part(self, part: dict[str, Any]) -> None:
+    def _decode_part(self, part: dict[str, Any]) -> None:
         text = as_str(part.get("text"))
         if text:
             self._deltas.add(ThinkingDelta if part.get("thought") else TextDelta, text)
         if isinstance(part.get("functionCall"), dict):
-            self._take_call(part, part["functionCall"])
+            self._decode_call(part, part["functionCall"])
         elif part.get("thoughtSignature") or (text and not part.get("thought")):
             self._echo(part, text)
 
@@ -111,15 +111,15 @@ class ContentReply(Reply):
         if part.keys() == {"text"}:
             self._pieces.append(text)
         else:
-            self._keep(dict(part))
+            self._store_parts(dict(part))
 
-    def _keep(self, *parts: dict[str, Any]) -> None:
+    def _store_parts(self, *parts: dict[str, Any]) -> None:
         """Add *parts* to send back, after the plain text so far."""
         text = replace_surrogates("".join(self._pieces))
         self._pieces = []
         self._parts += [{"text": text}, *parts] if text else parts
 
-    def _take_call(self, part: dict[str, Any], function: dict[str, Any]) -> None:
+    def _decode_call(self, part: dict[str, Any], function: dict[str, Any]) -> None:
         parts = CallParts(as_str(function.get("id")), as_str(function.get("name")))
         if function.get("args") is not None:
             parts.pieces.append(json.dumps(function["args"]))
@@ -128,7 +128,7 @@ class ContentReply(Reply):
         call = parts.close(self._context.used_ids)
         self._calls.append(call)
         echoed = {**function, "name": call.name, "args": dict(call.arguments)}
-        self._keep({**part, "functionCall": echoed})
+        self._store_parts({**part, "functionCall": echoed})
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

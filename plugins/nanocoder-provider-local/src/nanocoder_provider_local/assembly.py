@@ -82,7 +82,7 @@ def _make(
     if not _is_right(target, weights, progress):
         pieces = require(find_pieces(weights, folders), weights)
         temporary = target.with_name(f".{target.name}.part")
-        present = _keep_whole_pieces(temporary, weights)
+        present = _truncate_to_pieces(temporary, weights)
         _require_space(target.parent, weights.size - present)
         try:
             _join(pieces, temporary, weights, progress)
@@ -107,7 +107,7 @@ def require(pieces: Pieces, weights: Weights) -> Pieces:
     return pieces
 
 
-def _keep_whole_pieces(temporary: Path, weights: Weights) -> int:
+def _truncate_to_pieces(temporary: Path, weights: Weights) -> int:
     """Truncate an earlier download to complete pieces; return their size in bytes."""
     with temporary.open("ab") as file:
         number = min(file.tell() // weights.piece_size, weights.count - 1)

@@ -51,19 +51,19 @@ class ChatReply(Reply):
             refusal=refusal,
         )
 
-    def _take_object(self, line: Mapping[str, Any], _kind: str) -> None:
+    def _decode_object(self, line: Mapping[str, Any], _kind: str) -> None:
         if line.get("error"):
             raise self._context.failure(line["error"])
         is_done = line.get("done") is True
         if is_done or not self._is_done:  # behind a real end comes no part of a reply
-            self._take_message(as_mapping(line.get("message")))
+            self._decode_message(as_mapping(line.get("message")))
         if is_done:
             self._is_done = True
             self._reason = as_str(line.get("done_reason"))
             sent, answered = as_int(line.get("prompt_eval_count")), as_int(line.get("eval_count"))
             self._usage = Usage(sent, answered, cost=0.0)
 
-    def _take_message(self, message: Mapping[str, Any]) -> None:
+    def _decode_message(self, message: Mapping[str, Any]) -> None:
         for kind, name in ((ThinkingDelta, "thinking"), (TextDelta, "content")):
             piece = as_str(message.get(name))
             if piece:
@@ -72,9 +72,9 @@ class ChatReply(Reply):
         for call in calls if isinstance(calls, list) else []:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
-                self._take_call(as_str(call.get("id")), function)
+                self._decode_call(as_str(call.get("id")), function)
 
-    def _take_call(self, call_id: str, function: Mapping[str, Any]) -> None:
+    def _decode_call(self, call_id: str, function: Mapping[str, Any]) -> None:
         parts = CallParts(call_id, as_str(function.get("name")))
         arguments = function.get("arguments")
         if isinstance(arguments, str):

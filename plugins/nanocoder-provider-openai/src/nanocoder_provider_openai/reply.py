@@ -75,13 +75,13 @@ class ChatReply(Reply):
             self._deltas.add(TextDelta, texts)
         else:
             for chunk in chunks:
-                self._take_object(chunk, "")
+                self._decode_object(chunk, "")
         return self._deltas.take()
 
-    def _take_end_mark(self) -> None:
+    def _decode_end_mark(self) -> None:
         self.is_complete = True
 
-    def _take_object(self, chunk: Mapping[str, Any], kind: str) -> None:
+    def _decode_object(self, chunk: Mapping[str, Any], kind: str) -> None:
         if kind == "error" or chunk.get("error") or chunk.get("object") == "error":
             error = chunk.get("error")
             raise self._context.failure(error if isinstance(error, dict | str) else chunk)
@@ -89,7 +89,7 @@ class ChatReply(Reply):
         if choices and isinstance(choices[0], dict):
             if choices[0].get("error"):
                 raise self._context.failure(choices[0]["error"])
-            self._take_choice(choices[0])
+            self._decode_choice(choices[0])
         usage = chunk.get("usage")
         # Groq and Moonshot nest the usage in other objects.
         for parent in () if usage else (chunk.get("x_groq"), *choices):
@@ -97,17 +97,17 @@ class ChatReply(Reply):
         if usage:
             self._usage = _usage(usage)
 
-    def _take_choice(self, choice: Mapping[str, Any]) -> None:
+    def _decode_choice(self, choice: Mapping[str, Any]) -> None:
         finish = as_str(choice.get("finish_reason"))
         # Some servers name it from the first chunk on; behind a real end comes no part of a reply.
         if self._finish and self._begun and not finish:
             return
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
-            self._take_delta(delta)
+            self._decode_delta(delta)
         self._finish = finish or self._finish
 
-    def _take_delta(self, delta: Mapping[str, Any]) -> None:
+    def _decode_delta(self, delta: Mapping[str, Any]) -> None:
         thinking = self._echo.thinking_in(delta)
         if thinking:
             self._begun = True

@@ -41,17 +41,17 @@ class ResponsesReply(Reply):
         self._cut_by = ""
         self._refused = False
         self._takers: dict[str, Callable[[Mapping[str, Any]], object]] = {
-            "response.output_item.added": self._take_item,
-            "response.output_item.done": self._take_whole_item,
-            "response.output_text.delta": self._take_text,
-            "response.refusal.delta": self._take_refusal,
-            "response.function_call_arguments.delta": self._take_arguments,
-            "response.reasoning_summary_text.delta": self._take_thinking,
-            "response.reasoning_text.delta": self._take_thinking,
-            "response.completed": self._take_end,
-            "response.incomplete": self._take_end,
-            "response.failed": self._take_failure,
-            "error": self._take_failure,
+            "response.output_item.added": self._decode_item,
+            "response.output_item.done": self._decode_whole_item,
+            "response.output_text.delta": self._decode_text,
+            "response.refusal.delta": self._decode_refusal,
+            "response.function_call_arguments.delta": self._decode_arguments,
+            "response.reasoning_summary_text.delta": self._decode_thinking,
+            "response.reasoning_text.delta": self._decode_thinking,
+            "response.completed": self._decode_end,
+            "response.incomplete": self._decode_end,
+            "response.failed": self._decode_failure,
+            "error": self._decode_failure,
         }
 
     @property
@@ -95,15 +95,15 @@ class ResponsesReply(Reply):
             return {**item.body, "call_id": call.id}
         return item.body if item.is_closed and kind in _ECHOED else None
 
-    def _take_object(self, data: Mapping[str, Any], kind: str) -> None:
+    def _decode_object(self, data: Mapping[str, Any], kind: str) -> None:
         if data.get("object") == "response":  # one body, from a server that does not stream
-            self._take_end({"response": data, "type": f"response.{data.get('status')}"})
+            self._decode_end({"response": data, "type": f"response.{data.get('status')}"})
             return
         take = self._takers.get(as_str(data.get("type")) or kind)
         if take:  # events of other kinds, and of the future, change nothing
             take(data)
 
-    def _take_item(self, data: Mapping[str, Any]) -> Item | None:
+    def _decode_item(self, data: Mapping[str, Any]) -> Item | None:
         body = data.get("item")
         if not isinstance(body, dict):
             return None
@@ -116,8 +116,8 @@ class ResponsesReply(Reply):
         item.parts.name = item.parts.name or as_str(body.get("name"))
         return item
 
-    def _take_whole_item(self, data: Mapping[str, Any]) -> None:
-        item = self._take_item(data)
+    def _decode_whole_item(self, data: Mapping[str, Any]) -> None:
+        item = self._decode_item(data)
         if item is None:
             return
         item.is_closed = True
@@ -125,9 +125,9 @@ class ResponsesReply(Reply):
         if arguments:
             item.parts.pieces = [arguments]  # the pieces before were the same text
         if item.body.get("type") == "message" and not item.has_text:
-            self._take_whole_message(item)
+            self._decode_whole_message(item)
 
-    def _take_whole_message(self, item: Item) -> None:
+    def _decode_whole_message(self, item: Item) -> None:
         content = item.body.get("content")
         for part in content if isinstance(content, list) else []:
             if isinstance(part, dict):
@@ -139,37 +139,37 @@ class ResponsesReply(Reply):
         # Some servers leave out the beginning of an item; its pieces reveal its type.
         return self._items.setdefault(index, Item({"type": kind}, CallParts()))
 
-    def _take_text(self, data: Mapping[str, Any]) -> None:
+    def _decode_text(self, data: Mapping[str, Any]) -> None:
         self._item_of(data, "message").has_text = True
         self._deltas.add(TextDelta, as_str(data.get("delta")))
 
-    def _take_refusal(self, data: Mapping[str, Any]) -> None:
+    def _decode_refusal(self, data: Mapping[str, Any]) -> None:
         self._refused = True
-        self._take_text(data)
+        self._decode_text(data)
 
-    def _take_thinking(self, data: Mapping[str, Any]) -> None:
+    def _decode_thinking(self, data: Mapping[str, Any]) -> None:
         self._item_of(data, "reasoning")
         self._deltas.add(ThinkingDelta, as_str(data.get("delta")))
 
-    def _take_arguments(self, data: Mapping[str, Any]) -> None:
+    def _decode_arguments(self, data: Mapping[str, Any]) -> None:
         self._item_of(data, "function_call").parts.pieces.append(as_str(data.get("delta")))
 
-    def _take_end(self, data: Mapping[str, Any]) -> None:
+    def _decode_end(self, data: Mapping[str, Any]) -> None:
         response = as_mapping(data.get("response"))
         if response.get("status") == "failed" or data.get("type") == "response.failed":
-            self._take_failure(data)
+            self._decode_failure(data)
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else []):
             earlier = self._items.get(index)
             if earlier is None or not earlier.is_closed:
                 is_done = not isinstance(item, dict) or item.get("status") != "incomplete"
-                take = self._take_whole_item if is_done else self._take_item
+                take = self._decode_whole_item if is_done else self._decode_item
                 take({"item": item, "output_index": index})
         self._cut_by = as_str(as_mapping(response.get("incomplete_details")).get("reason"))
         self._usage = _usage(response.get("usage"))
         self.is_complete = True
 
-    def _take_failure(self, data: Mapping[str, Any]) -> None:
+    def _decode_failure(self, data: Mapping[str, Any]) -> None:
         nested = as_mapping(data.get("response")).get("error")
         raise self._context.failure(nested or data.get("error") or data)
 

@@ -73,8 +73,8 @@ class ReplayJournal(MemoryJournal):
         ordered = [self._played[index] for index in sorted(self._played)] + self._others
         return [evolve(record, seq=seq) for seq, record in enumerate(ordered, 1)]
 
-    def _keep(self, record: Record, *, sync: bool) -> None:
-        super()._keep(record, sync=sync)
+    def _store(self, record: Record, *, sync: bool) -> None:
+        super()._store(record, sync=sync)
         if record.kind not in COMPARED or self.is_over:
             return
         new = Record.of_line(bytes(without_secrets(record, self._redactor).line())) or record

@@ -42,10 +42,12 @@ def unseen(text: str, old: str, new: str) -> list[Span]:
     head, tail = common_ends(old, fold(new))
     changed = new[head : len(new) - tail]
     spans = find_exact(bare, old, changed) if old.strip() else []
-    return [_placed(span.start + head, span.end - tail, changed, original_offset) for span in spans]
+    return [
+        _mapped_span(span.start + head, span.end - tail, changed, original_offset) for span in spans
+    ]
 
 
-def _placed(start: int, end: int, new: str, original_offset: Callable[[int], int]) -> Span:
+def _mapped_span(start: int, end: int, new: str, original_offset: Callable[[int], int]) -> Span:
     last = original_offset(end - 1) + 1 if end > start else original_offset(start)
     return Span(original_offset(start), last, new)
 

@@ -196,9 +196,9 @@ class Search:
         """Copy the files that ripgrep would decode differently, and record binary ones."""
         self._has_profile = True
         letters = required_letters(self.query)
-        profile = self.ripgrep.profile(self._place(), self.selection.has, letters)
+        profile = self.ripgrep.profile(self._search_root(), self.selection.has, letters)
         if letters and sum(profile.values()) > MAX_LOOKED_AT:
-            letters, profile = "", self.ripgrep.profile(self._place(), self.selection.has, "")
+            letters, profile = "", self.ripgrep.profile(self._search_root(), self.selection.has, "")
         self._copies.add_odd(self.ctx, self.selection, profile, is_sure=not letters)
 
     def _in_files(self, *, in_order: bool) -> Generator[Line]:
@@ -208,7 +208,7 @@ class Search:
         """
         path, is_included = "", False
         has = self.selection.has
-        lines = self.ripgrep.search(self.query, self._place(), has, in_order=in_order)
+        lines = self.ripgrep.search(self.query, self._search_root(), has, in_order=in_order)
         with contextlib.closing(lines):
             for line in lines:
                 if line.path != path:
@@ -233,7 +233,7 @@ class Search:
         for line in self.ripgrep.search(self.query, place, names.__contains__):
             yield evolve(line, path=names[line.path])
 
-    def _place(self) -> Place:
+    def _search_root(self) -> Place:
         workspace, query = self.ctx.workspace, self.query
         where = place(workspace.root, workspace.real_path(query.path))
         rules = None

@@ -45,7 +45,7 @@ def move_file(
     ctx.cancelled.check()
     perform = _copy if copy else Workspace.move
     if perform is Workspace.move and _is_same_entry(ctx.workspace, plan):
-        perform = _respell
+        perform = _rename_equivalent
     try:
         outcome = perform(ctx.workspace, source, destination, replace=replace)
     except WorkspaceError as error:
@@ -90,7 +90,9 @@ def _copy(workspace: Workspace, source: str, destination: str, *, replace: bool)
     return workspace.write_bytes(destination, data, expect=expect, mode=mode)
 
 
-def _respell(workspace: Workspace, source: str, destination: str, *, replace: bool) -> Written:
+def _rename_equivalent(
+    workspace: Workspace, source: str, destination: str, *, replace: bool
+) -> Written:
     """Rename a file to an equivalent name, such as one in other case, via a temporary name.
 
     A system that takes both names for one would report that the file exists already. A folder

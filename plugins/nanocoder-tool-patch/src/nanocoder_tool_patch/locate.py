@@ -31,15 +31,15 @@ def locate(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int) -> Place:
     """
     old = hunk.old
     if not old:
-        return _place_insertion(lines, hunk, cursor)
+        return _locate_insertion(lines, hunk, cursor)
     begins = _after_anchors(lines, hunk, cursor)
     # The exact text comes first: a tolerant match must never win over an exact one.
-    for key in (_keep, _trim_end, _alike):
+    for key in (_identity, _trim_end, _alike):
         starts = _matches(lines, old, cursor, key)
         if hunk.at_end:
             starts = [start for start in starts if start + len(old) == len(lines)]
         if starts := _choose(starts, begins, hunk, shift):
-            return Place(starts[0], exact=key is _keep)
+            return Place(starts[0], exact=key is _identity)
     raise _missing_error(lines, hunk, max([cursor, *begins[:1]]))
 
 
@@ -62,7 +62,7 @@ def _choose(starts: list[int], begins: list[int], hunk: Hunk, shift: int) -> lis
     return starts
 
 
-def _keep(line: str) -> str:
+def _identity(line: str) -> str:
     return line
 
 
@@ -101,7 +101,7 @@ def _after_anchors(lines: Sequence[str], hunk: Hunk, cursor: int) -> list[int]:
     return begins
 
 
-def _place_insertion(lines: Sequence[str], hunk: Hunk, cursor: int) -> Place:
+def _locate_insertion(lines: Sequence[str], hunk: Hunk, cursor: int) -> Place:
     """Locate a hunk without old lines as the patch says, else at the end."""
     if hunk.at_end or not lines:
         return Place(len(lines))

@@ -33,7 +33,7 @@ def run_tasks(
     outcomes = run_together(ctx, jobs)
     ctx.cancelled.check()
     agents: SubAgents = ctx.resource("agents")
-    outcomes = [_keep_mergeable(agents, bring_back(ctx, each, merge=merge)) for each in outcomes]
+    outcomes = [_store_mergeable(agents, bring_back(ctx, each, merge=merge)) for each in outcomes]
     outcomes += [_too_many(surplus) for surplus in assignments[MAX_AGENTS:]]
     return _result(outcomes, f"Task: {assignments[0].description}")
 
@@ -139,7 +139,7 @@ def _find_profile(ctx: ToolContext, name: str) -> Profile:
     return find_profile(name, {**usable, **own})
 
 
-def _keep_mergeable(agents: SubAgents, outcome: Outcome) -> Outcome:
+def _store_mergeable(agents: SubAgents, outcome: Outcome) -> Outcome:
     """Store an outcome whose patch can still be merged, and add a hint."""
     if not outcome.change.paths or outcome.merged:
         return outcome

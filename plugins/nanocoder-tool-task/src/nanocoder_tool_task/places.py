@@ -79,7 +79,7 @@ def lock_all() -> Iterator[None]:
 
 def remove_dead() -> None:
     """Remove the directories of processes that have ended."""
-    for folder in _places():
+    for folder in _worktree_folders():
         lock = _try_lock(folder)
         if lock >= 0:
             _clear(folder)
@@ -91,7 +91,7 @@ def _tree_of(folder: Path) -> Path:
     return folder / f"nanocoder-{folder.name}"
 
 
-def _places() -> Iterator[Path]:
+def _worktree_folders() -> Iterator[Path]:
     with contextlib.suppress(OSError, ToolError):
         yield from sorted(path for path in root().iterdir() if not path.is_symlink())
 

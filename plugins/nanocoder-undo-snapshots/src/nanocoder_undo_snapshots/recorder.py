@@ -84,7 +84,7 @@ class Recorder:
         if self.problem:
             return
         try:
-            self._keep(self._compare(), running, ended)
+            self._store_look(self._compare(), running, ended)
         except TooLargeError:
             most = counted(self.settings.max_files, "file")
             self._stop(f"the folder has more than {most} (max_files){WAY_OUT}")
@@ -121,7 +121,7 @@ class Recorder:
         index.session = session
         return index
 
-    def _keep(self, look: Look, running: dict[str, None], ended: tuple[str, ...]) -> None:
+    def _store_look(self, look: Look, running: dict[str, None], ended: tuple[str, ...]) -> None:
         """Log the changes, then store the index: a kill in between repeats the changes."""
         if self._running and (ended or look.changes):
             entry = CommandEntry(
