@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,30 @@ def test_models_says_what_is_missing_only_of_those_that_are_not_ready(nanocoder)
     assert ready.endswith("default  ANTHROPIC_API_KEY")
     assert "set OPENAI_API_KEY" in done.stdout
     assert "--model PROVIDER/MODEL takes another" in done.stdout
+
+
+class TwoModels(BaseHTTPRequestHandler):
+    """A server of models on this machine that has two."""
+
+    def do_GET(self):
+        body = json.dumps({"models": [{"name": name, "model": name} for name in "ab"]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        """Say nothing."""
+
+
+def test_models_says_that_a_server_on_this_machine_is_ready(nanocoder):
+    with ThreadingHTTPServer(("127.0.0.1", 0), TwoModels) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        done = nanocoder("models", env={"ANTHROPIC_API_KEY": "x", "OLLAMA_HOST": address})
+        server.shutdown()
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("ollama")]
+    assert [row[-1] for row in rows] == ["ready"]
 
 
 def test_the_shell_completes_names_that_there_are(nanocoder):

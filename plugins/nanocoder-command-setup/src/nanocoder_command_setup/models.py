@@ -10,11 +10,13 @@ from nanocoder import (
     Host,
     ModelInfo,
     PersonError,
+    ProviderError,
     SessionInfo,
     choose_model,
     find_offer,
     key_source,
     open_provider,
+    usable,
 )
 from nanocoder_kit_table import print_table
 
@@ -25,7 +27,7 @@ def run(arguments: Namespace, host: Host) -> int:
         return _models_of(host, arguments.provider, arguments.output)
     default_model, advice = _default_model(host)
     offers = list(host.plugins.offers("providers"))
-    rows = [_provider_row(offer, entry.name, default_model) for entry, offer in offers]
+    rows = [_provider_row(host, offer, entry.name, default_model) for entry, offer in offers]
     if arguments.output == "json":
         names = ("provider", "default", "plugin", "status", "needs")
         host.print_json([dict(zip(names, row, strict=True)) for row in rows])
@@ -50,15 +52,25 @@ def _default_model(host: Host) -> tuple[str, str]:
     return model, "--model PROVIDER/MODEL takes another; `nanocoder models PROVIDER` lists them."
 
 
-def _provider_row(offer: Mapping[str, Any], plugin: str, default_model: str) -> tuple[str, ...]:
+def _provider_row(
+    host: Host, offer: Mapping[str, Any], plugin: str, default_model: str
+) -> tuple[str, ...]:
     """Return name, default model, plugin, status, and the requirements of a provider."""
     name = offer["name"]
     chosen, _, model = default_model.partition("/")
     model = (model if name == chosen else "") or offer["default_model"]
     key = key_source(offer["key_variables"])
-    status = "default" if name == chosen else "ready" if key else ""
-    hint = "" if name == chosen else offer["hint"] or " or ".join(offer["key_variables"])
+    status = "default" if name == chosen else "ready" if _is_ready(host, plugin, offer) else ""
+    hint = "" if status else offer["hint"] or " or ".join(offer["key_variables"])
     return name, model and f"{name}/{model}", plugin, status, key or hint
+
+
+def _is_ready(host: Host, plugin: str, offer: Mapping[str, Any]) -> bool:
+    """Return whether a provider has its key, its server answers, or its weights are there."""
+    try:
+        return bool(key_source(offer["key_variables"]) or usable(host.plugins, plugin, offer))
+    except ProviderError:  # its server answers, and offers several models
+        return True
 
 
 def _models_of(host: Host, name: str, form: str) -> int:
