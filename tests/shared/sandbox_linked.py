@@ -209,6 +209,16 @@ def test_a_repository_that_is_hidden_stays_hidden(linked):
     assert (done.stdout, done.returncode) == ("", 2)
 
 
+@pytest.mark.parametrize("access", Access)
+def test_what_is_hidden_in_a_repository_stays_hidden(linked, access):
+    key = linked.common / "keys/key"
+    key.parent.mkdir()
+    key.write_text(SECRET)
+    box = linked.place.open(Settings(hidden=(str(key.parent),)))
+    done, _ = linked.run(box, f"git log -1 --format=%s; cat {key}", access)
+    assert done.stdout in ("second\n", "third\n")
+
+
 @pytest.mark.parametrize("linked", ["worktree"], indirect=True)
 @pytest.mark.parametrize("access", Access)
 def test_a_repository_in_tmp_is_seen(linked, access, below_tmp):

@@ -194,9 +194,14 @@ class Landlocked:
 
     def _stores(self, names: Surveyed, *, is_read_only: bool) -> tuple[list[str], list[str]]:
         """Return the folders of git outside of the workspace, and those that git may change."""
-        own = [store for store in names.stores if store.startswith(f"{self._root}/")]
-        elsewhere = [] if own else [path for path in names.stores if not is_in(path, self._hidden)]
-        return elsewhere, [] if is_read_only else [*own, *elsewhere]
+        stores = list(names.stores)
+        is_own = not stores or stores[0].startswith(f"{self._root}/")
+        # What is hidden stays so: a right to read a folder is one to read all of it.
+        if not is_own and any(
+            is_in(path, stores) or is_in(stores[0], [path]) for path in self._hidden
+        ):
+            stores = []
+        return [] if is_own else stores, [] if is_read_only else stores
 
     @staticmethod
     def _outer(folders: list[str]) -> Iterator[Rule]:

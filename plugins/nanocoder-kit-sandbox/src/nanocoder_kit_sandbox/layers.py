@@ -16,7 +16,7 @@ CACHE_TAG: Final = "CACHEDIR.TAG"
 
 def changed_files(upper: str) -> list[str]:
     """Return the paths of the files that the layer *upper* makes, changes or removes, sorted."""
-    return sorted(islice(_written(upper), MAX_FILES))
+    return sorted(islice(_changed_paths(upper), MAX_FILES))
 
 
 def describe_changes(paths: list[str]) -> str:
@@ -27,7 +27,7 @@ def describe_changes(paths: list[str]) -> str:
     return f"the workspace is read-only in this mode; these files would have changed: {names}{rest}"
 
 
-def _written(upper: str) -> Iterator[str]:
+def _changed_paths(upper: str) -> Iterator[str]:
     for top, folders, files in os.walk(upper):
         prefix = f"{top}/"[len(upper) + 1 :]
         # Nobody would miss a cache.
