@@ -286,11 +286,10 @@ def _words_behind(redirect: "Node") -> Iterator[Word]:
 
 def _is_of_command(parent: "Node") -> bool:
     """Tell whether a redirection below *parent* is that of one simple command."""
-    if parent.type in _COMMANDS:
-        return True
-    return parent.type == "redirected_statement" and any(
-        child.type in _COMMANDS for child in parent.children
-    )
+    if parent.type != "redirected_statement":
+        return parent.type in _COMMANDS
+    body = parent.child_by_field_name("body")
+    return body is not None and body.type in _COMMANDS
 
 
 def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:

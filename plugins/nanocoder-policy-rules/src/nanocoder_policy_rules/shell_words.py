@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_EXPANDED: Final = 1_000
 MAX_LISTED: Final = 20
+MAX_PATTERN: Final = 4_096
+"""The longest word with wildcards that is expanded, in characters, as the longest path is."""
 KEYWORDS: Final = frozenset(("[", "[[", "]", "]]"))
 _WILDCARDS: Final = frozenset("*?[")
 _PLAIN: Final = re.compile(r"[\w.,:/%@+=-]+", re.ASCII)
@@ -160,7 +162,8 @@ def text_of(node: "Node") -> str:
 
 def expand(word: Word, folder: str) -> list[str]:
     """Return the files that a word with wildcards may stand for; the word as it is for none."""
-    names = _matches(word.text, folder) if word.has_glob else ()
+    is_expanded = word.has_glob and len(word.text) <= MAX_PATTERN
+    names = _matches(word.text, folder) if is_expanded else ()
     return sorted(islice(names, MAX_EXPANDED)) or [word.text]
 
 
