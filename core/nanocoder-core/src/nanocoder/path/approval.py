@@ -214,7 +214,7 @@ class Approvals:
         # Computed again: a plugin that changed the request has not changed the call that runs.
         if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
-        # A text in place of a bool is no yes: every one is true, "no" as well.
+        # A string in place of a bool is no yes: "no" is true, too.
         if problem := wrong_field(answer):
             raise Denied(f"denied: {problem}")
         if not answer.approved:
