@@ -9,9 +9,9 @@ from nanocoder import SessionInfo, named_paths
 def in_the_copy(
     arguments: Mapping[str, Any], session: SessionInfo
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return *arguments* with paths below the session's origins as paths here, and remarks.
+    """Return *arguments* with paths below the session's origins mapped to here, and remarks.
 
-    A command stays as it is: the program that it starts would not find the copy by itself.
+    A command is not changed: the program that it starts would not find the copy.
     """
     remarks = dict[str, None]()
 

@@ -72,7 +72,7 @@ SHELLS: Final = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh")
 MOST_NUMBER: Final = 10**19
 COLUMNS: Final = 60
 TYPED: Final = {"type", "description", "default"}
-"""The keys of a schema that says no more of a value than its type."""
+"""The keys of a schema that only gives a value's type."""
 TRUTH: Final = {"true": True, "false": False}
 KINDS: Final[Mapping[type, str]] = {
     str: "string",
@@ -164,7 +164,7 @@ class _Reading:
         result = {name: item for name, item in value.items() if name in properties}
         is_open = schema.get("additionalProperties") is not False
         for name in [name for name in value if name not in properties]:
-            # Where an object may have any names, others are read for those that it has to have.
+            # If an object may have any names, unknown ones are matched with its required names.
             missing = [other for other in properties if other not in result]
             missing = [other for other in missing if other in required] if is_open else missing
             if other := _find_name(name, missing, PARAMETERS):

@@ -52,7 +52,7 @@ def run(arguments: Namespace, host: Host) -> int:
         undeclared_uses += lines
     code = int(nanocoder_testing.check(plugin))
     if reasons := list(_reasons(code, undeclared_uses)):
-        sys.stdout.flush()  # the suite has ended with a line that may say that all passed
+        sys.stdout.flush()  # the suite's last line may say that all passed
         host.say(f"the check failed: {'; '.join(reasons)}")
     return code or bool(undeclared_uses)
 

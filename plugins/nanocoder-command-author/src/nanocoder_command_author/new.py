@@ -46,7 +46,7 @@ DESCRIPTIONS = {
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Make the package and say how to test and install it."""
+    """Create the package, and print the commands that test and install it."""
     folder = make_package(arguments.kind, arguments.name, arguments.into, arguments.code)
     quoted = shlex.quote(str(folder))
     host.print_line(f"{folder} is ready. Next:")
@@ -83,7 +83,7 @@ def make_package(
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raise UsageError, with the nearest good name, for one that breaks the rule."""
+    """Raise UsageError, with the nearest valid name, for an invalid one."""
     better = _better(kind, name)
     fits = NAME.fullmatch(better) is not None and len(better) <= MAX_NAME_CHARS
     if fits and name == better:

@@ -69,7 +69,7 @@ def _liberties(task: Task, chosen: str, path: Path, host: Host) -> str:
 
 
 def _results_of(tasks: str, host: Host) -> str:
-    """Return the directory for the results where none is named, and say so."""
+    """Return the default directory of the results, and print it."""
     if tasks == "-":
         raise UsageError(NO_RESULTS)
     folder = f"{Path(tasks).stem}-results"

@@ -17,7 +17,7 @@ LISTS: Final = {
 
 
 def run(arguments: Namespace, host: Host) -> int:
-    """Print the script; a person evaluates it, or saves it where the shell looks."""
+    """Print the script, for evaluation or for the shell's completion directory."""
     preamble = _preamble().get(arguments.shell, "")
     script = shtab.complete(host.parser(_complete), shell=arguments.shell, preamble=preamble)
     sys.stdout.write(script + "\n")

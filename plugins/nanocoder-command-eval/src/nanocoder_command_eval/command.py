@@ -136,7 +136,7 @@ def _laid_out(task: SuiteTask, folder: Path) -> Path:
     """Return the folder with the initial files of *task*, cleared of earlier runs."""
     below = ("sources", task.digest, task.name)
     source = folder.joinpath(*below)
-    with own_folder(folder, below):  # no link is on the way to it
+    with own_folder(folder, below):  # without links on its path
         if not remove_tree(source):
             raise UsageError(f"{source} cannot be removed as a whole; remove it by hand")
     task.lay_out(source)

@@ -152,7 +152,7 @@ def compared(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> 
     """Compare results that have the same ids."""
     first, second = shares(a), shares(b)
     differences = {task: second[task] - first[task] for task in sorted(first)}
-    # A single task says nothing of others.
+    # A single task has no variance.
     low, high = bootstrap([*differences.values()]) if len(differences) > 1 else (-1.0, 1.0)
     only_a = tuple(task for task, value in differences.items() if value < 0)
     only_b = tuple(task for task, value in differences.items() if value > 0)

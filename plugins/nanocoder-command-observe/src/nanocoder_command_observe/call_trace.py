@@ -59,7 +59,7 @@ def trace(records: Sequence[Record], call_id: str) -> Trace:
         raise _no_such_call(call_id, ids, records)
     own: list[Record] = []
     for record in (record for record in records if _call_of(record) == name):
-        # An ID may come again in a session that was resumed: the last call that has it counts.
+        # An ID may recur in a resumed session: its last call is traced.
         is_new = record.kind != "telemetry.failed"
         if is_new and any(earlier.kind == "call.finished" for earlier in own):
             own = []

@@ -21,7 +21,7 @@ SMALLEST_MS: Final = 0.001
 MAX_LINE_BYTES: Final = 268_435_456
 FINISHED: Final = re.compile(rb'^.{0,64}"kind":"call\.finished"')
 NEVER_RAN: Final = frozenset({"invalid_arguments", "unknown_tool", "busy", "not_run"})
-"""Error classes of calls that the tool never saw: they say nothing about it."""
+"""Error classes of calls that never reached the tool."""
 
 
 class Times:

@@ -79,7 +79,7 @@ def _burn_cells(rate: BurnRate) -> tuple[Any, ...]:
 
 
 def _since(days: float | None) -> float:
-    """Return the time *days* ago, None: the epoch; raises UsageError for no number of days."""
+    """Return the time *days* ago, for None the epoch; raises UsageError for an invalid number."""
     if days is None:
         return 0.0
     if not 0 < days < math.inf:

@@ -1,4 +1,4 @@
-"""The rules in the settings of policies, one by one, and which calls each fits by itself."""
+"""The single rules in the settings of policies, and the calls that each matches alone."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from nanocoder_command_policy.sample_arguments import sample_of
 
 HOOK: Final = "nanocoder_before_execute"
 MARKS: Final = frozenset({"tool_of", "place"})
-"""Settings with one of these in their metadata hold rules."""
+"""Metadata keys of settings that contain rules."""
 _TOOL: Final = re.compile(r"[\w*?.\[\]-]+")
 _SHORT: Final = re.compile(r"\s*([\w.-]+)\((.+)\)", re.DOTALL)
 _WILDCARD: Final = re.compile(r"\*+|\?")
@@ -31,7 +31,7 @@ class ListedRule:
 
     @property
     def key(self) -> str:
-        """The configuration key of the list that holds the rule."""
+        """The configuration key of the list that contains the rule."""
         return f"plugins.{self.plugin}.{self.setting}"
 
     def names(self, tool: str) -> bool:

@@ -86,7 +86,7 @@ class Rollout:
         return evolve(self, state="done").noted("done", reason)
 
     def withdrawn(self, reason: str) -> Self:
-        """Return the state in which everybody has the stable set; a finished one goes back, too."""
+        """Return the state with the stable set for all users, even after a finished rollout."""
         if self.state == "withdrawn":
             raise UsageError(f"{self.candidate!r} is withdrawn already")
         return evolve(self, state="withdrawn", passed=False).noted("withdrawn", reason)

@@ -66,7 +66,7 @@ class Waiting:
         return f"{self.call.id}:{hashlib.sha256(text).hexdigest()[:TOKEN_CHARS]}"
 
     def row(self) -> dict[str, Any]:
-        """Return it as data; the token is empty where it cannot be approved."""
+        """Return it as data; the token is empty if it cannot be approved."""
         token = "" if self.problem else self.token
         row = {"id": self.call.id, "token": token, "tool": self.call.name}
         details = {"arguments": dict(self.call.arguments), "preview": self.preview}
@@ -74,7 +74,7 @@ class Waiting:
 
 
 def approve(arguments: Namespace, host: Host) -> int:
-    """List the calls that wait for a decision, or run those that are named and go on."""
+    """List the calls that wait for a decision, or run the named ones and continue."""
     session_id = host.sessions.find(arguments.id, cwd=host.cwd)
     as_json = arguments.output == "json"
     if not arguments.calls:

@@ -129,7 +129,7 @@ def in_tree(sessions: Sequence[SessionSummary]) -> Iterator[tuple[SessionSummary
 
 
 def _place_of_fork(host: Host, summary: SessionSummary) -> str:
-    """Say at which prompt of its origin a fork begins; at the end of it if at none."""
+    """Return a clause with the prompt at which a fork begins, or the end of its origin."""
     first = next(iter(session_store(host).records(summary.id)), None)
     number = str(first.data.get("forked_at", "")) if first is not None else ""
     return f"at {number}: " if number.replace(".", "", 1).isdecimal() else ""
@@ -141,7 +141,7 @@ def tag_text(tags: Sequence[str]) -> str:
 
 
 def directory_of(path: str, columns: int) -> str:
-    """Return a session's directory in short: the end of a long path tells most."""
+    """Return the end of a session's directory, in *columns*."""
     home = os.environ.get("HOME", "")
     if home and (path == home or path.startswith(f"{home.rstrip('/')}/")):
         path = f"~{path[len(home.rstrip('/')) :]}"
@@ -151,12 +151,12 @@ def directory_of(path: str, columns: int) -> str:
 
 
 def last_used(summary: SessionSummary) -> str:
-    """Return when a session was last used, in the person's time."""
+    """Return the time of a session's last use, in local time."""
     return local_time(summary.updated)
 
 
 def local_time(at: float) -> str:
-    """Return a time in seconds since the epoch as the person's clock shows it."""
+    """Return a time in seconds since the epoch as local time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from nanocoder import ToolError
 
 MAX_BYTES: Final = 20_000_000
-"""A larger file counts by its size and the time of its last change."""
+"""Size limit of a hashed file; a larger one is identified by its size and time."""
 MAX_FILES: Final = 1_000
 MAX_PATHS: Final = 100_000
 """Limit of the paths that are examined."""
@@ -24,7 +24,7 @@ _GAPS: Final = re.compile(r"[\s;&|<>(){}=,:'\"`$]+")
 # A star matches every expansion of these by a shell.
 _WILDCARDS: Final = re.compile(r"\[[^/]*\]|\{[^/]*\}|[?*]+")
 _NO_COMMANDS: Final = frozenset({"content", "old_string", "new_string", "text", "patch"})
-"""Arguments that no shell reads: a star in them names no file."""
+"""Arguments that no shell expands: a star in them names no file."""
 # Programs that run the content of a file of this name without naming it.
 _READ_BY: Final = {
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),

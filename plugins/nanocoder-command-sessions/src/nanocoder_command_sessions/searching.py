@@ -54,7 +54,7 @@ def search(arguments: Namespace, host: Host) -> int:
 
 
 def tag(arguments: Namespace, host: Host) -> int:
-    """Add tags to a session and take others away; without any, print those that it has."""
+    """Add tags to a session and remove others; without tags, print those that it has."""
     store = session_store(host)
     words, cwd = _without_directory(arguments.tags, host.cwd)
     session_id = store.find(arguments.id, cwd=cwd)

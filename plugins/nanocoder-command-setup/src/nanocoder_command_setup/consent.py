@@ -1,4 +1,4 @@
-"""Shows packages before any of them is installed or run, and asks for the person's consent."""
+"""Display of packages before any of them is installed or run, and the user's consent."""
 
 import textwrap
 import tomllib
@@ -201,9 +201,9 @@ def _lines_of_programs(proposal: Proposal) -> Iterator[str]:
 
 
 def proposal_of_source(folder: Path) -> Proposal:
-    """Return the package that a folder of sources makes, as far as its files say it.
+    """Return the package that a folder of sources builds, as far as its files show it.
 
-    Raises: UsageError where its pyproject.toml cannot be read.
+    Raises: UsageError if its pyproject.toml cannot be read.
     """
     try:
         document = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))

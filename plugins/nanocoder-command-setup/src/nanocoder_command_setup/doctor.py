@@ -57,7 +57,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
 
 def print_checks(host: Host, checks: Sequence[Check], form: str) -> int:
-    """Print *checks* as a table, or as JSON where *form* says so; returns the exit code."""
+    """Print *checks* as a table, or as JSON by *form*; returns the exit code."""
     states = {status for _, status, _ in checks}
     if form == "json":
         rows = [dict(zip(COLUMNS, check, strict=True)) for check in checks]

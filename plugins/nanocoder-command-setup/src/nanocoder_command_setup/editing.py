@@ -173,7 +173,7 @@ def _first_right(
 
 
 def _filled(data: dict[str, Any]) -> dict[str, Any]:
-    """Return *data* without its empty tables, which say nothing."""
+    """Return *data* without its empty tables, which have no meaning."""
     tables = {
         name: _filled(value) if isinstance(value, dict) else value for name, value in data.items()
     }

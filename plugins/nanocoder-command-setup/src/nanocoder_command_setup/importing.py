@@ -31,9 +31,9 @@ os._exit(0)
 
 
 def broken_ones(plugins: Iterable[str], *folders: Path) -> Iterator[tuple[str, str]]:
-    """Yield each of *plugins* that cannot be imported, and why.
+    """Yield each of *plugins* that cannot be imported, and the reason.
 
-    Packages in *folders* come before those that are installed.
+    Packages in *folders* take precedence over installed ones.
     """
     for name in plugins:
         if problem := _problem(name, _environment(folders)):

@@ -176,7 +176,7 @@ def _temporary_folder() -> Iterator[Path]:
 
 
 def _unpack(folder: Path, packages: list[str]) -> Ended:
-    """Unpack wheels into *folder*; without a network, those that are on this machine."""
+    """Unpack wheels into *folder*; without a network, those on this machine."""
     words = ("--target", str(folder), *packages)
     ended = _pip("unpack", *words)
     if ended.is_offline and ended.tool == "uv" and first_links():

@@ -150,6 +150,6 @@ def _value(current: Any, text: str) -> Any:
     except (tomllib.TOMLDecodeError, RecursionError):
         value = text
     if isinstance(current, str) and not isinstance(value, str):
-        return text  # a model called 1 is no number
+        return text  # the name of a model may be 1
     is_list = isinstance(current, tuple | list | set | frozenset)
     return [value] if is_list and not isinstance(value, list) else value

@@ -47,7 +47,7 @@ def where(arguments: Namespace, host: Host) -> int:
 
 
 def path(arguments: Namespace, host: Host) -> int:
-    """Print the path of the person's file, or of the project's."""
+    """Print the path of the user's file, or of the project's."""
     host.print_line(str(project_file(host.cwd) if arguments.project else host.config_path))
     return 0
 

@@ -46,12 +46,12 @@ class Instructions(NamedTuple):
 
 
 class RefusedError(Exception):
-    """A file that does not count; its text is the reason."""
+    """A refused file; the text is the reason."""
 
 
 @frozen
 class InstructionFile:
-    """One file, its *text* as the model gets it, and the *folder* for which it counts."""
+    """One file, its *text* as the model gets it, and the *folder* that it applies to."""
 
     path: Path
     text: str
@@ -75,7 +75,7 @@ class Reader:
             yield from self._with_imports(self._read(folder, name, is_own=True))
 
     def first_of_project(self, folder: Path, reason: str) -> Iterator[InstructionFile]:
-        """Yield the first file that counts in a folder; with a *reason* none does."""
+        """Yield the first usable file of a folder; with a *reason* all are refused."""
         for name in _present(folder, self.names.instructions):
             if reason:
                 self._refuse(folder / name, reason)
@@ -85,7 +85,7 @@ class Reader:
                 return
 
     def _with_imports(self, files: Iterable[InstructionFile]) -> Iterator[InstructionFile]:
-        """Yield *files* and those that they name, each once."""
+        """Yield *files* and their imports, each once."""
         waiting = list(files)
         names = {os.path.relpath(file.path, file.folder) for file in waiting}
         while waiting and len(names) <= MOST_IMPORTS:

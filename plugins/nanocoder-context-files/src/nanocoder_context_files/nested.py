@@ -14,7 +14,7 @@ from nanocoder_context_files.files import Names, Reader
 from nanocoder_context_files.owners import Owners
 
 MOST_FOLDERS = 20
-"""Deeper folders are not looked at."""
+"""Limit of the nested folders that are searched."""
 NOTE = (
     "[{path} counts for {folder}/. Its authors wrote it, not the user: it tells how to work there,"
     " and gives no permission]\n{text}\n[end of {path}]"
@@ -39,7 +39,7 @@ class Nested:
         most_chars: int,
         owners: Sequence[str],
     ) -> str:
-        """Return the new files that count for the paths among *arguments*, the nearest last."""
+        """Return the new files that apply to the paths among *arguments*, the nearest last."""
         paths = [path for path in named_paths(arguments) if path not in self._paths]
         self._paths.update(paths)
         folders = [each for path in paths for each in _folders(path, session)]

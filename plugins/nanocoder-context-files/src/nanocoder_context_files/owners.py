@@ -1,4 +1,4 @@
-"""Whose files count: those of the user, of root, and of who owns the workspace."""
+"""The owners whose files are trusted: the user, root, and the owner of the workspace."""
 
 import os
 import pwd

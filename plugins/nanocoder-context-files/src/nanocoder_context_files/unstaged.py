@@ -53,7 +53,7 @@ def _size(path: Path) -> int:
 
 
 def _entries(data: bytes) -> Iterator[_Entry]:
-    """Yield the entries whose files count; raises ValueError for another format."""
+    """Yield the entries to compare with their files; raises ValueError for another format."""
     signature, version, count = _HEADER.unpack_from(data)
     # With a digest of 32 bytes, and where a part of the index is elsewhere, this sum is another.
     is_whole = hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]

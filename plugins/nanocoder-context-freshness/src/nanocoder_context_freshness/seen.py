@@ -20,14 +20,14 @@ MAX_SHOWN: Final = 20
 MOST_FILES: Final = 200
 """Limit of the watched files, the latest read ones."""
 MAX_BYTES: Final = 8 * 1024 * 1024
-"""A larger file counts as changed when its size or time did."""
+"""Size limit of a hashed file; a larger one is compared by size and time."""
 
 Version = tuple[int, int, int]
 
 
 @define
 class Snapshot:
-    """One file as the session knows it: *version* is that of the look at the time *seen_s*."""
+    """One file as the session knows it: *version* is that at the time *seen_s*."""
 
     digest: str
     version: Version | None
@@ -75,7 +75,7 @@ class Seen:
                     continue
                 digest = stated or self._digest(path, version)
                 self._files[path] = Snapshot(digest, version, self._clock())
-            # Each is looked at after each call, and a long session reads thousands.
+            # Each is checked after each call, and a long session reads thousands.
             for path in [*self._files][:-MOST_FILES]:
                 del self._files[path]
 
@@ -164,7 +164,7 @@ class Seen:
 
 
 def _files_of(result: ToolResult) -> Iterator[tuple[str, str]]:
-    """Yield each file that a call read or changed, and its digest where the tool says it."""
+    """Yield each file that a call read or changed, and its digest, if the tool reports it."""
     if result.is_error:
         return
     path, digest = result.metadata.get("path"), result.metadata.get("digest")

@@ -13,7 +13,7 @@ _MERGE_LATER = re.compile(r"\n?^task_result with id a\d+ and merge merges it\.$"
 
 
 def number_lines(arguments: Arguments, result: ToolResult) -> str:
-    """Return the lines with right-aligned numbers under a line that says which they are."""
+    """Return the lines with right-aligned numbers under a heading with their range."""
     lines, first, total = (result.data[key] for key in ("lines", "first", "total"))
     counted = "?" if total is None else total
     if arguments["offset"] or arguments["limit"]:
@@ -29,7 +29,7 @@ def describe_write(arguments: Arguments, result: ToolResult) -> str:
 
 
 def describe_edit(arguments: Arguments, result: ToolResult) -> str:
-    """Say that text was replaced, and how it was found if it did not match exactly."""
+    """Return the message for an edit, with the strategy if the match was not exact."""
     metadata = result.metadata
     how = "" if metadata["confidence"] == 1.0 else f" (found by {metadata['strategy']})"
     return f"Successfully replaced text in {arguments['path']}{how}"

@@ -11,7 +11,7 @@ from nanocoder_dialect_opencli.texts import describe_failure, failure_object
 
 
 class OpenCLI(TableDialect):
-    """The dialect opencli; its definitions say how a tool is confirmed and composed."""
+    """The dialect opencli; its definitions include confirmation and composition of tools."""
 
     def unknown(self, name: str) -> str:
         """Return the failure for a name that is in no shape."""

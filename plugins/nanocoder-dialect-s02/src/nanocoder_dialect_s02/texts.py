@@ -30,7 +30,7 @@ def describe_write(arguments: Arguments, result: ToolResult) -> str:
 
 
 def describe_edit(arguments: Arguments, result: ToolResult) -> str:
-    """Say that a file was edited, and how the text was found if it did not match exactly."""
+    """Return the message for an edit, with the strategy if the match was not exact."""
     confidence = result.metadata.get("confidence", 1.0)
     how = "" if confidence == 1.0 else f" (found by {result.metadata['strategy']})"
     return f"Edited {arguments['path']}{how}"

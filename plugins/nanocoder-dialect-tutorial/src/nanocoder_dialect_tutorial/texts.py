@@ -82,7 +82,7 @@ def _shorten(text: str, result: ToolResult) -> str:
 
 
 def list_matches(arguments: Arguments, result: ToolResult) -> str:
-    """Return a line for each match, at most five of a file, and say if the search was cut off."""
+    """Return a line for each match, at most five of a file, and a note on a cut search."""
     limit = int(arguments["maxResults"])
     lines = list(_first_of_each_file(result.data["lines"]))[:limit]
     if len(lines) < limit and len(result.data["lines"]) >= SEARCHED_LINES:

@@ -47,9 +47,9 @@ assert script({runner!r}).splitlines()[-1] == {passed!r}
 
 
 def tasks(seed: int, count: int) -> list[SuiteTask]:
-    """Return *count* tasks, or all there are; the projects have equal parts in them.
+    """Return up to *count* tasks, with equal shares of the projects.
 
-    The order in which faults are chosen depends on the seed and on nothing else.
+    The order of the faults depends only on the seed.
     """
     with zipfile.ZipFile(ARCHIVE) as archive:
         projects = json.loads(archive.read(CATALOGUE))

@@ -1,6 +1,6 @@
 """Small faults to put into the functions of a module: each replaces a few bytes of its text.
 
-So comments and layout stay, and nothing but the fault tells a module from the published one.
+So comments and layout stay, and only the fault distinguishes a module from the published one.
 """
 
 import ast

@@ -37,7 +37,7 @@ SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_
 """The separators of `json.dumps`, so that an action encoded again has the same bytes."""
 
 TELLING: Final = 30
-"""A longer description of a parameter says more than its name: a unit, a default, a form."""
+"""Length above which a parameter's description adds to its name: a unit, a default, a form."""
 SHOWN_CHARS: Final = 200
 _DECODER: Final = json.JSONDecoder()
 _BETWEEN: Final = re.compile(rf"\s*(?:{SEPARATOR})?\s*")
@@ -49,8 +49,8 @@ class Actions:
 
     Arguments are beside the action's name, `{"action": "grep", "pattern": "x"}`; only a tool with a
     parameter named "action" (those in *nested*) has them one level deeper. The content of a file of
-    code follows in a block behind the object for the tools in *with_block*. *is_free* replies are
-    held to a grammar, others to a schema.
+    code follows in a block after the object for the tools in *with_block*. *is_free* replies are
+    constrained by a grammar, others by a schema.
     """
 
     tools: tuple[ToolDefinition, ...]
@@ -238,7 +238,7 @@ def _head(name: str) -> dict[str, Any]:
 
 
 def action_line(tool: ToolDefinition) -> str:
-    """Return the line of *tool*, and one for each parameter whose description tells more."""
+    """Return the line of *tool*, and one for each parameter with an informative description."""
     parameters = restrict(tool.parameters)
     required = parameters.get("required", [])
     names = [*parameters.get("properties", {})]

@@ -13,7 +13,7 @@ _WHOLE: Final = re.compile(
         |\\u(?![dD][89abAB])[0-9a-fA-F]{4})*""",
     re.VERBOSE,
 )
-"""The longest run of complete characters of a JSON string; half an escape waits for its rest."""
+"""Pattern of complete characters of a JSON string, up to a partial escape."""
 
 
 class AnswerText:

@@ -54,7 +54,7 @@ def has_block(tool: ToolDefinition) -> bool:
 
 
 def write_block(arguments: Mapping[str, Any]) -> str:
-    """Return the block for the content of a file of code; "" when none can hold it."""
+    """Return the block for the content of a file of code, or "" if none can contain it."""
     path, content = arguments.get(PATH), arguments.get(CONTENT)
     if len(arguments) > len((PATH, CONTENT)) or not isinstance(path, str):
         return ""

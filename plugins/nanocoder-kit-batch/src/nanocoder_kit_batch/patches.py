@@ -32,7 +32,7 @@ class TooLargeError(ValueError):
 
 def diff_of(old: Path, new: Path, path: str) -> str:
     """Return the diff of *path* below *old* and *new*, or a comment if there cannot be one."""
-    if any(sign < " " for sign in path):  # a name with line breaks could hold a diff of its own
+    if any(sign < " " for sign in path):  # a name with line breaks could inject a diff
         return f"# a name with control characters has no patch: {one_line(path, NAME_CHARS)}\n"
     try:
         before, after = _side(old, path), _side(new, path)

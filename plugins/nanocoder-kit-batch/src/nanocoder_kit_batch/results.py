@@ -94,7 +94,7 @@ class Results:
         os.close(self._file)
         self._file = self._open()
         with own_folder(self.folder, [ARTIFACTS]):
-            for key in filter(KEY.fullmatch, is_dropped):  # a file may hold any key, such as ".."
+            for key in filter(KEY.fullmatch, is_dropped):  # a file may have any key: ".."
                 remove_tree(self.folder / ARTIFACTS / key)
 
     def add(self, result: Mapping[str, Any], artifacts: Mapping[str, str]) -> None:

@@ -70,7 +70,7 @@ class Batch:
         with closing(outcomes):
             for job, outcome in outcomes:
                 if isinstance(outcome, Cancelled):
-                    continue  # it counts for nothing, and begins again another time
+                    continue  # it has no result, and is run again another time
                 is_lost = isinstance(outcome, BaseException)
                 ended = lost_job(job, outcome) if is_lost else outcome
                 tally.add(ended["result"])

@@ -24,7 +24,7 @@ DIGEST_CHARS: Final = 16
 UNTOUCHED: Final = ("read", "run")
 """Kinds of tasks that are questions: every file has to stay as it was."""
 REFUSED: Final = (ProtectionKind.GIT, ProtectionKind.REPOSITORY, ProtectionKind.NANOCODER)
-"""Kinds of names that no file of a suite has: they would be settings for the task."""
+"""Kinds of names that files of a suite may not have: they would be settings for the task."""
 READABLE: Final = 0o400
 MOST_MODE: Final = 0o777
 PREAMBLE: Final = """

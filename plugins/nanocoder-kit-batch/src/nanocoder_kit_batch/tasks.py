@@ -66,7 +66,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """The digest of everything that the task says."""
+        """The digest of all fields of the task."""
         fields = {
             name: value for name, value in asdict(self).items() if name != "functions" or value
         }
@@ -133,7 +133,7 @@ def _read(path: str) -> bytes:
 
 
 class _Reader:
-    """Reads lines; each commit and directory is looked for once."""
+    """Parses lines; each commit and directory is resolved once."""
 
     def __init__(self, folder: Path, defaults: Defaults) -> None:
         self._folder = folder

@@ -48,7 +48,7 @@ NO_USAGE: Final = dict.fromkeys(
 def do_job(job: dict[str, Any], cancel: Cancel, admit: Admit) -> dict[str, Any]:
     """Work on one task and return its result, ready for JSON, with its artifacts by name.
 
-    A failure of the task is a result. Raises: Cancelled, and then nothing counts.
+    A failure of the task is a result. Raises: Cancelled, without a result.
     """
     began, artifacts = time.monotonic(), dict[str, str]()
     result = {
@@ -160,10 +160,10 @@ def _run(
 def _check(
     job: dict[str, Any], workspace: TaskWorkspace, cancel: Cancel, texts: Mapping[str, str]
 ) -> tuple[bool, str]:
-    """Run the task's check as if a person had typed it; return whether it passed, and its output.
+    """Run the task's check as if a user had typed it; return (has_passed, output).
 
-    It reads the *texts* in its environment. It takes the path of each call: deny rules
-    hold, and it runs in the sandbox.
+    It gets the *texts* in its environment. Like every call it is judged by deny rules, and runs in
+    the sandbox.
     """
     seed = "" if job["seed"] is None else f"export NANOCODER_SEED={job['seed']}\n"
     # In files: policies judge the words of the command, which must not contain a model's text.

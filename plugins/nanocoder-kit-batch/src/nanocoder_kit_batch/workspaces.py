@@ -182,7 +182,7 @@ def _own_folder() -> Path:
     """Return this process's own folder, after removing those of processes that have ended."""
     _remove_dead(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    # It stays open: the lock says that we are alive, and ends with us however we end.
+    # It stays open: the lock shows that we are alive, and ends with our process.
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     lock_file(lock)
     return folder

@@ -1,4 +1,4 @@
-"""Installed packages, as their files say it: which are plugins, and which run code at a start."""
+"""Installed packages, by their files: the plugins, and those that run code at a start."""
 
 import site
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ def readable_distributions(paths: Sequence[str]) -> "dict[str, Distribution]":
 
     A folder that a broken or half-removed installation left without METADATA is left out.
     """
-    from importlib.metadata import distributions  # slow; few commands look at packages
+    from importlib.metadata import distributions  # slow; few commands need packages
 
     named: dict[str, Distribution] = {}
     for distribution in distributions(path=list(paths)):
@@ -81,7 +81,7 @@ def readable_distributions(paths: Sequence[str]) -> "dict[str, Distribution]":
 def start_files() -> Iterator[str]:
     """Yield a line for each file by which a plugin runs code in every start of Python.
 
-    Few people look there.
+    Such files are easily overlooked.
     """
     for package in packages_in():
         for file in package.start_files:

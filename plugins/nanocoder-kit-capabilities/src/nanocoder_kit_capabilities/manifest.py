@@ -16,7 +16,7 @@ KEYS: Final = ("api", "capabilities")
 
 
 class ManifestError(NanocoderError):
-    """A `nanocoder-plugin.toml` cannot be used; the text names the file and says why."""
+    """An invalid `nanocoder-plugin.toml`; the text has the file and the reason."""
 
     error_class = "plugin"
 

@@ -19,7 +19,7 @@ PARAMETER_TOKENS: Final = 14
 
 @frozen
 class OutlinedTool:
-    """A tool as its decorator and docstring say it; *tokens* is an estimate of its definition."""
+    """A tool by its decorator and docstring; *tokens* is an estimate of its definition."""
 
     name: str
     risk: str

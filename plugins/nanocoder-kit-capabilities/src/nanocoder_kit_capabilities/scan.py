@@ -32,7 +32,7 @@ METHODS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("create_subprocess_exec", "create_subprocess_shell"), "exec"),
     **dict.fromkeys(("open_connection", "create_connection"), "net:*"),
 }
-"""Names of methods that say enough, whatever the object is."""
+"""Names of methods that are conclusive for any object."""
 WRITING: Final = frozenset("wax+")
 
 

@@ -1,4 +1,4 @@
-"""Commands from files: `commands/NAME.md` in the person's own folders and in the project's."""
+"""Commands from files: `commands/NAME.md` in the user's own folders and in the project's."""
 
 import re
 import shlex
@@ -65,8 +65,8 @@ BUILT_IN: Final = FileCommand("init", INIT, "write a first AGENTS.md")
 def find_file_commands(session: Session, built_in: Collection[str]) -> list[FileCommand]:
     """Return the commands, and the files that make none because of a problem.
 
-    The first file of a name counts; the person's own go before the project's. A file never
-    replaces a command that is *built_in*.
+    The first file of a name wins; the user's own precede the project's. A file never replaces a
+    command that is *built_in*.
     """
     files = [each for folder in session.info.own_folders for each in _read(folder, FOLDER)]
     files += _read(session.info.cwd, PROJECT_FOLDER, readable=session.info.readable)

@@ -33,7 +33,7 @@ class Part(Protocol):
         """Notices for the user before the first prompt."""
 
     def rows(self, name: str) -> Sequence[Sequence[str]] | None:
-        """Return the table that the command *name* shows, None for one that makes a call.
+        """Return the table that the command *name* shows, or None if it makes a call.
 
         A row of one cell is a message below the table.
         """
@@ -49,7 +49,7 @@ class Part(Protocol):
 
 
 def plugin_parts(session: Session) -> Iterator[Part]:
-    """Yield the part of each plugin that has one; one that does not open has none."""
+    """Yield the part of each plugin that has one and opens without an error."""
     for entry, offer in session.plugins.offers("resources"):
         if offer["name"] == RESOURCE:
             try:

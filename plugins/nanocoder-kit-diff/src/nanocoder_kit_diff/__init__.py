@@ -66,7 +66,7 @@ def unified(
 ) -> Diff:
     """Return the unified diff from *old* to *new*, with *path* on both sides of its header.
 
-    An empty side means that there is no file, unless the file *stays* before and after.
+    An empty side means a missing file, unless the file *stays* before and after.
     """
     return unified_parts([Part(old, new)], path, context=context, stays=stays)
 
@@ -95,7 +95,7 @@ def unified_parts(
 
 
 def clip_lines(text: str, limit: int = SHOWN_LINES) -> str:
-    """Return the first *limit* lines of *text* and say how many are missing."""
+    """Return the first *limit* lines of *text*, and a line with the number of missing ones."""
     lines = text.split("\n")
     if len(lines) <= limit:
         return text

@@ -8,11 +8,11 @@ from nanocoder_kit_git.repositories import GIT, Repository, find_repository, rea
 from nanocoder_kit_git.settings import read_settings
 
 MAX_NAMES: Final = 50_000
-"""Data with more names than this is not looked through."""
+"""Limit of the examined names in git's data."""
 _TREE: Final = "core.worktree"
 _WHOLE: Final = ("refs", "logs", "worktrees")
 _STORES: Final = ("objects", "objects/info", "objects/pack")
-"""Folders of which only the names in them are looked at: each file is named by its content."""
+"""Folders of which only the names are examined: each file is named by its content."""
 
 
 def data_elsewhere(repository: Repository, roots: Sequence[str]) -> str:

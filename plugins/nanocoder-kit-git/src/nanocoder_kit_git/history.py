@@ -8,7 +8,7 @@ from typing import Final
 from nanocoder_kit_git.run import git
 
 LIMIT_S: Final = 1.5
-"""A history that takes longer to list counts as unknown: a person waits for the answer."""
+"""Timeout of listing a history, which is unknown then: a user waits for the answer."""
 _OUTSIDE_OF_REFS: Final = (
     *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"),
     *("BISECT_HEAD", "AUTO_MERGE"),

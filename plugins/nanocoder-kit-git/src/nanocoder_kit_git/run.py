@@ -73,8 +73,8 @@ def git(
     """Return the output of git in *folder*; start no program of *workspace*, by default *folder*.
 
     *words* begin with the command. Commands that only read write no index, except `diff`, which
-    refreshes it whatever the variables say: use it only where the index is ours.
-    *fine* are the exit codes that are no failure. *limit_s* is how long it may take.
+    always refreshes it: use that only if the index is ours. *fine* are the exit codes that are no
+    failure. *limit_s* is the timeout in seconds.
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
     workspace = workspace or folder

@@ -1,4 +1,4 @@
-"""The settings of a repository: read strictly, and compared with those that start nothing."""
+"""The settings of a repository: parsed strictly, and compared with an allowlist."""
 
 import re
 from collections.abc import Iterator
@@ -106,10 +106,7 @@ def read_settings(content: bytes) -> Iterator[Setting]:
 
 
 def setting_that_starts(content: bytes) -> str:
-    """Return the name of a setting not known to start nothing, or why it cannot be read; "": none.
-
-    A name that is not on the list counts, whatever it means.
-    """
+    """Return the name of a setting that is not on the allowlist, or the parse error, or ""."""
     try:
         return next((each.name for each in read_settings(content) if not _is_plain(each)), "")
     except ValueError as error:

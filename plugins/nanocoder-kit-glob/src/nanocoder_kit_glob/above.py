@@ -1,7 +1,7 @@
-"""The ignore rules that git has for a workspace from outside of it.
+"""Git's ignore rules for a workspace from files outside of it.
 
-Nothing here starts git, and no setting of a repository is read: `core.excludesFile` counts only
-where the person or the machine sets it.
+This starts no git and reads no setting of a repository: `core.excludesFile` is used only from the
+user's or the machine's configuration.
 """
 
 import os
@@ -22,10 +22,10 @@ _LIST: Final = r"(?i)\s*excludesfile\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^#;]*)"
 
 
 def rules_above(workspace: Path, most_bytes: int) -> Iterator[tuple[Rules, bytes]]:
-    """Yield the rules that hold in *workspace*, the weakest first; of each file *most_bytes*.
+    """Yield the rules that apply to *workspace*, the weakest first; of each file *most_bytes*.
 
-    With each comes the path of the workspace below the folder that the rules are about, in bytes,
-    with a slash behind it; b"" for the workspace itself.
+    Each comes with the path of the workspace below the folder of the rules, in bytes, with a
+    trailing slash; b"" for the workspace itself.
     """
     own = _read(_own_list(), most_bytes, follow=True)
     yield read_rules(own), b""
@@ -50,7 +50,7 @@ def _folders_around(workspace: Path) -> int:
 
 
 def _own_list() -> str:
-    """Return the file that `core.excludesFile` names, or the one that git reads without it."""
+    """Return the path in `core.excludesFile`, or git's default."""
     home = os.environ.get("HOME") or "/"
     folder = f"{os.environ.get('XDG_CONFIG_HOME') or f'{home}/.config'}/git"
     own = os.environ.get("GIT_CONFIG_GLOBAL")
@@ -76,7 +76,7 @@ def _lists_in(settings: str) -> Iterator[str]:
 
 
 def _read(path: str, most_bytes: int, *, follow: bool = False) -> bytes:
-    """Return the beginning of a regular file, b"" without one; git follows no link to its rules."""
+    """Return the beginning of a regular file, or b""; git follows no link to its rules."""
     try:
         fd = os.open(path, _FILE if follow else _FILE | os.O_NOFOLLOW)
     except OSError:

@@ -33,7 +33,7 @@ class UnknownClass(MalformedBracket):
 def read_bracket(pattern: str, at: int) -> tuple[str, int]:
     """Translate the bracket expression whose content begins at *at*; a "/" never matches.
 
-    Returns an expression for one character, and where the pattern goes on.
+    Returns an expression for one character, and the offset after the bracket.
     Raises: MalformedBracket.
     """
     negated = pattern[at : at + 1] in {"!", "^"}

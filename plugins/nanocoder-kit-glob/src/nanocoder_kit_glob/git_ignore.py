@@ -120,7 +120,7 @@ class GitIgnore:
             return False
 
     def _chain(self, folder: str, *, has_file: bool) -> Chain:
-        """Return the rules that hold in *folder*, which has its own if *has_file*."""
+        """Return the rules that apply to *folder*, which has its own if *has_file*."""
         chain = self._chains.get(folder)
         if chain is None:
             if folder == ".":
@@ -169,7 +169,7 @@ def _ignored_files(chain: Chain, prefix: bytes, names: Sequence[str]) -> list[st
 
 
 def _is_ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:
-    """Tell whether *path*, below the root, is ignored itself; its parents are not looked at."""
+    """Tell whether *path*, below the root, is ignored itself, regardless of its parents."""
     for scope in reversed(chain):
         verdict = scope.verdict(path, name, is_dir=is_dir)
         if verdict is not None:

@@ -42,5 +42,5 @@ class EncodedMessages:
         return list(parts)
 
     def join(self, messages: Sequence[Message]) -> bytes:
-        """Return the inside of the JSON array that holds *messages*."""
+        """Return the inside of the JSON array of *messages*."""
         return b",".join(filter(None, self.parts(messages)))

@@ -49,7 +49,7 @@ _KINDS_BY_CODE: Final = {
     "server_error": "unavailable",
     "timeout_error": "unavailable",
 }
-# Servers report these as plain bad requests or rate limits; only the text tells them apart.
+# Servers report these as plain bad requests or rate limits; only the text distinguishes them.
 _OVERFLOW_WORDS: Final = (
     r"context (?:window|size|length|limit)",
     r"(?:prompt|input)s? (?:is |are )?too (?:long|large)",
@@ -293,7 +293,7 @@ def _error_of(value: Any) -> Any:
         return value
     error = value.get("error") or value.get("errors")
     error = error[0] if isinstance(error, list) and error else error
-    # "error": true beside a message says no more than the message.
+    # "error": true beside a message has no more information than the message.
     return error if isinstance(error, Mapping | str) else value
 
 

@@ -1,4 +1,4 @@
-"""A look for a server on this machine."""
+"""Detection of a server on this machine."""
 
 import socket
 from typing import Final

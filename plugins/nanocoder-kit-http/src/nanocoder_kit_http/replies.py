@@ -201,7 +201,7 @@ class Reply(ABC):
         return self._deltas.take()
 
     def _decode_event(self, event: SseEvent) -> None:
-        """Take an event that is decoded by itself; anything but an object is an empty one."""
+        """Decode a single event; anything but an object is taken as an empty one."""
         if is_end_mark(event.data):
             self._decode_end_mark()
             return

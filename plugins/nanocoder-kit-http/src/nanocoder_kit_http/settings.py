@@ -68,7 +68,7 @@ class HttpSettings:
         )
 
     def impatient(self) -> Self:
-        """Return these settings for a look at a server: a running one lists its models at once."""
+        """Return these settings with the short timeout of a query of a server's models."""
         return evolve(
             self, connect_timeout_s=LOOK_S, header_timeout_s=LOOK_S, idle_timeout_s=LOOK_S
         )

@@ -49,7 +49,7 @@ class SseParser:
     def __init__(self, limit_bytes: int = EVENT_LIMIT_BYTES) -> None:
         self._limit = limit_bytes
         self._tail: list[bytes] = []  # parts of an incomplete line
-        self._size = 0  # bytes held in the tail and in the event that is being read
+        self._size = 0  # bytes in the tail and in the present event
         self._data: list[bytes] = []
         self._event = ""
         self._skip_lf = False  # the last chunk ended in CR; a following LF belongs to it

@@ -21,7 +21,7 @@ from nanocoder_kit_http.http_chunks import ChunkJoiner
 from nanocoder_kit_http.timers import TotalTimer
 
 if "httpx" not in sys.modules:
-    # Where click is installed, httpx imports its own command line, and with it click and rich.
+    # If click is installed, httpx imports its own command line, and with it click and rich.
     sys.modules["httpx._main"] = None  # type: ignore[assignment]
     import httpx
 
@@ -75,8 +75,8 @@ class Bounds:
 class Transport(httpx.BaseTransport):
     """Sends the requests of one thread within *bounds*.
 
-    *proxy* is a URL or "". *resolve* returns the addresses of a host that may be connected to, or
-    raises; each host is looked up once, and the connection goes to one of them.
+    *proxy* is a URL or "". *resolve* returns the allowed addresses of a host, or raises; each host
+    is resolved once, and the connection is made to one of them.
     """
 
     def __init__(

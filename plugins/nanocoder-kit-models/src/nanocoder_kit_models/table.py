@@ -93,7 +93,7 @@ def _model(name: str, row: Mapping[str, Any]) -> Model:
 
 
 def _current(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the prices that hold today: those of the row, or of the last change before today."""
+    """Return the present prices: those of the row, or of the last change before today."""
     today = time.strftime("%Y-%m-%d", time.gmtime())
     changes = [change for change in row.get("later", ()) if change["from"] <= today]
     return changes[-1] if changes else row

@@ -45,10 +45,10 @@ _LAST_32_BITS: Final = 0xFFFF_FFFF
 
 @frozen
 class Guard:
-    """Says which addresses a host has, if all of them may be connected to.
+    """Resolves hosts, and allows only those of which all addresses are permitted.
 
-    *allow* are addresses that may be although they are not public. *hosts* are the only names that
-    may be asked for; None lets all be. *trusted* is one (host, port) that a person configured.
+    *allow* are permitted addresses that are not public. *hosts* is the allowlist of names, or None
+    for all. *trusted* is one (host, port) that a user configured.
     """
 
     allow: tuple[Rule, ...] = ()
@@ -84,7 +84,7 @@ class Guard:
         raise ToolError(message, error_class="not_allowlisted")
 
     def resolve(self, host: str, port: int) -> list[str]:
-        """Look up *host*, check every address, and return them all.
+        """Resolve *host*, check every address, and return them all.
 
         Raises: ToolError (host_not_found, private_address).
         """

@@ -20,7 +20,7 @@ class RateLimit:
         self._times: dict[str, deque[float]] = {}
 
     def take(self, host: str) -> None:
-        """Count a request to *host*; raises ToolError (rate_limited) when it is one too many."""
+        """Count a request to *host*; raises ToolError (rate_limited) beyond the limit."""
         with self._lock:
             now = self._clock()
             times = self._times.setdefault(host, deque())

@@ -55,9 +55,9 @@ def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
 
 
 def parse_host_rules(texts: Sequence[str], ports: tuple[int, ...] = ()) -> tuple[HostRule, ...]:
-    """Read "example.org" and "*.example.org"; raises ValueError for others.
+    """Parse "example.org" and "*.example.org"; raises ValueError for others.
 
-    With *ports* a rule covers just these, or the one that it names: "example.org:8443".
+    With *ports* a rule covers only these, or the one that it names: "example.org:8443".
     """
     return tuple(_host_rule(text, ports) for text in texts)
 

@@ -53,7 +53,7 @@ class BackgroundProcess:
         self._ended = 0.0
         guard()
         brand = new_brand()
-        # With -I and -S no file of the workspace and no installed package changes the keeper.
+        # With -I and -S no file of the workspace and no installed package affects the keeper.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(KEEPER), *argv],
             cwd=cwd,
@@ -101,12 +101,12 @@ class BackgroundProcess:
         return "\n".join(text.splitlines()[-lines:])
 
     def news(self) -> News:
-        """Return the output since the last look; bytes that were cut off count as lost."""
+        """Return the output since the last call, with the number of lost bytes."""
         with self._changed:
             unread = self._size - self._read_until
             data = bytes(self._log[-unread:]) if unread else b""
             self._read_until = self._size
-            # Half a character waits for its other half, unless the output has ended.
+            # A partial character is buffered until its rest arrives, unless the output has ended.
             text = self._decoder.decode(data, final=self.exit_code is not None)
         return News(text, unread - len(data))
 
@@ -151,7 +151,7 @@ class BackgroundProcess:
             self._changed.notify_all()
 
     def _read_until_its_end(self, pipe: int) -> None:
-        """Read until the output or the keeper ends; other processes may hold the pipe open."""
+        """Read until the output or the supervisor ends; other processes may hold the pipe open."""
         with _pidfd_of(self._process.pid) as pidfd:
             poll = select.poll()
             for each in (pipe, pidfd):

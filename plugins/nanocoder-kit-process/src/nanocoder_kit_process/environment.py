@@ -58,10 +58,10 @@ _REDACTOR: Final = Redactor({})
 def environment(
     ours: Mapping[str, str], allowed: Collection[str] = (), *, workspace: Path | None = None
 ) -> dict[str, str]:
-    """Return the part of *ours* for a child; names in *allowed* pass even when they look secret.
+    """Return the part of *ours* for a child; names in *allowed* pass even if they seem secret.
 
-    The virtual environment that nanocoder itself runs in is left out, unless it is that of
-    *workspace*, by default the current directory, or a person has activated it.
+    The virtual environment of nanocoder itself is left out, unless it is that of *workspace*, by
+    default the current directory, or a user has activated it.
     """
     env = {name: value for name, value in ours.items() if _passes(name, value, allowed)}
     hidden = _own_environment(ours, workspace or Path.cwd())
@@ -95,7 +95,7 @@ def _clean_path(path: str, hidden: Path | None) -> str:
 def _own_environment(ours: Mapping[str, str], workspace: Path) -> Path | None:
     """Return the virtual environment of nanocoder if a command must not get it.
 
-    `uv run --project CLONE nanocoder` puts it first on PATH, where it would hide the person's own.
+    `uv run --project CLONE nanocoder` puts it first on PATH, where it would hide the user's own.
     """
     if sys.prefix == sys.base_prefix:
         return None

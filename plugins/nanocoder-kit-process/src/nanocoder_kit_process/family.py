@@ -30,7 +30,7 @@ from nanocoder_kit_process.processes import (
 POLITE_S: Final = 0.25  # time for background processes to tidy up after the call
 FORCE_S: Final = 2.0
 LOOK_S: Final = 0.003
-MOMENT_S: Final = 0.000_5  # for a process that ends by itself, as that of a sandbox
+MOMENT_S: Final = 0.000_5  # for a process that exits by itself, like that of a sandbox
 
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36

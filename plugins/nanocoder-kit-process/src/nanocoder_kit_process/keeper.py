@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
     prctl = _prctl()
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # descendants that lose their parents become ours
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the pipe says when to stop
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # only the pipe stops it
     try:
         leader = _start(argv, prctl)
     except OSError as error:

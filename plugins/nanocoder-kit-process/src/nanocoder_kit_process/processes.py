@@ -12,7 +12,7 @@ _READ_BYTES: Final = 64 * 1024
 
 
 class Process(NamedTuple):
-    """One line of /proc/PID/stat; *born* tells two processes of one number apart."""
+    """One line of /proc/PID/stat; *born* distinguishes two processes with the same PID."""
 
     pid: int
     name: str

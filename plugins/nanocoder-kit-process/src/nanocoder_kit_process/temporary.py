@@ -1,4 +1,4 @@
-"""A private folder that its process deletes, or the next one that makes such a folder."""
+"""A private folder that its process deletes, or the next process with such a folder."""
 
 import os
 import shutil

@@ -22,7 +22,7 @@ FOLDERS: Final = "folders"
 class Form(Question):
     """Several values at once; *fields* is the JSON Schema of the object that has them.
 
-    *name* tells it from other questions of the same call, where a protocol names each.
+    *name* distinguishes it from other questions of the same call in a protocol with names.
     """
 
     name: str = "form"

@@ -1,4 +1,4 @@
-"""The texts that hold no secret: one text goes to the model, to the journal and to the screen."""
+"""A cache of texts without a secret: each goes to the model, the journal and the screen."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ class CleanTexts:
         self._size = 0
 
     def may_hold_secret(self, text: str) -> bool:
-        """Tell whether *text* holds a known value, or the anchor of a form."""
+        """Tell whether *text* contains a known value, or the anchor of a form."""
         for part in self._parts:  # noqa: SIM110 - `any` with a generator takes twice as long
             if part in text:
                 return True

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 PEM_CHARS: Final = 16_384
 AHEAD: Final = 20_000
-"""A pattern looks at fewer characters than this, its anchor included."""
+"""Limit of the characters that a pattern matches, its anchor included."""
 BEHIND: Final = 12
 """Characters before an anchor that decide whether a secret can begin there."""
 PEM_ANCHOR: Final = "-----BEGIN "

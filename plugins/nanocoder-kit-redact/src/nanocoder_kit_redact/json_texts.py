@@ -1,4 +1,4 @@
-"""JSON of values without secrets: each text is looked at while it is encoded, and not once more."""
+"""JSON of values without secrets: each text is checked while it is encoded, and only once."""
 
 from collections.abc import Callable
 from json.encoder import encode_basestring
@@ -16,7 +16,7 @@ MAX_TEXTS: Final = 2_000
 
 
 class SecretFoundError(Exception):
-    """A text, or a key, holds a secret."""
+    """A text or a key contains a secret."""
 
 
 class JsonTexts(dict[str, str]):
@@ -49,7 +49,7 @@ def json_of(value: Any, texts: JsonTexts) -> str:
     `json.dumps`.
     """
     if c_make_encoder is None:
-        raise SecretFoundError  # who asks looks at each text then, and takes longer
+        raise SecretFoundError  # the caller then redacts each text, which takes longer
     # It calls back only for texts, and a cached text needs no Python call.
     encode = c_make_encoder({}, str, texts.__getitem__, None, ":", ",", False, False, True)
     return "".join(encode(value, 0))

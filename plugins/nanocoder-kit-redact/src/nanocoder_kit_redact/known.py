@@ -20,13 +20,13 @@ LONGEST: Final = 8_192
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a variable of this name holds a secret."""
+    """Tell whether the value of a variable of this name is a secret."""
     upper = name.upper()
     return upper.endswith(_SECRET_ENDS) or any(part in upper for part in _SECRET_PARTS)
 
 
 def _names_a_path(name: str) -> bool:
-    """Tell whether a variable of this name says where a secret is: its value is no secret."""
+    """Tell whether a variable of this name has the path of a secret, which is no secret itself."""
     upper = name.upper()
     return upper.endswith(_PLACE_ENDS) or upper == "XAUTHORITY"
 

@@ -27,9 +27,9 @@ class _Span(NamedTuple):
 
 
 class Redactor:
-    """Takes secrets out of text, in linear time.
+    """Replaces secrets in text, in linear time.
 
-    Secrets are the values of variables of *environment* whose names look secret, keys that this
+    Secrets are the values of variables of *environment* whose names seem secret, keys that this
     process has read, and text of a known form: vendors' tokens, private keys, JSON web tokens,
     passwords in addresses.
     """
@@ -46,7 +46,7 @@ class Redactor:
         return stream.feed(text) + stream.finish()
 
     def holds_secret(self, text: str) -> bool:
-        """Tell whether *text* holds a secret."""
+        """Tell whether *text* contains a secret."""
         values, clean, _ = self._knowledge()
         # A call has a hundred texts; most were seen before, and nearly all are ruled out here.
         if text in clean.texts:
@@ -69,11 +69,11 @@ class Redactor:
 
     @property
     def clean_texts(self) -> Collection[str]:
-        """Texts that were looked at and hold no secret."""
+        """Texts that were checked and contain no secret."""
         return self._knowledge()[1].texts
 
     def _knowledge(self) -> tuple[Mapping[str, str], CleanTexts, JsonTexts]:
-        """Return the known values and the texts that hold none; one tuple, as threads share it."""
+        """Return the known values and the caches of clean texts, as one tuple for all threads."""
         values, state = self._known.current(), self._state
         if state is None or state[0] is not values:
             clean = clean_texts(tuple(values))

@@ -54,7 +54,7 @@ def _redact_mapping(
 ) -> Mapping[str, Any]:
     changes = {}
     for key, item in value.items():
-        # A call's records have hundreds of items: those that were seen before take no call here.
+        # A call's records have hundreds of items: cached ones need no call here.
         if type(item) is str:
             if len(item) < SHORTEST or item in clean or key in keep:
                 continue

@@ -13,7 +13,7 @@ from nanocoder_files import private_directory, write_private
 ODD_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 MAX_NAME_CHARS: Final = 80
 WRITTEN_ONCE: Final = 0o400
-"""The mode of a file that may go; one that others still write to, as a transcript, stays."""
+"""The mode of a file that may be evicted; a file still in use, like a transcript, stays."""
 
 
 def keep_file(folder: Path, name: str, data: bytes, *, limit_bytes: int = 0) -> Path | None:

@@ -247,7 +247,7 @@ class FileJournal(RecordJournal):
         )
 
     def _complain(self, problem: str) -> None:
-        """Say the first problem, and no other one."""
+        """Report only the first problem."""
         if not self.problem:
             self.problem = problem
             self._warn(problem)

@@ -95,7 +95,7 @@ def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
         return b64decode(data["base64"], validate=True)
     if artifacts is None:
         raise KeyError("artifact")
-    # The name alone, and no link: a journal that was tampered with must not reach other files.
+    # Only the name, and no link: a manipulated journal must not reach other files.
     path = artifacts / Path(data["artifact"]).name
     with os.fdopen(open_private(path), "rb") as file:
         return file.read(MAX_ARTIFACT_BYTES)

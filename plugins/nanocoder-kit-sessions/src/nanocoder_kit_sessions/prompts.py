@@ -25,10 +25,7 @@ class Prompt:
 
 
 def prompts_of(records: Iterable[Record]) -> list[Prompt]:
-    """Return the prompts of the conversation that *records* hold, those before a compaction too.
-
-    Those that were rewound are left out.
-    """
+    """Return the prompts in *records*, with those before a compaction, without rewound ones."""
     prompts: list[Prompt] = []
     run: Record | None = None
     for record in without_rewound(records):

@@ -44,11 +44,11 @@ class Record:
     """One record.
 
     *seq* counts from 1, *at* is seconds since the epoch and never falls within a session.
-    *turn* is the number of the model's answers so far, this record included. *title* is the name
-    that a person gave the session, in each record from then on: a list reads the last one only.
-    After a rewind *turn* is the number of the answers that are left, and *is_rewound* is true.
-    *prompts* is how many prompts of a person there are, counted like *turn*; None: an earlier
-    release did not count them.
+    *turn* is the number of the model's answers so far, this record included. *title* is the
+    session's name by the user, in each record from then on: a list reads only the last one.
+    After a rewind *turn* is the number of the remaining answers, and *is_rewound* is true.
+    *prompts* is the number of the user's prompts, counted like *turn*; None: an earlier release
+    did not count them.
     """
 
     seq: int
@@ -61,9 +61,9 @@ class Record:
     prompts: int | None = None
 
     def line(self, encode: Callable[[Any], str] | None = None) -> bytearray:
-        """Return the line of a journal that holds the record, ending in a line feed.
+        """Return the record as a line of a journal, with a line feed.
 
-        *encode* makes JSON of all but the `long_texts`, and may raise an error of its own.
+        *encode* encodes all but the `long_texts` as JSON, and may raise errors of its own.
         """
         head: dict[str, Any] = {
             "seq": self.seq,
@@ -122,7 +122,7 @@ def title_of(text: str) -> str:
 
 
 def read(path: Path) -> list[Record]:
-    """Return the whole records of a journal; raises UsageError if it is no file."""
+    """Return the intact records of a journal; raises UsageError if it is no file."""
     try:
         descriptor = open_private(path)
     except OSError as error:
@@ -151,7 +151,7 @@ def scan(file: BinaryIO) -> Scan:
 
 
 def _valid(fields: Any) -> Any:
-    """Replace halves of surrogate pairs by "?": no request that holds one could be sent."""
+    """Replace lone surrogates by "?": no request that contains one could be sent."""
     return json.loads(json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"))
 
 
@@ -183,7 +183,7 @@ def _json(
         text = json.dumps({**head, "data": data}, separators=(",", ":"), default=str)
         return bytearray(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        # A tool's data can hold anything; a record without it beats a session without a journal.
+        # A tool's data may be anything; a record without it beats a session without a journal.
         return _json(head, {"unwritable": f"{type(error).__name__}: {error}"}, encode)
 
 

@@ -19,7 +19,7 @@ REDACTED: Final = frozenset(
         "session.finished",
     )
 )
-"""Kinds of records with text; the others say where files are, and are needed as they are."""
+"""Kinds of records with text; the others have paths of files, which must not change."""
 
 
 def without_secrets(record: Record, redactor: Redactor) -> Record:
@@ -31,11 +31,11 @@ def without_secrets(record: Record, redactor: Redactor) -> Record:
 
 
 def line_without_secrets(record: Record, redactor: Redactor) -> bytearray:
-    """Return the line of a journal that holds *record* without secrets."""
+    """Return *record* without secrets as a line of a journal."""
     if record.kind not in REDACTED:
         return record.line()
     try:
-        # One walk encodes and looks; nearly all records have no secret.
+        # One walk encodes and checks; nearly all records have no secret.
         if not any(map(redactor.holds_secret, long_texts(record.data).values())):
             return record.line(redactor.json_of)
     except SecretFoundError:

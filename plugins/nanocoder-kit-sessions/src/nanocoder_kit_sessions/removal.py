@@ -1,7 +1,7 @@
-"""Stored sessions that are not wanted any more.
+"""Removal of stored sessions.
 
-A session that a person removes is deleted. One that is removed for its age goes to a trash first,
-because only the clock says that it is old, and the clock may be wrong.
+A session that a user removes is deleted. One that is removed for its age is moved to a trash first,
+because its age depends on the clock, which may be wrong.
 """
 
 import errno

@@ -36,10 +36,10 @@ PROMPT: Final = rb'"(?:prompt|role":"user","(?:typed|text))":("(?:[^"\\]|\\.)*)'
 class SessionSummary:
     """One session; *started* and *updated* in seconds since the epoch, *size* in bytes.
 
-    *title* is the name it was given, else the first words of *prompt*, which is its first prompt as
+    *title* is its name by the user, else the first words of *prompt*, which is its first prompt as
     far as it was read. *forked_from* is the id of the session whose messages it began with.
-    *turns* is the number of the answers that are in the conversation: of one that *is_rewound* none
-    may be left. *prompts* is the number of the prompts that a person typed, counted likewise.
+    *turns* is the number of the answers in the conversation: of one that *is_rewound* none may be
+    left. *prompts* is the number of the typed prompts, counted likewise.
     """
 
     id: str

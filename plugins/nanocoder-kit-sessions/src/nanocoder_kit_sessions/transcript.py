@@ -99,7 +99,7 @@ class _Repair:
         self._prompt = ""
 
     def take(self, record: Record) -> None:
-        """Follow one record; kinds that say nothing about the transcript are passed over."""
+        """Apply one record; kinds that do not affect the transcript are ignored."""
         data = record.data
         if record.kind == "message":
             self._message(data)

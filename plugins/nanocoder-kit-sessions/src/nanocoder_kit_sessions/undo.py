@@ -1,4 +1,4 @@
-"""Undo: the changes that a request means, and taking them back with a person's consent."""
+"""Undo: the changes that a request selects, and their reversal with the user's consent."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -157,7 +157,7 @@ def see_interrupted(records: Sequence[Record], folder: Path | None) -> None:
 
 
 def _in_session(session_id: str, error: PersonError) -> PersonError:
-    """Return *error* with the session that was looked at: people may mean an earlier one."""
+    """Return *error* with the session that was examined: the user may mean an earlier one."""
     if not str(error).startswith(NOTHING):
         return error
     return PersonError(
@@ -170,7 +170,7 @@ def _effects(host: Host) -> Mapping[str, Collection[str]]:
 
 
 def _with_changes(store: SessionStore, name: str, cwd: Path) -> str:
-    """Return the session that is meant: one without an answer only counts if it has changes."""
+    """Return the session by *name*; one without an answer is skipped unless it has changes."""
     if name != "last":
         return name
     for summary in sessions_with_work(store, cwd):
@@ -198,7 +198,7 @@ def _refuse_elsewhere(root: Path, records: Sequence[Record], here: Path) -> None
 class _Selection:
     """The changes to undo, the piece of the session that they belong to, and those to restore.
 
-    *problem* is why changes by commands were not looked for.
+    *problem* is the reason that changes by commands were not tracked.
     """
 
     piece: Piece

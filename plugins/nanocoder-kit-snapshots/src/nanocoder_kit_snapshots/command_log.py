@@ -70,7 +70,7 @@ class CommandEntry:
 
     @classmethod
     def of_data(cls, number: int, data: Mapping[str, Any]) -> "CommandEntry":
-        """Return the entry that a line holds; raises one of DAMAGED."""
+        """Return the entry of a line; raises one of DAMAGED."""
         changes = [
             CommandChange(Change.of_data(change), str(change["blob"])) for change in data["changes"]
         ]

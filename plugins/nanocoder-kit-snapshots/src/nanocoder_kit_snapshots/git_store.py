@@ -79,7 +79,7 @@ class GitStore:
     def of_session(cls, folder: Path, workspace: Path) -> Self:
         """Return the store of the session whose own files are in *folder*.
 
-        Sessions that are stored together share one; that of any other goes with its folder.
+        Sessions that are stored together share one; that of any other is deleted with its folder.
         """
         sessions = folder.parent
         return cls(sessions.parent if sessions.name == SESSIONS else folder, workspace)

@@ -170,7 +170,7 @@ class Look:
     def _read(
         self, path: str, stamp: Stamp, listing: Listing, *, can_wait: bool
     ) -> IndexedFile | None:
-        """Read a file; None if that is not possible: it counts as left out."""
+        """Read a file, or return None if that is impossible: it is left out."""
         file = IndexedFile(stamp, stamp.size, S_IMODE(stamp.mode))
         is_late = can_wait and time.monotonic() > self._deadline
         if is_late or (stamp.size > self.limits.file_bytes and not stamp.is_link):

@@ -44,7 +44,7 @@ class Stamp(NamedTuple):
 
 
 class TooLargeError(Exception):
-    """The workspace has more files than are looked at."""
+    """The workspace has more files than the limit."""
 
 
 @define
@@ -161,5 +161,5 @@ def stamps_of(files: Files, root: Path) -> Iterator[tuple[str, Stamp]]:
 
 
 def may_change_unseen(stamp: Stamp, at_ns: int) -> bool:
-    """Tell whether a file that was looked at then may change once more without another stamp."""
+    """Tell whether a file with *stamp*, read at *at_ns*, may change without a new stamp."""
     return max(stamp.modified, stamp.changed) >= at_ns - TICK_NS

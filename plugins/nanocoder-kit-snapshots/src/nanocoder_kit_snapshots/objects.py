@@ -71,7 +71,7 @@ def _header(kind: str, data: bytes) -> bytes:
 
 
 def _file_of(repository: Path, name: str) -> str:
-    # A look at the files writes dozens, and a Path for each part takes longer than the question.
+    # A look at the files writes dozens, and a Path for each part would take most of the time.
     return f"{repository}/objects/{name[:2]}/{name[2:]}"
 
 

@@ -17,7 +17,7 @@ BREAK_AFTER: Final = (" ", ".,/=:", "_-")
 WIDE: Final = 60
 """Maximum width of a column other than the last."""
 READABLE: Final = 10
-"""A narrower column holds the pieces between two marks whole, or there are no columns."""
+"""Width below which a column must fit its longest piece, or rows are printed as records."""
 _PIECE: Final = re.compile(r"\d[\d.,:]*|[^ .,/=:_-]+[.,/=:_-]*|[.,/=:_-]+")
 _ID: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d{6})[\w-]{8,32}(?![\w-])")
 """A word with a date or another long number, which a person copies as a whole."""
@@ -145,7 +145,7 @@ def cells_of(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        # Marks over a letter take no column, also those that combine with nothing.
+        # Combining marks take no column, even without a base letter.
         0 if category(letter) in {"Mn", "Me"} else 2 if east_asian_width(letter) in "WF" else 1
         for letter in text
     )

@@ -75,7 +75,7 @@ def _object(objections: Objections, change: TextChange, fault: str) -> None:
 
 
 def _form_fault(change: TextChange) -> str:
-    """Name the form of the file, and say where the text *after* breaks it; "" unless it did."""
+    """Return the format of the file, and the location where *after* breaks it, or ""."""
     form, parse = _FORMS.get(change.path.rpartition(".")[2].lower(), ("", _json))
     if not form or len(change.before) > MAX_CHARACTERS:
         return ""
@@ -100,7 +100,7 @@ def _notebook(text: str) -> None:
     data = json.loads(text)
     cells = data.get("cells", data.get("worksheets")) if isinstance(data, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("it has no list of cells")  # noqa: TRY004 - as a parser says it
+        raise ValueError("it has no list of cells")  # noqa: TRY004 - as a parser raises
 
 
 def _toml(text: str) -> None:

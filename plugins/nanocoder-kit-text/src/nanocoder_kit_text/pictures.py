@@ -44,7 +44,7 @@ def _png_chunks(data: bytes) -> Iterator[bytes]:
     at, kind = 8, b""
     while kind != b"IEND":
         length, kind = struct.unpack_from(">I4s", data, at)
-        # Decoders take chunks with a wrong checksum, so it counts only that it is there.
+        # Decoders accept chunks with a wrong checksum, so only its presence is checked.
         struct.unpack_from(">I", data, at + 8 + length)
         yield kind
         at += 12 + length

@@ -110,7 +110,7 @@ class Asking(Generic[T]):
         return await self._outcome(self._work)
 
     def give_up(self) -> None:
-        """Leave the question that waits for its answer without one, and those that follow."""
+        """Abandon the pending question, and all later ones."""
         self._is_abandoned = True
         if self._pending is not None:
             self._pending.reply.cancel()
@@ -208,7 +208,7 @@ class Asking(Generic[T]):
     def _put(self, request: Request) -> Any:
         """Ask in the middle of the request, as earlier revisions can; None without an answer."""
         session, request_id = self._ctx.session, self._ctx.request_id
-        # Whatever goes wrong there, there is no answer.
+        # Every error means that there is no answer.
         with suppress(Exception), outdated_allowed():
             if isinstance(request, mcp_types.ListRootsRequest):
                 related = ServerMessageMetadata(related_request_id=request_id)

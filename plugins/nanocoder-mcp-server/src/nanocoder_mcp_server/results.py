@@ -31,7 +31,7 @@ def contents_of(result: ToolResult, uri: str, media_type: str) -> list[Any]:
 
 
 def messages_of(result: ToolResult) -> list[mcp_types.PromptMessage]:
-    """Return a prompt as a person's messages: its text, and each of its attachments."""
+    """Return a prompt as user messages: its text, and each of its attachments."""
     files = [content_of(each, number) for number, each in enumerate(result.attachments, 1)]
     content = [*files, mcp_types.TextContent(type="text", text=result.output)]
     return [mcp_types.PromptMessage(role="user", content=each) for each in content]
@@ -59,7 +59,7 @@ def _resource(attachment: Attachment, address: str, encoded: str) -> Any:
                 uri=address, mime_type=attachment.media_type, text=text
             )
     except UnicodeDecodeError:
-        pass  # it goes as bytes
+        pass  # sent as bytes
     return mcp_types.BlobResourceContents(
         uri=address, mime_type=attachment.media_type, blob=encoded
     )

@@ -17,7 +17,7 @@ from nanocoder_mcp_server.settings import Settings
 
 PLUGIN: Final = "mcp-server"
 VARIABLE: Final = "NANOCODER_MCP_TOKEN"
-"""The variable that holds the token of clients over HTTP; without it a new one is shown."""
+"""The variable with the token of clients over HTTP; without it a new one is printed."""
 CLIENT: Final = "mcp"
 AT_TERMINAL: Final = (
     "a client starts this and speaks the protocol here; --http PORT serves at an address, and"

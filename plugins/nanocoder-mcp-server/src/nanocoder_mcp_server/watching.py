@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 LOOK_S: Final = 1.0
-"""So often the files are looked at, in seconds."""
+"""Interval of the checks of files, in seconds."""
 MAX_WATCHED: Final = 1_000
 Stamp = tuple[int, int] | None
 

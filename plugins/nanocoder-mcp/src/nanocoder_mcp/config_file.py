@@ -1,4 +1,4 @@
-"""The servers in the person's configuration file: a table is added at its end, or taken out."""
+"""The servers in the user's configuration file: a table is appended or removed."""
 
 import json
 import tomllib

@@ -13,7 +13,7 @@ from nanocoder_mcp.raw_schema import DIALECT, is_known_dialect, refuse_unsafe, w
 from nanocoder_mcp.server import as_name
 
 PROBLEM: Final = "nanocoder.problem"
-"""The key below `_meta` that says why a tool cannot be offered."""
+"""The key below `_meta` with the reason a tool cannot be offered."""
 MAX_TOOLS: Final = 200
 MAX_TEXTS: Final = 500
 """Limit of the prompts, and of the resources, in a record; others can still be named."""

@@ -24,7 +24,7 @@ HINT: Final = "where that is right, name that place as oauth.issuer of the serve
 
 
 class GuardedAuth(httpx2.Auth):
-    """Sends the requests that *login* adds by a client of its own, which looks where they go."""
+    """Sends the requests that *login* adds by a client of its own, which checks their targets."""
 
     def __init__(self, server: Server, login: httpx2.Auth) -> None:
         self._server = server

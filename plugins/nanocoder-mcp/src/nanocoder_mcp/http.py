@@ -66,7 +66,7 @@ class Endpoint:
                     repaired.close()
 
     async def _note(self, response: httpx2.Response) -> None:
-        # The stream for messages between calls is optional, so a refusal of it says nothing.
+        # The stream for messages between calls is optional, so its refusal is no error.
         if response.request.method == "POST" and str(response.request.url) == self._server.url:
             self._status = response.status_code if response.status_code >= FIRST_ERROR else 0
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -96,7 +96,7 @@ def why_unreachable(error: BaseException) -> str:
     reason = str(error)
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno:
-            # asyncio writes a text of its own into these; those of a look-up have no number.
+            # asyncio changes the text of these; errors of name resolution have no number.
             reason = os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
         cause = cause.__cause__ or cause.__context__
     verb = "cannot be reached" if isinstance(error, httpx2.ConnectError) else "broke off"

@@ -38,7 +38,7 @@ REQUEST_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18})\b')
 
 
 class ServerProcess:
-    """The process of one server; *problem* says why it ended, if it did so by itself."""
+    """The process of one server; *problem* is the reason that it ended by itself, or ""."""
 
     def __init__(self, server: Server, wrap: Callable[[list[str]], list[str]], cwd: Path) -> None:
         self._server = server

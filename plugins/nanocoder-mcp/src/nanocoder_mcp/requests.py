@@ -163,7 +163,7 @@ def choices_of(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_value(text: str, kind: str) -> tuple[bool, Any]:
-    """Return a person's own words as the type of a field; not filled where they do not fit."""
+    """Parse a typed answer as the type of a field; return (is_valid, value)."""
     if kind == "array":
         return True, [part.strip() for part in text.split(",") if part.strip()]
     if kind not in {"number", "integer"}:

@@ -122,5 +122,5 @@ def _is_small(value: Any) -> bool:
     text = "" if value is None else canonical_json(value)
     try:
         return 0 < len(text) <= MAX_DATA_CHARS and parse_json(text) is not None
-    except BadArguments:  # nested too deep, or a number that no program reads alike
+    except BadArguments:  # nested too deeply, or a number that parsers disagree on
         return False

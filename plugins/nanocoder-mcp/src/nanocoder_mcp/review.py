@@ -33,7 +33,7 @@ def shown_launch(server: Server) -> Iterator[str]:
 
 
 def with_token(server: Server) -> str:
-    """Return the commands that give a server at an address a token of the person's."""
+    """Return the commands that configure the user's token for a server at a URL."""
     header = '--header "Authorization: Bearer TOKEN"'
     name = server.name
     return f"nanocoder mcp remove {name}, then nanocoder mcp add {name} {server.url} {header}"

@@ -1,4 +1,4 @@
-"""An answer of the model for a server: asked for in a call, and only with a person's yes.
+"""An answer of the model for a server: only during a call, and with the user's approval.
 
 The tool of this module is a step of the server's tools. It opens a session without tools for one
 turn, so policies, budget, redaction and journal are those of every request.
@@ -53,7 +53,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def sampling_tool() -> Tool[..., Any]:
-    """Return the tool that asks the model for a server; a model cannot call it by itself."""
+    """Return the tool that asks the model for a server; a model cannot call it directly."""
     tool: Tool[..., Any] = Tool(
         name=SAMPLER,
         description="Only MCP servers use it, in their own calls.",
