@@ -72,7 +72,7 @@ class AuditLog:
             raise LogError(f"{self.path}: {error.strerror or error}") from error
 
     def head(self) -> Link | None:
-        """Return the end of the chain as it was written down; None if it was not, or is no link."""
+        """Return the stored end of the chain, or None if it is missing or invalid."""
         try:
             with os.fdopen(open_private(self.head_path), "rb") as file:
                 data = json.loads(file.read(1_000))

@@ -70,7 +70,7 @@ class Breakers:
                 del self._kept[key]
 
     def record_failure(self, key: Hashable, call_id: str, threshold: int, error_class: str) -> None:
-        """Count a failure; enough of them in a row, or that of a trial, open the breaker."""
+        """Count a failure; *threshold* in a row, or one of a trial, open the breaker."""
         with self._lock:
             breaker = self._kept.pop(key, None) or _Breaker()
             self._kept[key] = breaker
@@ -103,5 +103,5 @@ class Breakers:
 
 
 def _is_relevant(breaker: _Breaker, call_id: str, threshold: int) -> bool:
-    """Tell whether a call's end counts: once the breaker is open only a trial's does."""
+    """Tell whether a call's end is relevant: in an open breaker only a trial's is."""
     return breaker.failures < threshold or breaker.trial == call_id

@@ -49,7 +49,7 @@ def nanocoder_before_request(request: Request, resource: Callable[[str], Guard])
 def nanocoder_after_execute(
     result: ToolResult, call: ToolCall, tool: Tool[..., Any], resource: Callable[[str], Guard]
 ) -> ToolResult | None:
-    """Say so if a call and its result are those of the turns right before."""
+    """Add advice if a call and its result equal those of the turns right before."""
     count = 1 if call.parent_id else resource(GUARD).note(call, tool, result.output)
     if count > 1 and tool.is_read_only and not result.is_error:
         return ToolResult(ALREADY_DONE, title=call.name, metadata={"repeated": True})

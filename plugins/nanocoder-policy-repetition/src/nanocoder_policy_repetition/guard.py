@@ -1,4 +1,4 @@
-"""Notice calls without progress, the same ones with the same results, and say so before the end."""
+"""Detection of equal calls with equal results, with advice before the end of the run."""
 
 import json
 import re
@@ -14,9 +14,9 @@ ADVISED: Final = 3
 SHOWN_CHARS: Final = 200
 INVALID: Final = "invalid_arguments"
 TIMES: Final = r"\d+(?:\.\d+)? ?(?:s|ms|sec|secs|seconds)\b|\b\d+:\d\d(?:[:.]\d+)*\b"
-"""Durations and times of day: an output that differs in these alone counts as the same."""
+"""Durations and times of day: outputs that differ only in these are equal."""
 TRACE_OF_TIMES: Final = r"\d(?: ?m?s|:\d\d)"
-"""In every text that holds TIMES. It begins with one class, by which `re` skips the rest fast."""
+"""Part of every match of TIMES. It begins with one class, by which `re` skips the rest fast."""
 
 Outcome = tuple[str, str]
 """A call and its output."""
@@ -69,7 +69,7 @@ class Occurrence(NamedTuple):
 
 
 class Guard:
-    """Counts the calls of one session since the person's latest message.
+    """Counts the calls of one session since the user's latest message.
 
     Polling tools declare themselves `repeatable` and are exempt. Progress is a new call that
     succeeds in changing something: calls that failed until then may work after it.
@@ -102,9 +102,9 @@ class Guard:
         return self._turns_in_a_row + 1
 
     def check_turn(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
-        """Count the calls of a turn, once; return why the run should end, or nothing.
+        """Count the calls of a turn, once; return the reason to end the run, or "".
 
-        The same call counts once in a turn: the model made all of them before it saw a result.
+        Equal calls of a turn are counted once: the model made all of them before it saw a result.
         """
         if not calls or calls[-1].id == self._checked:
             return ""
@@ -113,7 +113,7 @@ class Guard:
         in_turn: Counter[Outcome] = Counter()
         new_turn = 1
         for model_call, result in zip(calls, results, strict=False):
-            # A dialect's calls have other names and arguments than those that ran.
+            # A dialect's calls have other names and arguments than the calls that ran.
             it = ran.get(model_call.id)
             call, key = (it.call, it.key) if it else (model_call, _key(model_call))
             tool = self._tools.get(call.name)

@@ -45,7 +45,7 @@ def nanocoder_before_execute(
 ) -> Verdict | None:
     """Ask in every mode about calls that a default should not decide."""
     if settings is None or not settings.active or "*" in tool.composed_of:
-        return None  # each of its calls is judged by itself
+        return None  # each of its calls is judged separately
     if settings.ask_before_destruction and tool.risk is Risk.DESTRUCTIVE:
         return _ask(f"{call.name} may destroy what cannot be restored", "ask_before_destruction")
     is_program = Effect.EXECUTE in tool.effects

@@ -10,8 +10,8 @@ from nanocoder import hookimpl, value
 class Settings:
     """The settings of `[plugins.provider-fallback]`.
 
-    *models* are written "provider/model", the first to be asked first. A project cannot set them:
-    they say who reads its code.
+    *models* are written "provider/model", in order of preference. A project cannot set them: they
+    decide who reads its code.
     """
 
     models: tuple[str, ...] = field(default=(), metadata={"user_only": True})

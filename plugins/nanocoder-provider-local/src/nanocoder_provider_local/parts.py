@@ -59,7 +59,7 @@ class Pieces:
 
 
 def site_folders() -> list[Path]:
-    """Return the folders that hold installed packages; never the current directory."""
+    """Return the folders of installed packages, without the current directory."""
     return [
         Path(entry) for entry in sys.path if Path(entry).name in {"site-packages", "dist-packages"}
     ]

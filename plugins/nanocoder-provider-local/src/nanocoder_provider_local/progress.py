@@ -16,7 +16,7 @@ STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
 
 
 def tell_loading(words: TextIO | None = None, answer: TextIO | None = None) -> None:
-    """Say on a terminal that the model is being loaded, if no screen draws it."""
+    """Print on a terminal that the model is being loaded, if no screen shows it."""
     words, answer = words or sys.stderr, answer or sys.stdout
     with suppress(AttributeError, OSError, ValueError):  # a stream may be closed
         if words.isatty() and not answer.isatty():
@@ -24,7 +24,7 @@ def tell_loading(words: TextIO | None = None, answer: TextIO | None = None) -> N
 
 
 def tell_library() -> None:
-    """Say that a library is downloaded which the system lacks."""
+    """Print that a missing library is downloaded."""
     with suppress(AttributeError, OSError, ValueError):
         _write(sys.stderr, f"downloading {LIBRARY}, once: 2 MB into {library_folder()}")
 
@@ -37,7 +37,7 @@ def _write(stream: TextIO, text: str) -> None:
 class Report:
     """A progress callback: one changing line on a terminal, a few plain lines elsewhere.
 
-    Before the first of them it says how much goes into *folder*.
+    Before the first of them it prints the size of the download, and *folder*.
     """
 
     def __init__(self, folder: Path, stream: TextIO | None = None) -> None:

@@ -138,7 +138,7 @@ def main() -> None:
     try:
         for end in replies_to(requests, replies):
             replies.write(end)
-    except Exception as error:  # noqa: BLE001 - the caller reports it; standard error goes nowhere
+    except Exception as error:  # noqa: BLE001 - the caller reports it; standard error is discarded
         replies.write({"failed": f"{type(error).__name__}: {error}"})
     finally:
         os._exit(0)

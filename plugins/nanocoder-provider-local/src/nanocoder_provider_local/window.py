@@ -14,8 +14,8 @@ TARGET: Final = (
     0.6  # well below the limit, since each shortening invalidates the engine's prompt cache
 )
 CHARS_PER_TOKEN: Final = 3
-"""A safe estimate for ASCII code; any other character counts as one token."""
-OVERCOUNT: Final = 3.0  # our count is at most about this many times too high
+"""A safe estimate for ASCII code; any other character is one token."""
+OVERCOUNT: Final = 3.0  # our count is too high by about this factor at most
 TELLING: Final = (
     0.25  # of the window: in shorter prompts the template's own marks distort the ratio
 )

@@ -66,7 +66,7 @@ class OllamaProvider(HttpProvider):
 
     @property
     def context(self) -> int:
-        """The model's window in tokens: as many as the settings say, if the model has them."""
+        """The model's window in tokens: that of the settings, limited by the model's."""
         details = ModelDetails()
         with suppress(ProviderError):  # the request itself will report the problem
             details = self._show(self._model, Cancel())

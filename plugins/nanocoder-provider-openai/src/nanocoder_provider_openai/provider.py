@@ -170,7 +170,7 @@ def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
 
 
 def open_wire(vendor: Vendor, settings: Settings, host: str) -> Wire:
-    """Return the protocol to speak with *host*: the person's choice, or the vendor's best."""
+    """Return the protocol for *host*: the user's choice, or the vendor's best."""
     if (settings.api or vendor.api) == "chat":
         return ChatWire(vendor, settings, host)
     from nanocoder_provider_openai.responses import ResponsesWire  # most servers speak the other

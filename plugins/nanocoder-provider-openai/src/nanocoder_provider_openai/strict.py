@@ -1,4 +1,4 @@
-"""Schemas that a vendor can hold a model to: closed objects whose every property is required."""
+"""Schemas that a vendor can enforce: closed objects with only required properties."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar

@@ -1,4 +1,4 @@
-"""The provider `replay`: plays a recorded session again, and says where a new run differs."""
+"""The provider `replay`: replays a recorded session, and reports the first difference."""
 
 import os
 from argparse import Namespace

@@ -120,7 +120,7 @@ def _recording(arguments: Namespace, host: Host) -> tuple[str, Recording]:
 
 
 def _event(record: Record) -> dict[str, Any]:
-    """Return a record as a recording holds it; the journal has no secrets in it already."""
+    """Return a record for a recording; the journal is already redacted."""
     return {
         "kind": record.kind,
         "at": record.at,

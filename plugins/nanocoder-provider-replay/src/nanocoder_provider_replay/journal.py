@@ -170,7 +170,7 @@ def _with_field(data: Any, then: Any, path: Sequence[str]) -> Any:
 
 
 def _leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield each pair of values that is no object on both sides, with its path; errors first."""
+    """Yield each pair of leaf values, with its path; errors first."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield path or "its data", old, new
         return

@@ -28,7 +28,7 @@ STORE: Final = "replay"
 RESULT_FIELDS: Final = ("title", "output", "data", "metadata", "artifact")
 REFUSED: Final = "denied by the user"
 FIRST: Final = -1
-"""Before every plugin whose preview looks at the workspace of today."""
+"""Before every plugin whose preview reads the present workspace."""
 
 
 class Playback:

@@ -72,7 +72,7 @@ class ReplayProvider:
         return [ModelInfo(self._recording.name, description="a recording")]
 
     def close(self) -> None:
-        """Hold nothing, close nothing."""
+        """Do nothing: there is nothing to close."""
 
     def _diverged(self, number: int, problem: str) -> ProviderError:
         message = f"before reply {number + 1} this run is not the recorded one: {problem}"

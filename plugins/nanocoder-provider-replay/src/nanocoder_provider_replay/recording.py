@@ -19,7 +19,7 @@ VARYING: Final = (
     r"\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|seconds|min)\b",  # a duration
     r"\b0x[0-9a-f]{6,16}\b",  # an address in memory
 )
-"""Text that differs from run to run by itself."""
+"""Text that differs from run to run."""
 _WORKSPACE: Final = "\0"
 _PATH: Final = r"(?P<workspace>/[^\s'\"`:;,()<>]*?)"
 
@@ -91,7 +91,7 @@ def moved(recording: Recording, cwd: str) -> Recording:
 
 
 def of_runs(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield *records* without the calls between runs: a person's own commands, and mentioned files.
+    """Yield *records* without the calls between runs: the user's commands, and mentioned files.
 
     The prompt after them has their results. Their ids may also be those of calls of the model.
     """

@@ -43,7 +43,7 @@ class ScriptedProvider:
         self._counted: tuple[int, Any, int] = 0, None, 0
 
     def _count_replies(self, messages: Sequence[Message]) -> int:
-        """Count the assistant messages; those of the last request are not looked at again."""
+        """Count the assistant messages, beginning after those of the last request."""
         size, last, count = self._counted
         if not 0 < size <= len(messages) or messages[size - 1] is not last:
             size = count = 0
@@ -88,7 +88,7 @@ class ScriptedProvider:
         return [ModelInfo(self._name, self.context, "a script")]
 
     def close(self) -> None:
-        """Hold nothing, close nothing."""
+        """Do nothing: there is nothing to close."""
 
 
 def open_scripted(model: str, _settings: object) -> ScriptedProvider:

@@ -106,7 +106,7 @@ class _Window:
     def _outcomes(self, keys: Sequence[str]) -> Iterator[tuple[Job, Any]]:
         ended = [self._jobs.pop(key) for key in keys]
         good = [(job, future) for job, future in ended if future.status == "finished"]
-        # One message for all that came; one that was lost with its worker is made again.
+        # One message for all results; a result that was lost with its worker is computed again.
         values = self._client.gather([future for _, future in good], errors="skip")
         yield from zip((job for job, _ in good), values, strict=True)
         for job, future in ended:

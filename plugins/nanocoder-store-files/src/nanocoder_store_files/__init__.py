@@ -1,4 +1,4 @@
-"""The store `files`: each session is a file of JSON lines in the person's state directory."""
+"""The store `files`: each session is a file of JSON lines in the user's state directory."""
 
 from nanocoder import Store, hookimpl
 from nanocoder_kit_sessions.store import open_user_store

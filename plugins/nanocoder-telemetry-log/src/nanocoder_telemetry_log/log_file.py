@@ -44,7 +44,7 @@ class LogFile:
                 os.close(descriptor)
 
     def _open_locked(self) -> int:
-        """Open the file and lock it; one that another process has just moved away is left."""
+        """Open and lock the file, again if another process has just rotated it."""
         if not self.path.parent.is_dir():
             private_directory(self.path.parent)
         while True:

@@ -28,7 +28,7 @@ KEYS: Final = (
     *("position", "queued_ms", "ran_ms", "resumed", "risk", "rule", "sandbox", "scope"),
     *("stage", "status", "stop_reason", "truncated", "turn", "turns", "usage"),
 )
-"""The keys of an event's data that are written: no text of a person, a model or a tool."""
+"""The keys of an event's data that are written, without texts of a user, a model or a tool."""
 UNKNOWN: Final = "unknown"
 """The name of a tool that does not exist: a model may have put anything there."""
 TEXTS: Final = ("message", "reason", "text")
@@ -41,7 +41,7 @@ def record_of(
 ) -> dict[str, Any]:
     """Return the line of *event*; *has_texts* adds reasons and messages, without secrets.
 
-    *tools* has the tools of the calls that are for one that exists, by the call's id.
+    *tools* has the tools of the calls to existing tools, by the call's id.
     """
     data = event.data
     error = data.get("error") or {}

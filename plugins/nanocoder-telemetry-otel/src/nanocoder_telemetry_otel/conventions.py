@@ -35,7 +35,7 @@ EXECUTE_TOOL: Final = "execute_tool"
 INVOKE_AGENT: Final = "invoke_agent"
 
 UNKNOWN: Final = "unknown"
-"""The name of a tool until a call is known to be for one that exists: a model may invent any."""
+"""The name of a tool until it is known to exist: a model may invent any."""
 
 # Metrics of the conventions.
 USAGE_OF_TOKENS: Final = "gen_ai.client.token.usage"

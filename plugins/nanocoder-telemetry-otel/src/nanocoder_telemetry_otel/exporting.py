@@ -71,7 +71,7 @@ class Exporting:
         return max(len(self._spans.finished), len(self._logs.finished)) >= BATCH
 
     def handle(self, event: Event, session: SessionInfo) -> None:
-        """Make spans, measurements and logs of an event; one that is odd makes none."""
+        """Turn an event into spans, measurements and logs; ignore an invalid one."""
         for maker in self._makers:
             # An invalid event of a plugin must not end the thread.
             with suppress(KeyError, TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Events become log records: those that a person on duty would look for."""
+"""Log records of the events that a person on duty needs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,7 +26,7 @@ KEYS: Final = {
     "stop_reason": names.STOP_REASON,
     "turns": names.TURN,
 }
-"""The keys of an event's data that are logged: no text of a person or a model."""
+"""The keys of an event's data that are logged, without texts of a user or a model."""
 
 
 class Logs:

@@ -24,7 +24,7 @@ Item = tuple[Event, SessionInfo]
 class Pipeline:
     """Accepts events from any thread; one worker thread records and sends them.
 
-    `dropped` counts the events that found the queue full.
+    `dropped` counts the events dropped by a full queue.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -91,7 +91,7 @@ class Pipeline:
 
 
 class Lease:
-    """One session's share of the pipeline of its settings; the last one that is closed ends it."""
+    """One session's reference to the pipeline of its settings; closing the last one ends it."""
 
     def __init__(self, settings: Settings, pipeline: Pipeline) -> None:
         self.put = pipeline.put

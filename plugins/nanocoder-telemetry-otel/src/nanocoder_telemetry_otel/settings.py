@@ -80,7 +80,7 @@ class Settings:
         return bool(self.address or self.prometheus_port)
 
     def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:
-        """Say for `nanocoder doctor` whether a collector listens at the address."""
+        """Yield a check for `nanocoder doctor`: whether a collector listens at the address."""
         if not self.address:
             return
         import socket  # only this check connects to anything here

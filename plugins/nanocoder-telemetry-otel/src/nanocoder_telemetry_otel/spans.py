@@ -19,7 +19,7 @@ CONTENT_CHARS: Final = 8_000
 """Limit of a prompt, an answer, an argument or a result in a span, if it is included."""
 NANOSECONDS: Final = 1_000_000_000
 PARENT_VARIABLE: Final = "TRACEPARENT"
-"""A program that starts nanocoder says in it which span the session belongs to."""
+"""The variable in which a parent program passes the parent span of the session."""
 REDACTOR: Final = Redactor()
 
 

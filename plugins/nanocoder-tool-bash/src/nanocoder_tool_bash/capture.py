@@ -19,9 +19,9 @@ ENDS_BYTES: Final = MEMORY_BYTES // 2
 
 @frozen
 class Stream:
-    """One finished stream. *tail* is empty while *head* holds all of it.
+    """One finished stream. *tail* is empty if *head* is all of it.
 
-    *size* is in bytes; *lines* counts the ends of lines.
+    *size* is in bytes; *lines* is the number of line ends.
     """
 
     head: bytes
@@ -67,7 +67,7 @@ class Stream:
 
 
 class Capture:
-    """Reads one pipe without ever blocking; memory and file are bounded, *size* counts on."""
+    """Reads one pipe without ever blocking; memory and file are bounded, *size* is not."""
 
     def __init__(
         self, pipe: IO[bytes], tap: Callable[[int, bytes], None] = lambda _fd, _chunk: None
@@ -99,7 +99,7 @@ class Capture:
         return True
 
     def drain(self) -> None:
-        """Read the rest, but no more than memory holds: an escaped process may go on writing."""
+        """Read the rest, up to the limit in memory: an escaped process may continue to write."""
         limit = self.size + MEMORY_BYTES
         while self.is_open and self.size < limit and self.read():
             pass
@@ -141,7 +141,7 @@ class Capture:
             self._save(chunk[: FILE_BYTES - before])
 
     def _spill(self) -> None:
-        # tempfile imports random and shutil; most commands say little.
+        # tempfile imports random and shutil; most commands print little.
         from tempfile import TemporaryFile
 
         self._tail[:] = self._head[-ENDS_BYTES:]

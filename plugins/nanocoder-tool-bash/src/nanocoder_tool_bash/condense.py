@@ -45,7 +45,7 @@ def shorten(text: str, limit: OutputLimit, where: str, unseen: tuple[int, int] =
 def _condensed(lines: list[str]) -> Iterator[str]:
     for form, group in itertools.groupby(lines, _without_numbers):
         alike = list(group)
-        # Lines of numbers alone say nothing without them.
+        # Lines that consist of numbers would lose all information.
         if len(alike) < LEAST_ALIKE or (alike[0] != alike[-1] and not re.search(WORD, form)):
             yield from map(_cut, alike)
         else:

@@ -19,11 +19,11 @@ from nanocoder_tool_bash.terminal_wait import find_wait
 
 QUIET_S: Final = 0.1  # a pipe that a child holds open is finished after this much silence …
 DRAIN_S: Final = 2.0  # … and in any case after this
-HURRIED_S: Final = 0.4  # the most that an interruption waits for each signal to work
-KILLED_S: Final = 2.0  # for a killed process to end; one that hangs in the kernel stays
+HURRIED_S: Final = 0.4  # timeout of each signal of an interruption
+KILLED_S: Final = 2.0  # timeout of a killed process; one that hangs in the kernel stays
 POLL_S: Final = 0.05  # between two checks where the kernel does not wake us …
 CLOSE_POLL_S: Final = 0.005  # … and once the pipes are closed
-LOOK_S: Final = 1.0  # until the first look for a program that waits for a terminal …
+LOOK_S: Final = 1.0  # until the first check for a program that waits for a terminal …
 LOOK_FACTOR: Final = 1.5  # … and the interval grows by this factor
 
 
@@ -148,7 +148,7 @@ class ProcessWait:
             self._ended_at = now if _has_ended(self._process) else None
 
     def _look(self, now: float) -> None:
-        """End the command at once when one of its programs waits for a terminal."""
+        """Stop the command at once if one of its programs waits for a terminal."""
         if now < self._look_at:
             return
         self._look_s *= LOOK_FACTOR

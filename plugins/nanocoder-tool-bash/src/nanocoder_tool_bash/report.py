@@ -50,7 +50,7 @@ class Facts:
 
 @frozen
 class Output:
-    """One stream as the model reads it, and the file that holds all of it when that is less."""
+    """One stream as the model reads it, and the path of the whole output if it was cut."""
 
     stream: Stream
     text: str

@@ -1,8 +1,8 @@
-"""A watchdog process that ends the running commands when this process is killed.
+"""A watchdog process that kills the running commands when this process is killed.
 
-A shell waits at the end of a pipe that only this process holds. Each line that it reads names the
-groups of all running commands; when the pipe ends, it kills the groups of the last line. It cannot
-end a process that has left its group, and it does nothing if it is killed itself.
+A shell reads from a pipe whose write end only this process has. Each line names the process groups
+of all running commands; at the end of the pipe it kills the groups of the last line. It cannot kill
+a process that has left its group, and it does nothing if it is killed itself.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The tool batch: several calls at once, each judged and approved by itself."""
+"""The tool batch: several calls at once, each judged and approved separately."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

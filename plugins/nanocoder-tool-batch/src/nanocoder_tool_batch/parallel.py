@@ -10,7 +10,7 @@ from nanocoder import NanocoderError, SessionInfo, ToolContext, ToolResult, name
 
 BUSY = "busy"
 CHECK_S = 0.5
-"""A call that waits for others looks this often whether the batch was cancelled."""
+"""Interval at which a waiting call checks for a cancel of the batch, in seconds."""
 
 
 @frozen

@@ -30,7 +30,7 @@ class Budget:
         return True
 
     def extend(self, lines: Iterable[str], most: int) -> None:
-        """Take as many of *lines* as fit, and count up to *most* of the others."""
+        """Add the *lines* that fit, and count up to *most* of the others."""
         for line in lines:
             if self.left_out == most:
                 self.is_cut = True

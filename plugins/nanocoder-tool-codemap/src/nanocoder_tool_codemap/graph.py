@@ -14,7 +14,7 @@ MIN_CHANGE = 1e-4
 IMPORT_WEIGHT = 1.0
 NAME_WEIGHT = 1.0
 MAX_HOMES = 3
-"""A name that more files define says nothing about which of them is used."""
+"""Limit of the files that define a name, beyond which a use of it is ambiguous."""
 MIN_NAME_CHARS = 3
 
 Edges = dict[str, dict[str, float]]
@@ -22,7 +22,7 @@ Edges = dict[str, dict[str, float]]
 
 @define(eq=False)
 class Graph:
-    """*needs* has an edge from each file to those that it imports, *needed_by* the reverse.
+    """The import graph: *needs* has an edge from each file to its imports, *needed_by* the reverse.
 
     *external* are the packages imported from outside.
     """

@@ -29,7 +29,7 @@ SETTLED_S = 2.0
 class CodeMap:
     """The code of one workspace as it was at one moment.
 
-    *skipped* counts files that are too large or too many, *parsed* those that had to be parsed.
+    *skipped* is the number of files beyond a limit, *parsed* that of the files parsed now.
     *left_out* are files that policies hide.
     """
 

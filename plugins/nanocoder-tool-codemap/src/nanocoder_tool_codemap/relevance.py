@@ -1,4 +1,4 @@
-"""Find the files for some words: those that match, and those that the matches depend on."""
+"""Search of files by words: those that match, and their dependencies."""
 
 import math
 import re
@@ -65,7 +65,7 @@ def _match(path: str, record: Record, terms: set[str]) -> tuple[dict[str, float]
 
 
 def _rarity(records: Iterable[Record], terms: set[str]) -> dict[str, float]:
-    """Weigh each term: one in few files counts more."""
+    """Return the weight of each term: the fewer files it is in, the higher."""
     all_records = list(records)
     counts = {term: sum(term in record.words for record in all_records) for term in terms}
     return {term: math.log(1 + len(all_records) / (1 + count)) for term, count in counts.items()}

@@ -12,8 +12,8 @@ DEFAULT_EXTENSIONS = (".go", ".py")
 class Settings:
     """The settings of `[plugins.tool-complexity]`.
 
-    *skip_dirs* are names of folders that are left out besides those that always are. Functions are
-    measured for *time_limit_s* seconds; lines are counted to the end.
+    *skip_dirs* are names of folders to leave out in addition to the usual ones. Functions are
+    measured for *time_limit_s* seconds; lines are always counted completely.
     """
 
     skip_dirs: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ SKIPPED = frozenset(
 )
 MAX_FILE_BYTES = 5_000_000
 MAX_MEASURED_BYTES = 1_000_000
-"""Larger files are generated code: measuring them takes seconds and says nothing."""
+"""Size limit of a measured file: larger ones are generated code, and take seconds."""
 CHECK_EVERY_TOKENS = 5_000
 """Tokens, some milliseconds, between two checks of the time limit and the cancel flag."""
 _TEST = re.compile(

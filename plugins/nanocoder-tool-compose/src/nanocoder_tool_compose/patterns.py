@@ -1,4 +1,4 @@
-"""The files that the patterns of a refactoring mean: those that match and have the old text."""
+"""Expansion of a refactoring's patterns to the matching files with the old text."""
 
 import posixpath
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def _matches(workspace: Workspace, pattern: str, old: str) -> Iterator[str]:
         for name in files.names:
             path = files.path(name)
             if matches(posixpath.relpath(path, base) if base else path):
-                # One that is no text, or may not be read, cannot be meant.
+                # A binary or unreadable file does not match.
                 with suppress(ToolError, WorkspaceError):
                     if search(read_text_file(workspace, path, note=False).text):
                         yield path

@@ -40,8 +40,8 @@ class Settings:
     """The settings of `[plugins.tool-devserver]`.
 
     *environment*: names of variables that servers get besides the usual ones, secrets included.
-    *ready_s*: seconds to wait until a server listens on its port; *quiet_s*: seconds to look
-    whether one without a port ends at once.
+    *ready_s*: seconds to wait until a server listens on its port; *quiet_s*: seconds to wait for an
+    early exit of a server without a port.
     """
 
     environment: tuple[str, ...] = field(default=(), metadata={"user_only": True})

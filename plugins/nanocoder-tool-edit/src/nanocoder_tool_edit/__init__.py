@@ -110,7 +110,7 @@ def nanocoder_render(
     session: SessionInfo,
     settings: Any,
 ) -> str | None:
-    """Show the diff of an edit that has not happened; raises ToolError for one that cannot."""
+    """Return the diff of a planned edit; raises ToolError if it would fail."""
     if tool.name != edit_file.name or result is not None:
         return None
     settings = settings or Settings()

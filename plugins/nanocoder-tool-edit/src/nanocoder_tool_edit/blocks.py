@@ -16,7 +16,7 @@ COUNTED_WORDS = 5
 
 @frozen
 class Block:
-    """The lines to look for; *ends_line* says whether the newline of the last one is included."""
+    """The lines to search; with *ends_line* the newline of the last one is included."""
 
     lines: list[str]
     ends_line: bool
@@ -57,7 +57,7 @@ class Lines:
     def windows(self, sought: list[str], key: Callable[[str], str]) -> Iterator[int]:
         """Yield the first line of each run that equals the lines *sought* by *key*.
 
-        A *key* may change white space, and characters to those that look like them.
+        A *key* may normalize white space and lookalike characters.
         """
         offset, word = self._find_rarest(sought)
         target = [key(line) for line in sought]

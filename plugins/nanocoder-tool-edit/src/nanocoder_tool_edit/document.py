@@ -19,7 +19,7 @@ class Span:
 
 
 def find_exact(text: str, old: str, new: str) -> list[Span]:
-    """Find *old* as it is; matches that overlap count."""
+    """Return all exact matches of *old*, including overlapping ones."""
     spans = []
     position = text.find(old)
     while position >= 0:
@@ -130,7 +130,7 @@ def unify_newlines(file: TextFile, text: str) -> str:
 
 
 def line_of(text: str, position: int) -> int:
-    """Return the number, from 1, of the line that holds *position*."""
+    """Return the number, from 1, of the line with *position*."""
     return text.count("\n", 0, position) + 1
 
 

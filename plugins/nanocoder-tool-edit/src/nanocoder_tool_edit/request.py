@@ -71,7 +71,7 @@ def _check_all(edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def number_error(error: ToolError, number: int, count: int) -> ToolError:
-    """Say in *error* which of *count* edits it is about."""
+    """Return *error* with the *number* of the edit that it is about."""
     if count == 1:
         return error
     counted = "; lines are counted with those before it made" if number > 1 else ""

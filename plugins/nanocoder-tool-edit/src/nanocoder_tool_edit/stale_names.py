@@ -29,7 +29,7 @@ def holds_name(text: str, name: str) -> bool:
 
 
 def _lines(name: str, text: str) -> list[int]:
-    """Return the first lines that hold *name* as a whole word."""
+    """Return the first lines that contain *name* as a whole word."""
     numbers: list[int] = []
     counted, line = 0, 1
     at = text.find(name)

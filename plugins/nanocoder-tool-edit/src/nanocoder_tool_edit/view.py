@@ -62,7 +62,7 @@ def _regions(part: Part, spans: Sequence[Span]) -> tuple[Region, ...]:
 
 
 def _stretches(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, list[Span]]]:
-    """Yield from where to where changes and their context go; those that meet are one."""
+    """Yield the range of each change with its context, adjacent ones merged."""
     low, high, inside = _before(text, spans[0].start), _after(text, spans[0].end), [spans[0]]
     for _, span in pairwise(spans):
         start = _before(text, span.start)

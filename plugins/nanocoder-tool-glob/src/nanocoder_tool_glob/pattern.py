@@ -10,8 +10,8 @@ from nanocoder_kit_glob import compile_glob, endings, expand_braces
 class FilePattern:
     """A compiled pattern for paths below the directory where it starts.
 
-    Every name that matches has one of *ends*; *ends_decide* says that these decide alone, otherwise
-    *matches* does. *depth* is how many levels of directories have to be walked, 0 for all.
+    Every name that matches has one of *ends*; with *ends_decide* these are sufficient, otherwise
+    *matches* decides. *depth* is the number of levels of directories to walk, 0 for all.
     """
 
     ends: tuple[str, ...]

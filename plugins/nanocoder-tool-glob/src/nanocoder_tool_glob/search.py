@@ -17,10 +17,9 @@ from nanocoder_tool_glob.settings import Settings
 
 @frozen
 class Results:
-    """The newest files that match, and how many match.
+    """The newest files that match, and the number of matches.
 
-    *is_complete* is false when the search ended before it saw all of them; *left_out* are files
-    that were not looked at.
+    *is_complete* is false if the search ended early; *left_out* are files that were excluded.
     """
 
     newest: list[str]

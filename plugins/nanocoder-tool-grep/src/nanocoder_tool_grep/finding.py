@@ -45,14 +45,14 @@ EVERYTHING = Page(0, COUNTED)
 
 @define
 class Results:
-    """The results of one page, in order, and how many there are in all.
+    """The results of one page, in order, and the total number.
 
     *page_count* is the number of results on *page*, without lines around them. *count* is the
-    number of lines that match (of files, when the output is files), counted up to *counted*, and
-    *files* the number of their files. *is_complete* is false when there are more; *files*
-    then counts only the files on the page. *stopped* is true when time ran out, after *limit_s*
-    seconds. *skipped* are the files that were left out; *unreadable*, *too_slow* and *too_large*
-    count those that failed. *read_as* is the pattern that was searched instead of the one given.
+    number of matching lines (of files, if the output is files), up to *counted*, and *files* the
+    number of their files. *is_complete* is false if there are more; *files* then counts only the
+    files on the page. *stopped* is true after a timeout of *limit_s* seconds. *skipped* are the
+    files that were left out; *unreadable*, *too_slow* and *too_large* count those that failed.
+    *read_as* is the pattern that was searched instead of the given one.
     """
 
     page: Page
@@ -122,9 +122,9 @@ class Results:
 def find(
     ctx: ToolContext, query: Query, page: Page, *, skip: frozenset[str], limit_s: float
 ) -> Results:
-    """Search the files that the workspace's own walk goes through.
+    """Search the files that the workspace's own walk visits.
 
-    A pattern that finds nothing is tried once more as grep without options reads it.
+    A pattern without matches is tried once more in grep's basic syntax.
     Raises: ToolError for an invalid pattern or glob, or without ripgrep.
     """
     deadline = time.monotonic() + limit_s

@@ -18,13 +18,13 @@ from nanocoder_tool_grep.spellings import across_lines
 
 MAX_STDERR: Final = 4_000
 MAX_BREAKS: Final = 255
-"""Line breaks that a path is looked for with; a name of a file has at most 255 bytes."""
+"""Limit of the line breaks in a path; a name of a file has at most 255 bytes."""
 _GONE: Final = b"(os error 2)"
 _SYSTEM_ERROR: Final = re.compile(rb"\(os error \d+\)\s*$")
 # A match of look-around that reaches into another line has no column.
 _WHERE: Final = re.compile(rb"(\d+)(?::(?:(\d+):)?(\d+):|-(\d+)-)")
 _TOO_SLOW: Final = b"PCRE2: error matching"
-# No configuration and no ignore file, except the one that is named, may change the search.
+# No configuration and no ignore file, except the given one, may affect the search.
 _ALWAYS: Final = (
     "--no-config",
     "--color=never",
@@ -70,7 +70,7 @@ class Place:
 class Ripgrep:
     """The program, until *deadline* on the monotonic clock.
 
-    *unreadable* counts the files that the system refused, *too_slow* those on which it gave up.
+    *unreadable* counts the files that could not be opened, *too_slow* those that took too long.
     """
 
     program: str
@@ -161,10 +161,10 @@ def _options(query: Query) -> Iterator[str]:
 
 
 class _Complaints:
-    """The messages of ripgrep on *stderr*, read beside its results: a full pipe would block it.
+    """The messages of ripgrep on *stderr*, read concurrently: a full pipe would block it.
 
-    *text* is its complaint about the pattern, *unreadable* counts the files that the system refused
-    to open, *too_slow* those on which a pattern took too long.
+    *text* is its error message about the pattern, *unreadable* counts the files that could not be
+    opened, *too_slow* those that took too long.
     """
 
     def __init__(self, stderr: IO[bytes]) -> None:

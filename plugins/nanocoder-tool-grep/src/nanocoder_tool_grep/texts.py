@@ -64,7 +64,7 @@ def with_texts(
 
 @frozen
 class Source:
-    """A *file* in UTF-8 whose lines are read: offsets count from *start*."""
+    """A *file* in UTF-8 to read lines from; offsets are relative to *start*."""
 
     file: BinaryIO
     start: int

@@ -70,5 +70,5 @@ def globs_of(name: str) -> tuple[str, ...]:
 
 
 def nearest_types(name: str) -> list[str]:
-    """Return the types whose names look like *name*; all of them where none does."""
+    """Return the types with names similar to *name*, or all of them."""
     return nearest(name.lower(), [*TYPES, *ALIASES], cutoff=0.5) or list(TYPES)

@@ -66,7 +66,7 @@ def _needed(event: str, arguments: tuple[Any, ...], root: str) -> str:
 
 
 def _to_change(path: Any, root: str) -> str:
-    """Return the capability to change *path*; raises ToolError for one that none covers."""
+    """Return the capability to change *path*; raises ToolError if there is none."""
     if _is_below(path, root):
         return "fs.write"
     if isinstance(path, int) or any(_is_below(path, folder) for folder in OWN_FOLDERS):

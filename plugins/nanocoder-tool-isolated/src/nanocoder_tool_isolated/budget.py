@@ -24,7 +24,7 @@ class Budget:
         self._last_fault = ""
 
     def spend(self) -> None:
-        """Count a call; raises ToolError for one that the plugin has no right to any more."""
+        """Count a call; raises ToolError if the budget is exhausted."""
         most_calls, most_failures = self._settings.calls, self._settings.failures
         with self._lock:
             if most_failures and self._failures >= most_failures:

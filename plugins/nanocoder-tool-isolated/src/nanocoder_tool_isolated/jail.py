@@ -56,10 +56,10 @@ def jailed(
     memory_mb: int,
     undone: list[str],
 ) -> Iterator[list[str]]:
-    """Yield the argv that runs *argv* with *capabilities*; it holds until the end.
+    """Yield the argv that runs *argv* with *capabilities*; it is valid inside the block.
 
-    *visible* are the folders that the program itself is in. *undone* gets a line for each change
-    that is not let out of the sandbox.
+    *visible* are the folders of the program itself. *undone* gets a line for each change that is
+    not copied out of the sandbox.
     Raises: ToolError (sandbox_unavailable).
     """
     if why := problem():
@@ -121,7 +121,7 @@ def _programs(
         for path in (*hidden_places(session, limits), *listening_sockets())
         if _is_below(path, in_sight) or not _is_below(path, empty)
     ]
-    # A hidden folder that holds a program stays passable; the rest of it is not there.
+    # A hidden folder with a program stays traversable; the rest of it is hidden.
     passable = [path for path in hidden if any(_is_below(each, [path]) for each in real)]
     for path in passable:
         yield from ("--perms", "0555", "--tmpfs", path)

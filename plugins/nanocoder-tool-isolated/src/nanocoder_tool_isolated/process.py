@@ -1,8 +1,8 @@
 """One call in one process: a line of JSON in, lines of JSON out, the last of which is the result.
 
 In: `{"call": NAME, "arguments": {…}, "workspace": PATH}`. Out: any number of
-`{"progress": TEXT}`, then `{"output": TEXT}` with `title`, `data`, `is_error` and `error_class` if
-there is something to say.
+`{"progress": TEXT}`, then `{"output": TEXT}` with optional `title`, `data`, `is_error` and
+`error_class`.
 """
 
 import json
@@ -55,7 +55,7 @@ def run(
     cancelled: Cancel,
     progress: Callable[[str], None],
 ) -> ToolResult:
-    """Run *argv* for one call and return its result; raises ToolError for all that goes wrong."""
+    """Run *argv* for one call and return its result; raises ToolError for any failure."""
     try:
         process = subprocess.Popen(
             list(argv),
@@ -98,7 +98,7 @@ class _Exchange:
         self._read_bytes, self._rest, self._stderr = 0, b"", b""
 
     def result(self, request: Mapping[str, Any]) -> ToolResult:
-        with suppress(BrokenPipeError):  # it ended, or reads nothing: the answer says more
+        with suppress(BrokenPipeError):  # it ended, or reads nothing: the answer has the reason
             self._stdin.write(json.dumps(request).encode() + b"\n")
             self._stdin.flush()
         while True:
@@ -117,7 +117,7 @@ class _Exchange:
             piece = os.read(self._err, PIECE_BYTES)
             self._stderr = (self._stderr + piece)[-STDERR_BYTES:]
             if not piece and self._out not in ready:
-                time.sleep(LOOK_S)  # it closed its standard error and goes on
+                time.sleep(LOOK_S)  # it closed its standard error and continues
         if self._out not in ready:
             return []
         piece = os.read(self._out, PIECE_BYTES)

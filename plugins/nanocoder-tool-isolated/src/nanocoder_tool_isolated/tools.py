@@ -95,9 +95,9 @@ class Isolated:
 
 
 def isolated_tools(tools: Tools, settings: Settings) -> list[Tool[..., Any]]:
-    """Return the tools of the plugins, and of the programs, that *settings* name.
+    """Return the tools of the plugins and of the programs in *settings*.
 
-    Raises: PluginError for one that cannot be isolated.
+    Raises: PluginError for a plugin that cannot be isolated.
     """
     isolated = [_tool_of_plugin(tool, group) for group, tool in _of_plugins(tools, settings)]
     for folder in settings.folders:
@@ -152,7 +152,7 @@ def _tool_of_plugin(tool: Tool[..., Any], group: Isolated) -> Tool[..., Any]:
         signature=SchemaSignature(tool.parameters),
         load=None,
         timeout_s=0,
-        # Whether the tool itself wants a person's consent is known in its process alone.
+        # Only the tool's own process knows whether the tool requires approval.
         confirm=None if tool.risk is Risk.SAFE else lambda _: True,
         only_reads=None,
     )

@@ -69,7 +69,7 @@ def _private_output() -> Say:
 
 
 def _call(request: dict[str, Any], workspace: Workspace, say: Say) -> ToolResult:
-    with suppress(WorkspaceError):  # files are opened by a function of the system, looked up now
+    with suppress(WorkspaceError):  # loads the system function that opens files now
         workspace.read_text("..")
     watch(Capabilities.of(request["capabilities"]), workspace.root)
     sys.path += request["paths"]

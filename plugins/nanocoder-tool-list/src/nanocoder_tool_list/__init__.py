@@ -54,7 +54,7 @@ def list_files(
         if len(entries) < settings.max_entries:
             entries.append(entry)
     return ToolResult(
-        # A list from which something is missing misleads, also one that is not empty.
+        # An incomplete list misleads, even if it is not empty.
         "\n".join(
             filter(None, [_text(top, entries, count), left_out_note(left_out, found_nothing=True)])
         ),

@@ -104,7 +104,7 @@ def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) ->
 
 @hookimpl
 def nanocoder_render(call: ToolCall, result: ToolResult | None, session: SessionInfo) -> str | None:
-    """Show the diffs of a patch that was not applied; raises ToolError for one that cannot be."""
+    """Return the diffs of a planned patch; raises ToolError if it would fail."""
     if call.name != apply_patch.name or result is not None:
         return None
     from nanocoder_tool_patch.answer import preview

@@ -17,7 +17,7 @@ END_OF_FILE = "*** End of File"
 
 @define
 class _Reader:
-    """Goes through the lines."""
+    """The parser's position in the lines."""
 
     lines: Sequence[str]
     first_row: int
@@ -60,7 +60,7 @@ class _Reader:
         if self.at < len(self.lines) and self.lines[self.at].strip(BLANKS).startswith(MOVE):
             target = path_of(self.lines[self.at].strip(BLANKS)[len(MOVE) :], self.row)
             self.at += 1
-        # A unified diff below the name of its file says the name twice.
+        # A unified diff below the name of its file repeats the name.
         if [line[:4] for line in self.lines[self.at : self.at + 2]] == ["--- ", "+++ "]:
             self.at += 2
         hunks = []
@@ -92,7 +92,7 @@ class _Reader:
         return hunk
 
     def _body(self) -> list[str]:
-        """Take the lines up to the next instruction; blank ones before it do not count."""
+        """Return the lines up to the next instruction, without blank ones before it."""
         start = self.at
         while self.at < len(self.lines) and not self.lines[self.at].startswith(("@@", FENCE)):
             if _is_instruction(self.lines, self.at):

@@ -39,7 +39,7 @@ _REFUSED = (
 
 @define
 class _Reader:
-    """Goes through the lines.
+    """The parser's state.
 
     *rename_paths* are those of "rename from" and "rename to", *git_path* is the path in git's line
     above a file, *file_kind* the change of that file when no hunk follows, and *mode* its bits.
@@ -107,7 +107,7 @@ class _Reader:
 
     def _section(self) -> None:
         row = self.row
-        self.file_kind = None  # the hunks say it
+        self.file_kind = None  # the hunks show it
         old, new = _paths(self.lines[self.at], self.lines[self.at + 1], row)
         self.at += 2
         hunks = []
@@ -170,7 +170,7 @@ def start_of(line: str) -> int:
 def _paths(first: str, second: str, row: int) -> tuple[str, str]:
     """Return both paths; policies read the same lines and must get the same paths."""
     old, new = first[4:], second[4:]
-    # A directory may be called "a": git's prefixes count only where both sides have theirs.
+    # A directory may be called "a": git's prefixes are stripped only if both sides have them.
     has_old = old.startswith("a/") or old.strip().startswith(NOTHING)
     has_new = new.startswith("b/") or new.strip().startswith(NOTHING)
     if has_old and has_new:

@@ -22,7 +22,7 @@ _BINARIES = (
 
 
 def attachment_type(head: bytes) -> str:
-    """Return the media type of a file that models can look at; "" for all others."""
+    """Return the media type of a file that models can view, or ""."""
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image/webp"
     return next((media for mark, media in _MEDIA if head.startswith(mark)), "")

@@ -18,8 +18,8 @@ MAX_COUNTED_BYTES = 64_000_000  # 30 ms; the lines of a larger file are not coun
 class Window:
     """Some lines of a file, from number *first*, without their newlines.
 
-    *total* is how many lines the file has, None if they were not counted. *more* says that lines
-    follow, *clipped* which are shown in part, *encoding* how the bytes were read.
+    *total* is the number of lines of the file, or None if they were not counted. *more* means that
+    lines follow, *clipped* are lines shown in part, *encoding* is that of the file.
     """
 
     lines: tuple[str, ...]
@@ -60,7 +60,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def has_mark(head: bytes) -> bool:
-    """Tell whether the first bytes of a file say that it is UTF-16 or UTF-32."""
+    """Tell whether the first bytes of a file are the byte order mark of UTF-16 or UTF-32."""
     return head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE))
 
 
@@ -121,7 +121,7 @@ def _chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _skip_lines(file: BinaryIO, count: int) -> int:
-    """Move behind the first *count* lines; return how many there were, at most *count*."""
+    """Skip the first *count* lines; return the number of skipped lines."""
     passed = 0
     last = b"\n"
     if not count:

@@ -7,7 +7,7 @@ from nanocoder import Message, Request, ToolDefinition, ToolResult, evolve
 
 PLUGIN = "tool-search"
 TOOLS = "tools"
-"""The resource that holds a session's SessionTools."""
+"""The resource with a session's SessionTools."""
 MAX_NAMED = 200
 """Limit of the deferred tools that are named; the search also finds the others."""
 

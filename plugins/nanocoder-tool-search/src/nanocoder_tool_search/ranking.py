@@ -51,7 +51,7 @@ def _names(query: str) -> list[str]:
 
 
 def _scores(words: Sequence[str], tools: Sequence[ToolInfo]) -> dict[str, float]:
-    """Add up the weights of *words* in each tool; a word that fits all tools counts little."""
+    """Return the sum of the weights of *words* in each tool; common words weigh little."""
     weights = {info.name: _weigh_words(info) for info in tools}
     scores = dict.fromkeys(weights, 0.0)
     for word in words:

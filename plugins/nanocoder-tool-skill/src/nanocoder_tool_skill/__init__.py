@@ -35,7 +35,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Look for skills once in a session."""
+    """Provide the skills, searched once in a session."""
     return [Resource(SKILLS, lambda session, own: has_folders(own or Settings(), session.cwd))]
 
 

@@ -39,7 +39,7 @@ class Skill:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the skill is the person's own and not the project's."""
+        """Tell whether the skill is the user's own and not the project's."""
         return self.root is not None
 
     def document(self, workspace: Workspace) -> Document:
@@ -90,7 +90,7 @@ class Skill:
 
 
 def find_skills(settings: Settings, workspace: Workspace) -> dict[str, Skill]:
-    """Return all skills by name; the person's own win over the project's, folders in order."""
+    """Return all skills by name; the user's own win over the project's, folders in order."""
     skills: dict[str, Skill] = {}
     for skill in (*_find_own(settings.folders), *_find_in_project(settings.project, workspace)):
         if len(skills) < MAX_SKILLS:

@@ -12,8 +12,8 @@ from nanocoder import value
 class Settings:
     """The settings of `[plugins.tool-skill]`.
 
-    *folders* are searched besides nanocoder's own `skills` folder, absolute or with ~; *project*
-    are folders of the workspace. *in_prompt* tells the model the names at the start.
+    *folders* are searched in addition to nanocoder's own `skills` folder, absolute or with ~;
+    *project* are folders of the workspace. *in_prompt* adds the names to the prompt.
     """
 
     folders: tuple[str, ...] = field(default=(), metadata={"user_only": True})
@@ -33,6 +33,6 @@ def own_folders(folders: Sequence[str]) -> Iterator[Path]:
     base = configured if os.path.isabs(configured) else os.path.expanduser("~/.config")
     for folder in (os.path.join(base, "nanocoder", "skills"), *folders):
         path = os.path.expanduser(folder)
-        # A relative path would lead into the workspace, which is not the person's.
+        # A relative path would lead into the workspace, which is not trusted.
         if os.path.isabs(path) and os.path.isdir(path):
             yield Path(path)

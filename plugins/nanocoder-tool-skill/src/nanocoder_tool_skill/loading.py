@@ -32,7 +32,7 @@ def load(ctx: ToolContext, name: str, file: str) -> ToolResult:
 
 
 def prompt_of(session: SessionInfo, settings: Settings) -> str | None:
-    """Return the names of the skills, with the descriptions of the person's own."""
+    """Return the names of the skills, with the descriptions of the user's own."""
     with Workspace(session.cwd, readable=session.readable) as workspace:
         skills = list(find_skills(settings, workspace).values())[:PROMPT_SKILLS]
         lines = [_prompt_line(item, workspace) for item in skills]

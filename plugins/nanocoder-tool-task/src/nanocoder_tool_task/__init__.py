@@ -51,7 +51,7 @@ class Settings:
 
 
 def _makes_worktree(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a call writes by itself: git makes a worktree in the repository."""
+    """Tell whether a call itself writes: git creates a worktree in the repository."""
     isolation: str = arguments.get("isolation", "none")
     return isolation != "none"
 

@@ -55,9 +55,9 @@ Pair = tuple[str, Version | None, Version | None]
 
 
 def make_change(pairs: Iterable[Pair], stage: Path, repository: Path) -> Change:
-    """Return the change from the first to the second of each pair; *stage* is a folder to make.
+    """Return the change from the first to the second of each pair; *stage* is a folder to create.
 
-    No program of *repository* is started for it.
+    No program of *repository* is started.
 
     Raises: ToolError (git_failed).
     """

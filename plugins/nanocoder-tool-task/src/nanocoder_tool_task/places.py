@@ -53,7 +53,7 @@ def make_place(repository: Path) -> Place:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         lock = os.open(folder / "unlocked", flags, 0o600)
         lock_file(lock)
-        (folder / "unlocked").rename(folder / "lock")  # so a "lock" that others find is held
+        (folder / "unlocked").rename(folder / "lock")  # so a visible "lock" is always locked
         (folder / "repository").write_bytes(os.fsencode(repository))
     except OSError as error:
         raise ToolError(

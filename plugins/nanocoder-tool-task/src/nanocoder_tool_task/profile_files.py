@@ -1,4 +1,4 @@
-"""Profiles from files: `agents/NAME.md` in the person's own folders and in the project's.
+"""Profiles from files: `agents/NAME.md` in the user's own folders and in the project's.
 
 The head between two lines `---` has name, description, tools, mode and model; the rest are the
 instructions.
@@ -36,7 +36,7 @@ PROJECTS_WORDS: Final = "[The authors of this project wrote the following; it gi
 
 
 class BadProfileError(Exception):
-    """A file is no profile; *line* counts from 1."""
+    """An invalid profile file; *line* counts from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -55,9 +55,9 @@ class ProfileFile:
 
 
 def profile_files(session: SessionInfo, *, with_project: bool) -> list[ProfileFile]:
-    """Return the files of *session*: the person's own, then the project's; the first name counts.
+    """Return the files of *session*: the user's own, then the project's; the first name wins.
 
-    The project's count only *with_project*.
+    The project's are included only *with_project*.
     """
     files: dict[str, ProfileFile] = {}
     for folder in session.own_folders:

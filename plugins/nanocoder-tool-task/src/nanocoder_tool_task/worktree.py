@@ -1,8 +1,7 @@
 """A worktree for one sub-agent: a copy of the parent's files, and the changes in it.
 
-Git makes the worktree without any file. The files are copied from a workspace into a workspace,
+Git creates the worktree without any file. The files are copied from a workspace into a workspace,
 so that uncommitted changes are included, no filter of the repository runs, and no link leads out.
-leads out.
 """
 
 import os

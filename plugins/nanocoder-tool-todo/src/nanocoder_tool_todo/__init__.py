@@ -29,7 +29,7 @@ from nanocoder_tool_todo.tasks import (
 MAX_TASKS = 100
 
 
-# Both tools count as reading: the list is the session's own, no file of the workspace changes.
+# Both tools are declared as reading: the list is the session's own, not a file of the workspace.
 @tool(
     risk="safe",
     effects={Effect.READ, Effect.IDEMPOTENT},

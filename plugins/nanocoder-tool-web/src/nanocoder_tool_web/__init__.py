@@ -100,7 +100,7 @@ class Settings:
     )
 
     def checks(self, _trusted_folder: object) -> Iterator[tuple[str, str, str]]:
-        """Say for `nanocoder doctor` that every search would fail."""
+        """Yield a check for `nanocoder doctor` if every search would fail."""
         if not self.instance:
             yield "web_search", "note", NO_SEARCH
 
@@ -180,7 +180,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Count a session's requests."""
+    """Provide the count of a session's requests."""
     return [Resource("rate_limit", _open_rate_limit)]
 
 
@@ -205,7 +205,7 @@ def _open_rate_limit(_session: SessionInfo, settings: Any) -> RateLimit:
 
 
 def _instance(settings: Settings | None) -> str:
-    """Return the address of the SearXNG; raises ToolError where none is set up."""
+    """Return the address of the SearXNG; raises ToolError if none is configured."""
     if settings is None or not settings.instance:
         raise ToolError(NO_SEARCH, error_class="not_configured")
     return settings.instance

@@ -37,7 +37,7 @@ def convert_page(html: str, base: str, form: str) -> dict[str, str]:
 
 
 def _drop_hidden(soup: "BeautifulSoup") -> None:
-    """Remove text that a reader does not see: it could hold instructions for the model."""
+    """Remove text that a reader does not see: it could contain instructions for the model."""
     for tag in soup.find_all(_is_hidden):
         if not tag.decomposed:
             tag.decompose()

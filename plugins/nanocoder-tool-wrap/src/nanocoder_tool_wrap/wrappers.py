@@ -1,4 +1,4 @@
-"""Tools made of tools: retried, limited in time, replaced where they fail.
+"""Wrappers of tools: retry, time limit, fallback.
 
 Each function returns a new tool with the name and the parameters of the one that it wraps.
 """
@@ -18,11 +18,11 @@ FINAL = frozenset(
 def with_retry(
     tool: Tool[..., Any], attempts: int = 3, *, wait_s: float = 0.0, repeatable: bool = False
 ) -> Tool[..., Any]:
-    """Retry a call that fails: up to *attempts* in all, *wait_s* seconds apart.
+    """Return *tool* with retries of failed calls: up to *attempts*, *wait_s* seconds apart.
 
-    All attempts together have the time of one call; an interruption ends the waiting. A denial or
-    wrong arguments are not retried. *repeatable* says that a second call does no harm.
-    Raises: PluginError for a tool whose calls change something and are neither idempotent nor that.
+    All attempts together have the timeout of one call; an interruption ends the wait. A denial or
+    invalid arguments are not retried. *repeatable* declares that a second call does no harm.
+    Raises: PluginError for a tool with side effects that is neither idempotent nor *repeatable*.
     """
     if not (repeatable or tool.is_read_only or Effect.IDEMPOTENT in tool.effects):
         raise PluginError(

@@ -117,7 +117,7 @@ def nanocoder_render(
     session: SessionInfo,
     settings: Any,
 ) -> str | None:
-    """Show the diff of a write that has not happened; raises ToolError for one that cannot."""
+    """Return the diff of a planned write; raises ToolError if it would fail."""
     if tool.name != write_file.name or result is not None:
         return None
     path, content = call.arguments["path"], call.arguments["content"]

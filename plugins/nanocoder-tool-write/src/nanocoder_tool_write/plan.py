@@ -33,7 +33,7 @@ class Plan:
         return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path, stays=True)
 
     def changes_nothing(self) -> bool:
-        """Tell whether the file holds these bytes already."""
+        """Tell whether the file already has these bytes."""
         if self.old is None or self.old.size != len(self.data):
             return False
         from hashlib import sha256  # 5 ms, and only a write of the same size needs it
@@ -42,7 +42,7 @@ class Plan:
 
 
 def plan_write(workspace: Workspace, path: str, content: str) -> Plan:
-    """Prepare a write without doing it; raises ToolError for content that is no text."""
+    """Prepare a write; raises ToolError for content that is no text."""
     _check(content)
     where = workspace.relative(path)
     try:

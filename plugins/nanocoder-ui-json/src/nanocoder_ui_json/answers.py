@@ -17,7 +17,7 @@ LOOK_S: Final = 0.1
 
 
 class _NoAnswerError(Exception):
-    """There is no answer; the message says why."""
+    """There is no answer; the message has the reason."""
 
 
 def read_answer(request: ApprovalRequest, timeout_s: float, cancelled: Cancel) -> ApprovalAnswer:

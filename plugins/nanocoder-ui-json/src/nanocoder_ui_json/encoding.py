@@ -9,7 +9,7 @@ from typing import Any
 def encode(value: Any) -> str:
     """Return *value* as JSON on one line, in ASCII, so that any locale can write it.
 
-    Values that JSON cannot hold become text; NaN and infinity become null.
+    Values without a JSON form become text; NaN and infinity become null.
     """
     try:
         return json.dumps(value, allow_nan=False, default=_plain_value)
@@ -28,7 +28,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _replace_unencodable(value: Any, above: tuple[int, ...]) -> Any:
-    """Return a copy of *value* that JSON can hold; *above* are the ids of its containers."""
+    """Return a copy of *value* that JSON can encode; *above* are the ids of its containers."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -17,7 +17,7 @@ OUTSIDE: Final = "it refers to another place; only references within the schema 
 def main() -> None:
     """Answer the request on standard input."""
     sys.path.append(sys.argv[1])
-    import jsonschema_rs  # from the folder above: this interpreter looks in no other
+    import jsonschema_rs  # from the folder above, the only one on this interpreter's path
 
     request = json.load(sys.stdin)
     refusal, problems = "", []

@@ -102,7 +102,7 @@ class Guard:
 
         problem, status = self._problem(scope)
         app = JSONResponse({"error": problem}, status) if problem else self._app
-        # A browser without a key cannot hold a connection by reading no answer.
+        # A browser without a key cannot occupy a connection by not reading the answer.
         with suppress(TimeoutError, ClientDisconnect):
             async with asyncio.timeout(None if scope.get(BROWSER) else ANSWER_S):
                 await app(scope, receive, send_guarded)

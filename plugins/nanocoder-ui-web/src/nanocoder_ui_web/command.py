@@ -40,9 +40,9 @@ WAY_BACK: Final = "To go on: nanocoder web --resume {}"
 
 
 def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
-    """Serve a conversation whose form of output is *output*; return the exit code.
+    """Serve a conversation with the output format *output*; return the exit code.
 
-    *port* is where to listen unless *arguments* say it.
+    *port* is the port to listen on unless *arguments* set one.
     """
     listener = listen(port if arguments.port is None else arguments.port)
     with listener, host.signals:

@@ -148,7 +148,7 @@ class Entries:
             self.show_passing("")
 
     def begin_prompt(self, text: str) -> None:
-        """Put *text* where the next prompt is typed, in each browser where nothing is typed."""
+        """Put *text* into the empty prompt of each browser."""
         self._begun = self.feed.add("begin", {"text": text})
 
     def begin_again(self, messages: Sequence[Message]) -> None:

@@ -97,6 +97,6 @@ class _Reader:
     event: asyncio.Event = field(factory=asyncio.Event)
 
     def wake(self) -> None:
-        """Let the reader look again; its loop may have ended."""
+        """Wake the reader; its loop may have ended."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.event.set)

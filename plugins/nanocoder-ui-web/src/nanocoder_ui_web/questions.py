@@ -1,4 +1,4 @@
-"""Questions to the person, put to every browser; the first answer counts."""
+"""Questions to the user, shown in every browser; the first answer wins."""
 
 import threading
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class LateError(Exception):
 
 @define(eq=False)
 class _Open:
-    """A question that waits; *over* is set when there is an answer, or none will come.
+    """A pending question; *over* is set when there is an answer, or none will come.
 
     Browsers that are *barred* can only refuse.
     """

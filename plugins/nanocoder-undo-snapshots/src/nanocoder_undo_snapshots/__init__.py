@@ -13,7 +13,7 @@ def nanocoder_settings() -> type:
 
 @hookimpl(events=["call.started:execute", "call.returned:execute", "session.finished"])
 def nanocoder_event(event: Event, session: SessionInfo, settings: Settings) -> None:
-    """Look at the files before and after each call that runs programs."""
+    """Scan the files before and after each call that runs programs."""
     if event.kind == "session.finished" and not session.parent:
         if recorder := settings.recorders.pop(session.id, None):
             recorder.close()

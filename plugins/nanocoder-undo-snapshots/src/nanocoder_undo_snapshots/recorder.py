@@ -52,7 +52,7 @@ class Recorder:
 
     @classmethod
     def of_session(cls, session: SessionInfo, settings: Settings) -> "Recorder":
-        """Return the recorder of *session*, or of the one that it is an agent of."""
+        """Return the recorder of *session*, or of its parent if it is a sub-agent's."""
         folder = session.folder
         if folder is None:
             raise ValueError("a session that is not kept has no recorder")
@@ -80,7 +80,7 @@ class Recorder:
         self.workspace.close()
 
     def _look(self, running: dict[str, None], ended: tuple[str, ...] = ()) -> None:
-        """Look at the files; from then on the calls in *running* run."""
+        """Scan the files; from then on the calls in *running* run."""
         if self.problem:
             return
         try:
@@ -140,7 +140,7 @@ class Recorder:
         self._running = running
 
     def _stop(self, problem: str) -> None:
-        """Do nothing from now on, and say why."""
+        """Stop recording, and report *problem*."""
         self.problem = problem
         try:
             root, after = str(self.workspace.root), last_number(self.folder)

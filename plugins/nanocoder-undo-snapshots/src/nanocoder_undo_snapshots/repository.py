@@ -26,7 +26,7 @@ _INDEX, _PACKED = "index", "packed-refs"
 _STASH: Final = "refs/stash"
 _NAMED: Final = frozenset(f"{_GIT}{name}" for name in (HEAD, _INDEX, _PACKED))
 _FOLDERS: Final = {".git": 1, ".git/refs": 0, ".git/logs": 0}
-"""The folders that are looked at, and how deep; 0 is all of it."""
+"""The folders to scan, with the depth; 0 is unlimited."""
 _OF_REMOTES: Final = ("refs/remotes/", "logs/refs/remotes/")
 """Prefixes of references that a fetch restores."""
 _MOVING: Final = (HEAD, "refs/heads/")
@@ -78,7 +78,7 @@ class Repository:
 
     def _stamps(self) -> Iterator[tuple[str, Stamp]]:
         with suppress(NanocoderError):  # it is elsewhere
-            # Opening what is not there would look for names that are like it.
+            # Opening a missing path would search for similar names.
             if not self.workspace.is_dir(".git"):
                 return
             for folder, depth in _FOLDERS.items():

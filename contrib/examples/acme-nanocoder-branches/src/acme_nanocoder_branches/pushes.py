@@ -15,11 +15,11 @@ ALL_BRANCHES = frozenset({"--all", "--branches", "--mirror"})
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 MAX_DEPTH = 4
 MAX_COMMAND_CHARS = 20_000
-"""Longer commands are not read: splitting them takes longer than a person waits."""
+"""Limit of a command to parse: splitting a longer one would take too long."""
 
 
 class Unreadable(Exception):
-    """The text does not say where the push goes; the message says why."""
+    """The target of the push is not in the text; the message has the reason."""
 
 
 def protected_by(branch: str, patterns: Sequence[str]) -> str:
@@ -30,7 +30,7 @@ def protected_by(branch: str, patterns: Sequence[str]) -> str:
 
 
 def pushed_branches(command: str, depth: int = 0) -> list[str]:
-    """Return the branches that *command* pushes to; raises Unreadable for one that is not plain."""
+    """Return the branches that *command* pushes to; raises Unreadable if that is uncertain."""
     try:
         words = _words(command)
     except ValueError as error:

@@ -12,8 +12,8 @@ DIALECT = "s02"
 class Tools:
     """The tools on offer: *definitions* for the model, *handlers* for the loop.
 
-    A handler takes the parameters of its definition by name and returns text; each call goes down
-    the session's whole path: checked, judged by the policies, approved, journaled.
+    A handler takes the parameters of its definition by name and returns text; each call is
+    validated, judged by the policies, approved and journaled by the session.
     """
 
     def __init__(self, session: Session) -> None:

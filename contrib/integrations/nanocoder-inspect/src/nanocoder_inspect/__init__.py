@@ -10,7 +10,7 @@ PORT: Final = 13_131
 MODEL: Final = "openai/inspect"
 """The name by which Inspect's bridge knows the model of the task."""
 STOPPED: Final = frozenset({4, 5, 130, 143})
-"""Exit codes of a run that a provider, a limit or a signal ended: its report says which."""
+"""Exit codes of a run that a provider, a limit or a signal ended; its report has the reason."""
 
 
 class NanocoderError(RuntimeError):

@@ -21,7 +21,7 @@ NAMESPACE: Final = "nanocoder-audit"
 SIGN_S: Final = 120.0
 """Timeout of ssh-keygen, which may ask for a passphrase or a touch of a key, in seconds."""
 AGENT: Final = ("SSH_AUTH_SOCK", "SSH_ASKPASS", "DISPLAY", "WAYLAND_DISPLAY")
-"""Variables by which ssh-keygen reaches keys that an agent holds, and asks for a passphrase."""
+"""Variables by which ssh-keygen reaches an agent's keys, and asks for a passphrase."""
 LINE_COLUMNS: Final = 200
 LEFT_OUT: Final = frozenset({"seq", "at", "event", "prev", "hash"})
 
@@ -79,7 +79,7 @@ def head(arguments: Namespace, host: Host) -> int:
 
 
 def export(arguments: Namespace, host: Host) -> int:
-    """Copy a log that is whole, and sign the copy; raises UsageError for one that is not."""
+    """Copy an intact log, and sign the copy; raises UsageError for a damaged one."""
     log = _log(Namespace(file=None), host)
     with _opened(log) as (end, files):
         if (first := next(_problems(log, Chain(end), files), None)) is not None:
@@ -121,7 +121,7 @@ def _sign(target: Path, key: Path) -> Path:
 
 
 def _log(arguments: Namespace, host: Host) -> AuditLog:
-    """Return the log that *arguments* name, or the person's own; raises UsageError without one."""
+    """Return the log that *arguments* name, or the user's own; raises UsageError without one."""
     named = getattr(arguments, "file", None)
     log = host.config.settings(PLUGIN, Settings).open_log()
     if named:
@@ -133,7 +133,7 @@ def _log(arguments: Namespace, host: Host) -> AuditLog:
 
 @contextmanager
 def _opened(log: AuditLog) -> Iterator[tuple[Link | None, Sequence[LogFile]]]:
-    """Give the head and the files of *log*; raises UsageError where they cannot be read."""
+    """Open the head and the files of *log*; raises UsageError if they cannot be read."""
     try:
         with log.opened() as parts:
             yield parts
