@@ -78,6 +78,13 @@ def test_a_problem_has_one_row_and_no_ok_beside_it(nanocoder, config, what, word
     assert "model" in [row[0] for row in rows], "the other checks go on"
 
 
+def test_a_model_whose_server_does_not_answer_is_noted(nanocoder):
+    nanocoder.environment["OLLAMA_HOST"] = "http://127.0.0.1:9"
+    [row] = [row for row in _rows(nanocoder, 'model = "ollama/qwen3"\n') if row[0] == "model"]
+    assert row[1] == "note"
+    assert "ollama/qwen3 does not answer now" in row[2]
+
+
 def test_a_search_that_is_not_set_up_is_noted(nanocoder):
     [row] = [row for row in _rows(nanocoder, "") if row[0] == "web_search"]
     assert row[1] == "note"

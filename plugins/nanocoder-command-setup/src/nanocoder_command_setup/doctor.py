@@ -32,6 +32,7 @@ from nanocoder_discovery import find_plugins, site_paths
 from nanocoder_kit_redact import Redactor
 from nanocoder_kit_table import print_table
 
+from nanocoder_command_setup.models import is_ready
 from nanocoder_command_setup.packages import is_set, missing_requirements
 from nanocoder_command_setup.trust import plugin_reviews
 
@@ -44,6 +45,7 @@ PLUGIN: Final = "plugin "
 KEY_NOT_TRIED: Final = (
     "{}, its key from {}, which is not tried here: `nanocoder models {}` tries it"
 )
+NOT_READY: Final = "{} does not answer now; `nanocoder models` says what each provider needs"
 _IN_FILE: Final = re.compile(r"[^\n]*?\.toml:\d+( \(managed\))?: ")
 """Prefix of a problem in a configuration file."""
 _OF_PLUGIN: Final = re.compile(r"^plugin '[^']*': ")
@@ -251,8 +253,14 @@ def _model_checks(host: Host) -> Iterator[Check]:
     except PersonError as error:
         yield "model", "wrong", str(error)
     else:
-        offers = {offer["name"]: offer for _, offer in host.plugins.offers("providers")}
-        key = key_source(offers[chosen.provider]["key_variables"])
+        offers = {offer["name"]: (it.name, offer) for it, offer in host.plugins.offers("providers")}
+        plugin, offer = offers[chosen.provider]
+        key = key_source(offer["key_variables"])
+        # A probe says nothing about weights of one's own beside the default ones.
+        is_probed = offer["probe"] and offer["default_model"] in ("", chosen.model)
+        if is_probed and not is_ready(host, plugin, offer):
+            yield "model", "note", NOT_READY.format(chosen)
+            return
         detail = KEY_NOT_TRIED.format(chosen, key, chosen.provider) if key else str(chosen)
         yield "model", "ok", detail
 

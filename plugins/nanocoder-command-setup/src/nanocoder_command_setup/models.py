@@ -60,12 +60,12 @@ def _provider_row(
     chosen, _, model = default_model.partition("/")
     model = (model if name == chosen else "") or offer["default_model"]
     key = key_source(offer["key_variables"])
-    status = "default" if name == chosen else "ready" if _is_ready(host, plugin, offer) else ""
+    status = "default" if name == chosen else "ready" if is_ready(host, plugin, offer) else ""
     hint = "" if status else offer["hint"] or " or ".join(offer["key_variables"])
     return name, model and f"{name}/{model}", plugin, status, key or hint
 
 
-def _is_ready(host: Host, plugin: str, offer: Mapping[str, Any]) -> bool:
+def is_ready(host: Host, plugin: str, offer: Mapping[str, Any]) -> bool:
     """Return whether a provider has its key, its server answers, or its weights are there."""
     try:
         return bool(key_source(offer["key_variables"]) or usable(host.plugins, plugin, offer))
