@@ -24,7 +24,17 @@ QUESTION = re.compile(
     r"(Return|Yield) (what|which|whether|how|where|who|whose|why)\b"
     r"|(What|Which|Whether|How|Where|Who|Whose|Why|That which)\b"
 )
-QUESTIONS_REMAIN_IN = ("plugins/",)
+QUESTIONS_REMAIN_IN = (
+    "plugins/nanocoder-command-setup/",
+    "plugins/nanocoder-context-files/",
+    "plugins/nanocoder-kit-chat/",
+    "plugins/nanocoder-kit-glob/",
+    "plugins/nanocoder-kit-sandbox/",
+    "plugins/nanocoder-policy-rules/",
+    "plugins/nanocoder-sandbox-container/",
+    "plugins/nanocoder-sandbox-seatbelt/",
+    "plugins/nanocoder-ui-terminal/",
+)
 """Beginnings of the paths where docstrings may still be questions; the list only shrinks."""
 SENTENCE_ENDS = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*] ")
 RIDDLES = (
