@@ -196,7 +196,7 @@ class Landlocked:
         """Return the folders of git outside of the workspace, and those that git may change."""
         stores = list(names.stores)
         is_own = not stores or stores[0].startswith(f"{self._root}/")
-        # What is hidden stays so: a right to read a folder is one to read all of it.
+        # Hidden paths stay hidden: a right to read a folder covers everything in it.
         if not is_own and any(
             is_in(path, stores) or is_in(stores[0], [path]) for path in self._hidden
         ):
