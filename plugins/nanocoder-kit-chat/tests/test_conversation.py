@@ -195,6 +195,9 @@ def test_completion_knows_commands_arguments_and_files(talk, nanocoder):
         (file,) = completions.suggest("see @today")
         assert (file.text, file.length) == ('@"notes of today.md"', 6)
         assert list(completions.suggest("nothing to complete")) == []
+        menu = [each.text for each in completions.suggest("/")]
+        assert menu[0] == "/help"
+        assert menu.index("/mcp") > menu.index("/exit"), "commands of plugins follow"
 
 
 @pytest.mark.parametrize(

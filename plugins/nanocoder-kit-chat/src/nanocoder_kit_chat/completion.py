@@ -117,7 +117,9 @@ class Completions:
         files = conversation.file_commands.items()
         commands |= {name: each.meaning for name, each in files}
         added = plugin_commands(conversation.session).items()
-        return {**{name: meaning for name, (_, meaning) in added}, **commands}
+        for name, (_, meaning) in added:
+            commands.setdefault(name, meaning)
+        return commands
 
     @cached_property
     def _names(self) -> dict[str, str]:
