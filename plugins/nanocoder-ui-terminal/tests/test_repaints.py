@@ -34,3 +34,14 @@ def test_twenty_thousand_pieces_are_painted_at_most_every_sixteen_milliseconds(n
         screen.show(Event(kind, {"text": f"{number}\n", "is_output": True}, "a"))
     painted = out.getvalue().count(BEGIN_FRAME) - before
     assert 1 < painted <= PIECES * STEP_S / FRAME_S + 1
+
+
+@pytest.mark.timeout(90)
+def test_a_screen_that_is_painted_anew_is_never_cleared(start):
+    """A terminal that is cleared from its first row keeps what was there in its history."""
+    command = {"name": "bash", "arguments": {"command": "sleep 0.5; echo one; echo two; sleep 0.5"}}
+    script = [{"delay_s": 0.5, "calls": [command]}, {"text": "Done.", "deltas": 5}]
+    talk = start(["run", "--mode", "auto", "go"], *script)
+    assert talk.end() == 0
+    assert talk.text.startswith("• bash")
+    assert "\x1b[J" not in talk.raw

@@ -293,7 +293,7 @@ def test_words_are_not_broken_where_a_line_can_be_broken_between_them(run, colum
     words = "internationalization of configuration documentation implementations " * 6
     answer = f"{words}\n\n```\n{words}\n```\n"
     talk = run({"text": answer}, columns=columns).see("1 turn")
-    shown = set(talk.text.split())
+    shown = set(talk.text.rpartition("1 turn")[0].split())
     assert set(words.split()) <= shown
     assert not [word for word in shown if word in words and word not in words.split()]
 
@@ -303,3 +303,14 @@ def test_folding_loses_nothing_and_keeps_to_the_columns(text):
     lines = fold(text, 20)
     assert "".join(lines) == text
     assert max(map(columns_of, lines)) <= 20
+
+
+def test_a_failure_of_a_plugin_is_said_once(run, chat):
+    nowhere = {"XDG_STATE_HOME": "/dev/null"}
+    failure = "plugin 'telemetry-log': nanocoder_event failed"
+    alone = run({"text": "Done."}, env=nowhere, columns=200)
+    alone.end()
+    assert alone.text.count(failure) == 1
+    talk = chat({"text": "Done."}, {"text": "Again."}, env=nowhere, columns=200)
+    talk.type("go").see("Done.").type("again").see("Again.").press("\x04").end()
+    assert talk.text.count(failure) == 1

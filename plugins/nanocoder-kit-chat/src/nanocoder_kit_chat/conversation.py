@@ -74,6 +74,8 @@ class Conversation:
         self._is_asking = False
         self._news: list[str] = []
         self._notices: list[str] = []
+        self._failures: set[str] = set()
+        """Failures of plugins that a run has shown as they happened."""
         self._report_count = len(session.plugins.reports)
 
     def find_model(self) -> str:
@@ -170,7 +172,8 @@ class Conversation:
         self._suggest_go()
         self.find_model()
         for report in self.session.plugins.reports[self._report_count :]:
-            self.display.warn(str(report))
+            if str(report) not in self._failures:
+                self.display.warn(str(report))
         self._report_count = len(self.session.plugins.reports)
 
     @contextmanager
@@ -238,6 +241,8 @@ class Conversation:
         for event in self.events(run):
             show(event)
             self._count(event)
+            if event.kind == "telemetry.failed":
+                self._failures.add(event.data["message"])
         if self._is_asking and self.session.report.stop_reason is StopReason.INTERRUPTED:
             # The conversation has the part that was written, and the provider did not count it.
             self.stopped_requests += 1

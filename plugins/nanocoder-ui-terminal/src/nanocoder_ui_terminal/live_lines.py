@@ -12,6 +12,7 @@ END_FRAME: Final = "\x1b[?2026l"
 HIDE_CURSOR: Final = "\x1b[?25l"
 SHOW_CURSOR: Final = "\x1b[?25h"
 CLEAR_DOWN: Final = "\x1b[J"
+CLEAR_LINE: Final = "\x1b[K"
 STYLE: Final = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -51,4 +52,7 @@ class LiveLines:
             widths = (columns_of(STYLE.sub("", line)) for line in self._lines)
             rows = sum(max(1, -(-width // columns)) for width in widths)
         up = f"\x1b[{rows - 1}A" if rows > 1 else ""
-        return f"\r{up}{CLEAR_DOWN}"
+        if columns != self._columns:
+            return f"\r{up}{CLEAR_DOWN}"
+        # Terminals that are cleared from their first row keep what was there in their history.
+        return f"\r{up}" + "\n".join([CLEAR_LINE] * rows) + up

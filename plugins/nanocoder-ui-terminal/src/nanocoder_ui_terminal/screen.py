@@ -42,7 +42,7 @@ MODEL_COLUMNS: Final = 40
 class TextScreen:
     """Draws one session. A thread of its own keeps the clock on the screen going.
 
-    With *errors* the message of a failed run is shown, too; the command line shows its own.
+    With *errors* failures of the run and of plugins are shown, too; the command line shows its own.
     *unchanged* names what keeps the session from changing anything; the summary then says that
     nothing was changed, since the model may claim otherwise. *folder* is named beside the files
     that a run changed. Keys typed meanwhile go to *queue*, if there is one; it is shown below.
@@ -181,7 +181,8 @@ class TextScreen:
         self._say_after_answer(use_chat_commands(event.data["text"]), "yellow")
 
     def _on_telemetry_failed(self, event: Event) -> None:
-        if event.data["part"] == "hook":  # what a plugin should have kept is not kept
+        # What a plugin should have kept is not kept; the command line says so at the end.
+        if event.data["part"] == "hook" and self._errors:
             self._say_after_answer(event.data["message"], "yellow")
 
     def _on_compacted(self, event: Event) -> None:
