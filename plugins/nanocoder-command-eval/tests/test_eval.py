@@ -235,7 +235,7 @@ def test_criteria_without_a_criterion_are_refused(nanocoder, suite):
     (nanocoder.cwd / "empty.toml").write_text("# nothing\n")
     done = nanocoder("eval", "suite", "--results", "r", "--criteria", "empty.toml")
     assert done.returncode == 2
-    assert "empty.toml: there is no criterion in it" in done.stderr
+    assert "empty.toml: it has no criterion" in done.stderr
 
 
 def test_a_task_with_an_unknown_key_is_named(nanocoder, suite):

@@ -125,7 +125,7 @@ def test_a_finished_rollout_can_go_back_and_another_can_start(rollout, evaluate)
     [
         (["set"], "there is no rollout in"),
         (["start", "new"], "--from SET"),
-        (["start", "new", "--from", "new"], "cannot take its own place"),
+        (["start", "new", "--from", "new"], "cannot replace itself"),
         (["start", "new", "--from", "old", "--stages", "50,5,100"], "rise to 100"),
         (["start", "new", "--from", "old", "--stages", "x"], "rise to 100"),
     ],

@@ -56,7 +56,7 @@ def test_a_session_keeps_its_name_through_all_that_follows(store, tmp_path):
 def test_a_damaged_file_that_holds_no_record_is_not_forked(store, tmp_path):
     session_id = begin(store, tmp_path)
     store.path(session_id).write_bytes(b"\0" * 100)
-    with pytest.raises(UsageError, match="no whole record") as caught:
+    with pytest.raises(UsageError, match="no intact record") as caught:
         fork(store, session_id)
     assert caught.value.error_class == "session_unreadable"
     assert store.ids() == [session_id]

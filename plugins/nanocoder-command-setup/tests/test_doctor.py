@@ -88,7 +88,7 @@ def test_a_model_whose_server_does_not_answer_is_noted(nanocoder):
 def test_a_search_that_is_not_set_up_is_noted(nanocoder):
     [row] = [row for row in _rows(nanocoder, "") if row[0] == "web_search"]
     assert row[1] == "note"
-    assert "no search is set up" in row[2]
+    assert "web search is not configured" in row[2]
     config = '[plugins.tool-web]\ninstance = "https://search.example.org"\n'
     assert "web_search" not in [row[0] for row in _rows(nanocoder, config)]
 

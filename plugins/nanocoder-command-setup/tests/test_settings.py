@@ -43,7 +43,7 @@ def test_one_value_is_changed_and_every_other_line_stays(tmp_path, text, key, va
 def test_what_cannot_be_changed_without_loss_is_left_to_the_person(tmp_path, text):
     key = ("tools", "disable")
     if "why" not in text:
-        with pytest.raises(ConfigError, match=r"config.toml:1: tools.always: too tangled"):
+        with pytest.raises(ConfigError, match=r"config.toml:1: tools.always: too complex"):
             with_value(document(text, tmp_path), ("tools", "always"), ["a"])
     else:
         with pytest.raises(ConfigError, match="by hand"):

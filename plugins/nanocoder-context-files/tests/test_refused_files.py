@@ -186,7 +186,7 @@ def test_the_owner_of_a_repository_is_who_made_its_git(tmp_path, monkeypatch):
     put(tmp_path / ".git", "gitdir: x")
     owners = Owners(tmp_path)
     assert owners.reason_against_repository(f"{tmp_path}/.git") == ""
-    assert "cannot be looked at" in owners.reason_against_repository(f"{tmp_path}/x/.git")
+    assert "cannot be examined" in owners.reason_against_repository(f"{tmp_path}/x/.git")
     monkeypatch.setattr(os, "lstat", lambda path: status_of(STRANGER))
     assert f"user {STRANGER}" in owners.reason_against_repository(f"{tmp_path}/.git")
 

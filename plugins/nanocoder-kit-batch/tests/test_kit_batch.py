@@ -322,7 +322,7 @@ def test_results_are_for_their_owner_alone_and_no_pipe_stops_them(tmp_path):
     assert modes == {**files, **dict.fromkeys(("results", "artifacts", "aa"), 0o700)}
     (folder / "results.jsonl").unlink()
     os.mkfifo(folder / "results.jsonl")
-    with pytest.raises(UsageError, match=r"results.jsonl is a link, or not the kind"):
+    with pytest.raises(UsageError, match=r"results.jsonl is a link, or not a regular"):
         Results(folder).__enter__()
     with pytest.raises(UsageError, match="is not a regular file"):
         list(Results(folder))

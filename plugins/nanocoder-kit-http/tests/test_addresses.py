@@ -83,8 +83,8 @@ def test_headers_of_ones_own_are_sent_and_secrets_come_from_variables(monkeypatc
         ({"Authorization": "Bearer sk-123"}, "write $NAME_OF_A_VARIABLE"),
         ({"X-Api-Key": "sk-123"}, "write $NAME_OF_A_VARIABLE"),
         ({"X-Token": "$NOT_SET_ANYWHERE"}, "needs NOT_SET_ANYWHERE"),
-        ({"Host": "h"}, "no header that can be set"),
-        ({"X Team": "h"}, "no header that can be set"),
+        ({"Host": "h"}, "not a header that can be set"),
+        ({"X Team": "h"}, "not a header that can be set"),
         ({"X-Team": "a\nb: c"}, "line end"),
     ],
 )

@@ -340,7 +340,7 @@ def test_closing_twice_and_writing_after_closing_do_no_harm(store, tmp_path):
 def test_a_damaged_file_that_holds_no_record_is_told(store, tmp_path):
     session_id = begin(store, tmp_path)
     (store.folder / f"{session_id}.jsonl").write_bytes(b"\0" * 100)
-    with pytest.raises(UsageError, match="no whole record") as caught:
+    with pytest.raises(UsageError, match="no intact record") as caught:
         store.open(session_id)
     assert error_class(caught) == "session_unreadable"
     assert [path.stem for path in store.folder.glob("*.jsonl")] == [session_id]

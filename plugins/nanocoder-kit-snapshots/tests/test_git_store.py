@@ -128,7 +128,7 @@ def test_beyond_the_limit_the_oldest_sessions_go(tmp_path):
 def test_what_is_no_name_of_a_session_is_refused(tmp_path, name):
     store = GitStore(tmp_path, tmp_path / "work")
     store.open("s1")
-    with pytest.raises(SnapshotError, match="no name of a session"):
+    with pytest.raises(SnapshotError, match="not the name of a session"):
         store.keep(name, [("a", b"a")])
     with pytest.raises(SnapshotError, match="no longer kept"):
         store.read(name)

@@ -55,7 +55,7 @@ def test_a_server_is_added_called_and_removed(mcp):
 
 def test_what_cannot_be_added_changes_nothing(mcp):
     for words, problem in (
-        (["bad name!", "--", "x"], "is no name for a server"),
+        (["bad name!", "--", "x"], "is not a name for a server"),
         (["x", "--yes", "--", "no-such-program"], "there is no program 'no-such-program' on PATH"),
         (["x", "--yes", "--", "/nowhere/server"], "there is no program '/nowhere/server'"),
         (["x", "--", *START, "good"], "run this again with --yes"),
@@ -109,7 +109,7 @@ def test_a_projects_servers_count_after_trust_and_a_review(mcp):
     assert f"{waiting}: nanocoder config trust" in listed.stderr
     assert json.loads(mcp("mcp", "list", "--output", "json").stdout)["problems"][0] in listed.stderr
     assert waiting in mcp("mcp", "review", "shop").stderr
-    assert "do not count until you run nanocoder config trust" in mcp("doctor").stdout
+    assert "are ignored until you run nanocoder config trust" in mcp("doctor").stdout
     trusted = mcp("config", "trust", "--yes").stdout
     assert f"{file} brings servers:\nshop starts: {command}" in trusted
     assert "sets nothing" not in trusted

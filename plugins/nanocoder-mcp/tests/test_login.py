@@ -263,7 +263,7 @@ def test_a_server_with_a_token_and_no_login_says_how_to_give_it(notes):
         done = notes.run("mcp", "login", "keyed")
         page.shutdown()
     assert done.returncode == 1
-    assert "it describes no login, so it may want a token: nanocoder mcp remove keyed" in (
+    assert "it describes no login, so it may require a token: nanocoder mcp remove keyed" in (
         done.stderr
     )
     assert hint in done.stderr

@@ -226,5 +226,5 @@ def test_a_recording_without_records_says_what_to_do(nanocoder):
     (nanocoder.cwd / "run.json").write_text(text)
     done = nanocoder("sessions", "replay", "run.json")
     assert done.returncode == 2
-    assert "record it anew" in done.stderr
+    assert "record it again" in done.stderr
     assert "Traceback" not in done.stderr

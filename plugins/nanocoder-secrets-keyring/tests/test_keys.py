@@ -31,7 +31,7 @@ def test_without_a_keyring_it_says_what_else_there_is(nanocoder):
 @pytest.mark.parametrize("text", ["", "two words", "caf\xe9"])
 def test_what_is_no_key_is_not_kept(nanocoder, text):
     done = nanocoder("keys", "set", "acme", input=f"{text}\n", stdin=None, env=BACKEND)
-    assert (done.returncode, "this is no key" in done.stderr) == (2, True)
+    assert (done.returncode, "this is not a key" in done.stderr) == (2, True)
     assert nanocoder("keys", "get", "acme", env=BACKEND).returncode == 2
 
 

@@ -111,7 +111,7 @@ def test_the_command_line_keeps_nothing_either(nanocoder, tmp_path):
         (["run", "--ephemeral", "--continue", "x"], 2, "not allowed with argument --ephemeral"),
         (["run", "--session", "last", "x"], 2, 'no session is kept here (store = "memory")'),
         (["sessions", "show"], 2, 'no session is kept here (store = "memory")'),
-        (["sessions", "search", "x"], 1, "sessions are kept in memory here"),
+        (["sessions", "search", "x"], 1, "sessions are only in memory here"),
     ],
 )
 def test_what_is_not_kept_cannot_be_continued(nanocoder, words, code, says):
@@ -205,7 +205,7 @@ def test_without_a_place_for_files_it_works_and_says_what_is_missing(open_epheme
         with pytest.raises(UsageError, match="this session is not kept"):
             undo(host, session, UndoRequest(), lambda _line: None, lambda: True)
     (line,) = lines
-    assert "there is no place for temporary files" in line
+    assert "temporary files cannot be written" in line
 
 
 @pytest.mark.parametrize("name", ["last", "20261123-064834-2vye", ""])

@@ -314,7 +314,7 @@ def test_prometheus_reads_the_metrics_while_a_session_is_open(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"endpoint": "collector:4318"}, "is no address of a collector"),
+        ({"endpoint": "collector:4318"}, "is not the address of a collector"),
         ({"signals": ("trace",)}, "did you mean 'traces'?"),
         ({"prometheus_port": 99_999}, "is no port"),
     ],

@@ -173,7 +173,7 @@ def test_ctrl_c_stops_a_run_first_and_then_leaves(web, nanocoder):
     assert server.leave() == 0
     *_, stopped, way_back = server.process.stdout.read().splitlines()
     assert stopped == "Stopped what runs. Ctrl-C again leaves."
-    session = way_back.removeprefix("To go on: nanocoder web --resume ")
+    session = way_back.removeprefix("To continue: nanocoder web --resume ")
     assert session in nanocoder("sessions", "list").stdout
     assert web({"text": "Hi."}).leave(signal.SIGTERM) == 128 + signal.SIGTERM
 

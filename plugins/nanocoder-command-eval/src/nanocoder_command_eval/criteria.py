@@ -50,7 +50,7 @@ def read_criteria(path: str) -> Criteria:
     except (OSError, ValueError) as error:
         raise UsageError(f"the criteria {path!r} cannot be read: {error}") from error
     if not values:
-        raise UsageError(f"{path}: there is no criterion in it. All: {', '.join(KEYS)}")
+        raise UsageError(f"{path}: it has no criterion. All: {', '.join(KEYS)}")
     for name, value in values.items():
         _check(path, name, value)
     return Criteria(values)

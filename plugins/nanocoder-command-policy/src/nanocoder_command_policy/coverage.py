@@ -63,7 +63,7 @@ def run(arguments: Namespace, host: Host) -> int:
 
 def _looked_at(stored: int) -> str:
     if stored:
-        return f"({stored} calls of stored sessions were looked at)"
+        return f"({stored} calls of stored sessions were examined)"
     return "(no session is stored here, so rules that no call has hit are not listed)"
 
 
@@ -78,7 +78,7 @@ def _print(host: Host, groups: Iterable[Group], findings: Iterable[Finding]) -> 
         for kind in dict.fromkeys(it.kind for it in findings):
             host.print_line(_ADVICE[kind])
     else:
-        host.print_line("Every rule decides about a call, or there is none.")
+        host.print_line("No rule without effect: every rule decides about a call.")
 
 
 def gaps(judge: Judge, stored: Iterable[ToolCall]) -> Iterator[Finding]:

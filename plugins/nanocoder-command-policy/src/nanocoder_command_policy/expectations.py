@@ -111,7 +111,7 @@ def _expected(path: Path, number: int, common: Mapping[str, Any], call: Any) -> 
     _refuse_unknown(where, "verdict", values["verdict"], VERDICTS)
     _refuse_unknown(where, "mode", values.get("mode", "ask"), ("plan", "ask", "edits", "auto"))
     if not isinstance(values.get("arguments", {}), dict):
-        raise UsageError(f"{where}: 'arguments' is no table")
+        raise UsageError(f"{where}: 'arguments' is not a table")
     return Expected(**values)
 
 

@@ -112,7 +112,7 @@ def new_rollout(candidate: str, stable: str, stages: str) -> Rollout:
         if not NAME.fullmatch(name):
             raise UsageError(f"a set has a name without blanks, not {name!r:.80}")
     if candidate == stable:
-        raise UsageError(f"{candidate!r} cannot take its own place: name two sets")
+        raise UsageError(f"{candidate!r} cannot replace itself: name two sets")
     numbers = _stages(stages)
     return Rollout(candidate, stable, numbers).noted("started", f"instead of {stable}")
 
@@ -149,7 +149,7 @@ def read_regular(path: Path) -> bytes:
 
 def _rollout(values: Any) -> Rollout:
     if not isinstance(values, dict):
-        raise TypeError("it is no object of JSON")
+        raise TypeError("it is not a JSON object")
     _check_types(values)
     sequences = {name: tuple(values[name]) for name in ("stages", "judged", "history")}
     rollout = Rollout(**{**values, **sequences})

@@ -100,7 +100,7 @@ def _search() -> Command[Host]:
 def _tag() -> Command[Host]:
     return Command(
         "sessions tag",
-        "give a session tags: +NAME adds one, -NAME takes it away",
+        "give a session tags: +NAME adds one, -NAME removes it",
         _lazy("searching", "tag"),
         (
             DIRECTORY,
@@ -171,7 +171,7 @@ def _incident() -> Command[Host]:
 def _approve() -> Command[Host]:
     return Command(
         "sessions approve",
-        "decide about calls that waited for an approval, and go on",
+        "decide about calls that wait for approval, and continue",
         _lazy("deciding", "approve"),
         (
             SESSION,
@@ -244,7 +244,7 @@ def _removing() -> list[Command[Host]]:
         ),
         Command(
             "sessions restore",
-            "take a session out of the trash, where old ones go",
+            "restore a session from the trash, where old ones are moved",
             _lazy("changing", "restore"),
             (
                 Argument("id", "its ID or the beginning (default: list them)", count="?"),

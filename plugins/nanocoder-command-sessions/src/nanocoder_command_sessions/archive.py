@@ -66,7 +66,7 @@ def fork(
     origin = store.find(origin, cwd=cwd)
     records = store.records(origin)
     if not records:
-        raise _unreadable(f"{store.path(origin)}: there is no whole record in it")
+        raise _unreadable(f"{store.path(origin)}: it has no intact record")
     before = _end(records, number, replies)
     past, title = store.transcript(origin, before=before), store.transcript(origin).title
     facts = {"title": title} if title else {}

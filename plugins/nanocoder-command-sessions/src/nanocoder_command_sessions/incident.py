@@ -28,7 +28,7 @@ def incident(arguments: Namespace, host: Host) -> int:
     redactor = Redactor()
     records = [without_secrets(record, redactor) for record in store.records(session_id)]
     if not records:
-        raise UsageError(f"there is no whole record in the session {session_id}")
+        raise UsageError(f"the session {session_id} has no intact record")
     owner = one_line(arguments.owner, COLUMNS)
     host.print_line("\n".join(_lines(session_id, records, owner, end)))
     return 0

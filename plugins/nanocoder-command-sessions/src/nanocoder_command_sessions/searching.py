@@ -101,7 +101,7 @@ def tag_of(word: str) -> str:
     if not TAG.fullmatch(name):
         raise UsageError(
             f"{word!r} is no tag: a tag has up to 40 letters, digits, dots, dashes or underscores;"
-            " +NAME adds it, -NAME takes it away"
+            " +NAME adds it, -NAME removes it"
         )
     return name
 

@@ -165,7 +165,7 @@ def _review_checks(host: Host) -> Iterator[Check]:
         return
     for lines, _ in reviews:
         text = lines[0].rstrip(":")
-        yield "trust", "note", f"{text}, which do not count until you run nanocoder config trust"
+        yield "trust", "note", f"{text}, which are ignored until you run nanocoder config trust"
 
 
 def _package_checks(_: Host) -> Iterator[Check]:
@@ -267,7 +267,7 @@ def _model_checks(host: Host) -> Iterator[Check]:
 
 def _home_checks() -> Iterator[Check]:
     for name, folder_of, consequence in (
-        ("sessions", state_dir, "sessions, backups and trust are not kept"),
+        ("sessions", state_dir, "sessions, backups and trust are not saved"),
         ("cache", cache_dir, "every start examines all plugins again"),
         ("settings", user_config_dir, "`nanocoder plugins lock` has nowhere to write"),
     ):

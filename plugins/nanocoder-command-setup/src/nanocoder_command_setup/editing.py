@@ -169,7 +169,7 @@ def _first_right(
                 return ConfigFile(document.path, text.encode())
     line = document.line(key)
     location = f"{document.path}:{line}" if line else str(document.path)
-    raise ConfigError(f"{location}: {'.'.join(key)}: too tangled for this command; {task} by hand")
+    raise ConfigError(f"{location}: {'.'.join(key)}: too complex for this command; {task} by hand")
 
 
 def _filled(data: dict[str, Any]) -> dict[str, Any]:

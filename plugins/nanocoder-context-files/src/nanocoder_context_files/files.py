@@ -140,7 +140,9 @@ class Reader:
         # Tools do not read outside of the workspace, so an untrusted link must not, either.
         is_link_outside = real != name and not path.is_relative_to(cwd)
         if is_link_outside and Path(real).name not in self.names.instructions:
-            return f"it leads to {real}, and above the workspace links to other files do not count"
+            return (
+                f"it leads to {real}, and links to other files above the workspace are not followed"
+            )
         around = (each for each in project_folders(cwd) if path.is_relative_to(each))
         reasons = (self._rule_against(each, folder, real) for each in around)
         return next(filter(None, reasons), "")

@@ -39,7 +39,7 @@ class Owners:
         try:
             owner = os.lstat(marker).st_uid
         except OSError as error:
-            return f"the repository around it cannot be looked at: {error.strerror}"
+            return f"the repository around it cannot be examined: {error.strerror}"
         if owner in self._trusted:
             return ""
         return f"the repository around it belongs to {_user_name(owner)}"

@@ -12,7 +12,7 @@ from nanocoder import Host, UsageError, counted, for_terminal
 
 YES: Final = "--yes"
 NOBODY: Final = (
-    "{place} has {what}, as the person who starts it; read them, and add {yes} to run them. Nothing"
+    "{place} has {what}, with your rights; read them, and add {yes} to run them. Nothing"
     " was started.{listed}"
 )
 QUESTION: Final = "Run the checks that are listed above after the tasks?"

@@ -47,7 +47,7 @@ def replace_tools(plugins: Plugins, functions: Sequence[Mapping[str, Any]]) -> N
     """Offer *functions* and no tool of any plugin; policies stay."""
     for name, entry in list(plugins.entries.items()):
         if "nanocoder_tools" in entry.hooks and not entry.is_policy:
-            plugins.remove(name, "is not used: the task brings functions of its own")
+            plugins.remove(name, "is not used: the task has functions of its own")
     plugins.add(_Functions(functions), PLUGIN)
 
 

@@ -64,4 +64,6 @@ def _end(path: str, value: Any) -> datetime:
     try:
         return value.astimezone()
     except (OSError, OverflowError, ValueError) as error:
-        raise UsageError(f"{path}: expected_end: {value} has no time of this place") from error
+        raise UsageError(
+            f"{path}: expected_end: {value} is outside of this machine's range of times"
+        ) from error

@@ -155,7 +155,7 @@ def _replace(path: Path, pieces: Iterable[bytes], directory: int, *, sync: bool)
 
 
 def _not_plain(path: Path) -> UsageError:
-    problem = "is a link, or not the kind of file that results are kept in"
+    problem = "is a link, or not a regular file or folder"
     return UsageError(f"{path} {problem}; remove it, or name another directory")
 
 

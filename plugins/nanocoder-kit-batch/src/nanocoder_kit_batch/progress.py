@@ -85,7 +85,7 @@ class Bar:
     def ended(self, tally: Tally, seconds: float, *, interrupted: bool) -> None:
         """Replace the bar by the figures of all tasks."""
         cost = "cost unknown" if tally.cost is None else price_of(tally.cost)
-        state = "interrupted; the same command goes on" if interrupted else "done"
+        state = "interrupted; the same command continues it" if interrupted else "done"
         facts = [f"{tally.solved:,} of {self._total:,} solved", f"{tally.failed:,} failed", cost]
         self.out.write(f"{CLEAR}{', '.join(facts)}, {seconds:.1f} s: {state}\n")
         for failure, count in tally.failures.most_common():

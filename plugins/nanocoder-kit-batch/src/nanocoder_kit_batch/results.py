@@ -116,7 +116,7 @@ class Results:
         with suppress(OSError):
             os.ftruncate(self._file, size)
         problem = f"{self.path} cannot be written: {why}"
-        raise UsageError(f"{problem}; make room, and start the same again")
+        raise UsageError(f"{problem}; free some space, and repeat the command")
 
     def _open(self) -> int:
         return open_own(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

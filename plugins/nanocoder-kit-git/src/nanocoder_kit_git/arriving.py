@@ -37,7 +37,7 @@ def reason_not_harmless(folder: str | os.PathLike[str]) -> str | None:
     """
     git = os.path.join(folder, GIT)
     if os.path.islink(git) or not os.path.isdir(git):
-        return f"{git} leads to another place"
+        return f"{git} leads to another folder"
     try:
         return reason_not_plain(folder) or next(_reasons(git), None)
     except (OSError, ValueError) as error:  # it changed during the check
@@ -54,7 +54,7 @@ def problem_of_index(content: bytes, own: bytes, is_there: Callable[[Entry], boo
         entries = entries_of(content)
         earlier = entries_of(own)
     except ValueError:
-        return "is none that git makes, or is split"
+        return "is not in git's format, or is split"
     own_entries = set(earlier)
     earlier_names = {(is_repository(entry), entry.path) for entry in earlier}
     for entry in entries:

@@ -28,7 +28,7 @@ def reason_not_plain(folder: str | os.PathLike[str]) -> str | None:
     variable such as `GIT_DIR`, which selects another repository, is a reason.
     """
     if variable := next((name for name in REDIRECTING if os.environ.get(name)), ""):
-        return f"the variable {variable} leads git to other places than those that it finds"
+        return f"the variable {variable} redirects git to another repository"
     repository = find_repository(folder)
     if repository is None:
         return None
@@ -57,7 +57,7 @@ def _reasons_in(folder: str) -> Iterator[str]:
 
 def _reasons_of_index(folder: str) -> Iterator[str]:
     if any(name.startswith("sharedindex.") for name in _names_in(folder)):
-        yield f"the index of {folder} is split, which is not looked into"
+        yield f"the index of {folder} is split, which is not supported"
     index = f"{folder}/index"
     try:
         if path := path_of_repository(index):

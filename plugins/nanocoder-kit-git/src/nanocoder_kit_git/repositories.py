@@ -82,7 +82,9 @@ def _repository_at(folder: str) -> Repository | None:
     if os.path.isdir(git):
         repository = _stores(folder, git)
         if not _is_complete(repository):
-            return repository._replace(problem=f"{git} is no repository, so git looks for another")
+            return repository._replace(
+                problem=f"{git} is not a repository, so git searches for another"
+            )
         if os.path.lexists(f"{git}/commondir"):  # only checkouts behind a file have one
             return repository._replace(problem=f"{git}/commondir leads to another repository")
         return repository

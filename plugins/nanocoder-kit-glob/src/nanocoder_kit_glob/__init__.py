@@ -104,7 +104,7 @@ def expand_braces(pattern: str) -> list[str]:
         start, end, parts = group
         pending += [current[:start] + part + current[end:] for part in reversed(parts)]
         if len(patterns) + len(pending) > MAX_ALTERNATIVES:
-            raise BadPattern(f"the braces stand for more than {MAX_ALTERNATIVES} patterns")
+            raise BadPattern(f"the braces expand to more than {MAX_ALTERNATIVES} patterns")
     return patterns
 
 
@@ -178,7 +178,7 @@ def problem_of_glob(pattern: str) -> str:
     if pattern[:1] not in {"/", "~"} and len(names) > 1 and {"..", ""}.intersection(names):
         return "no path in the workspace has an empty name or '..' in it"
     if _ESCAPE.sub("", pattern).endswith("\\"):
-        return "a backslash at its end has nothing to take the meaning of"
+        return "a backslash at its end escapes nothing"
     plain = _ESCAPE.sub("", re.sub(r"\[!?\^?\]?[^/\]]*\]", "", pattern))
     for sign in "{[":
         start = plain.find(sign)

@@ -65,7 +65,7 @@ class KeyCommand:
             raise self._error("is a relative path; name a program on PATH, or an absolute path")
         program = find_program(name, os.environ.get("PATH", ""), Path.cwd())
         if not program:
-            raise self._error("is not on PATH; a program in the workspace does not count")
+            raise self._error("is not on PATH; a program in the workspace is not used")
         return program
 
     def _error(self, problem: str) -> ConfigError:

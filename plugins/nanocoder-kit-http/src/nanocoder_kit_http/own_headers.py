@@ -27,10 +27,10 @@ def own_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _value(name: str, value: str) -> str:
     if not re.fullmatch(_NAME, name) or name.lower() in _OURS:
-        raise ConfigError(f"the setting headers: {name!r} is no header that can be set")
+        raise ConfigError(f"the setting headers: {name!r} is not a header that can be set")
     if re.search(_TELLTALE, name) and not re.search(_VARIABLE, value):
         raise ConfigError(
-            f"the setting headers: {name!r} holds a secret; write $NAME_OF_A_VARIABLE in its place"
+            f"the setting headers: {name!r} contains a secret; write $NAME_OF_A_VARIABLE instead"
         )
     text = re.sub(_VARIABLE, lambda match: _secret(name, match[1] or match[2]), value)
     if not (text.isascii() and text.isprintable()):

@@ -25,7 +25,7 @@ class HttpSettings:
     """
 
     base_url: str = _setting(
-        "", "Address of the server; empty takes the vendor's variable.", user_only=True
+        "", "Address of the server; empty uses the vendor's variable.", user_only=True
     )
     key_command: tuple[str, ...] = _setting(
         (),

@@ -17,7 +17,7 @@ _HINT: Final = (
     " as text. Call the tool itself, through the tool interface, without writing the call down."
 )
 _NOTICE: Final = "the model writes its tool calls as text; nanocoder reads them from there"
-_REPAIRED: Final = ", and repairs their JSON where it can only be meant in one way"
+_REPAIRED: Final = ", and repairs their JSON if it is unambiguous"
 _NOT_RUN: Final = "the answer contains a call as text, which was not run"
 _MARKS: Final = ("{", "<", "```tool_c")
 _MAX_CHARS: Final = 100_000

@@ -79,7 +79,7 @@ def end_of_replies(records: Sequence[Record], number: int, replies: int) -> int:
             break
         count += role == "assistant"
     if count < replies:
-        raise UsageError(f"there is no reply {replies} to prompt {number}; it has {count}")
+        raise UsageError(f"no reply {replies} to prompt {number}; it has {count}")
     return after[-1].seq + 1
 
 

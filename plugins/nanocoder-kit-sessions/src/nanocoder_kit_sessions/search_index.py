@@ -82,7 +82,7 @@ def open_index(
     """
     path = index_path(store)
     if store.folder.parent == Path(os.devnull):
-        raise PersonError("sessions are kept in memory here, so there is nothing to search")
+        raise PersonError("sessions are only in memory here, so there is nothing to search")
     try:
         private_directory(path.parent)
         with (

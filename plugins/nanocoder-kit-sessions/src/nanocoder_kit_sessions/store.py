@@ -268,7 +268,7 @@ class SessionStore:
         with os.fdopen(os.dup(descriptor), "rb") as file:
             scanned = scan(file)
             if not scanned.records:
-                raise _unreadable(f"{path}: there is no whole record in it")
+                raise _unreadable(f"{path}: it has no intact record")
             if scanned.missing:
                 self._warn(
                     f"session {path.stem}: {_numbered(scanned.missing)} damaged and skipped;"

@@ -32,7 +32,7 @@ ACTIONS: Final[dict[str, Literal["write", "link", "remove"]]] = {
     FileKind.FILE: "write",
     FileKind.LINK: "link",
 }
-NO_COPY: Final = "was a pipe, a socket or a device, of which no copy is kept"
+NO_COPY: Final = "was a pipe, a socket or a device, which cannot be copied"
 
 
 def plan_undo(

@@ -261,7 +261,7 @@ class GitStore:
 
 def _reference(session: str) -> str:
     if not SESSION.fullmatch(session):
-        raise SnapshotError(f"{session!r} is no name of a session")
+        raise SnapshotError(f"{session!r} is not the name of a session")
     return f"refs/sessions/{session}"
 
 

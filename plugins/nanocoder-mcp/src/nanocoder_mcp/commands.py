@@ -77,7 +77,7 @@ def _added_without_login(host: Host, name: str, table: Mapping[str, Any]) -> int
     server = _checked(name, table)
     challenge = credentials.read(server).challenge
     if challenge is not None and "resource_metadata" not in challenge[1]:
-        host.print_line(f"Where it takes a token in place of a login: {with_token(server)}")
+        host.print_line(f"If it accepts a token instead of a login: {with_token(server)}")
     return 0
 
 
@@ -211,7 +211,7 @@ def remove(arguments: Namespace, host: Host) -> int:
     credentials.forget(server)
     if server.folder is not None:
         path = server.folder / ".mcp.json"
-        host.print_line(f"What was accepted of {server.name} is forgotten; {path} still names it.")
+        host.print_line(f"The review of {server.name} is deleted; {path} still names it.")
         return 0
     save(host, lambda: removed(host, server.name))
     host.print_line(f"{server.name} is removed.")
@@ -254,7 +254,7 @@ def _options_taken(arguments: Namespace) -> Sequence[str]:
             setattr(arguments, words[0].removeprefix("--"), words[1])
             del words[:2]
         elif words[0].startswith("-"):
-            raise UsageError(f"unknown option {words[0]}; a command stands after --")
+            raise UsageError(f"unknown option {words[0]}; a command follows after --")
         elif words[0].startswith(ADDRESSES):
             words.append(words.pop(0))
             if len(words) == 1:

@@ -47,7 +47,7 @@ def removed(host: Host, name: str) -> ConfigFile:
     changed = ConfigFile(document.path, text.encode())
     if not out or name in changed.data.get("plugins", {}).get("mcp", {}).get("servers", {}):
         line = document.line(key)
-        raise ConfigError(f"{document.path}:{line}: {name!r} cannot be taken out; do it by hand")
+        raise ConfigError(f"{document.path}:{line}: {name!r} cannot be removed; do it by hand")
     return changed
 
 

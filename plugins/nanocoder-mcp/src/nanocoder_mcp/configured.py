@@ -66,7 +66,7 @@ def configured(
         # A rule for the tools of the user's own server must not match a project's tools.
         if like := next((each for each in own if name != each and has_names_like(name, each)), ""):
             text = f"tools of {name!r} could be taken for those of your server {like!r}"
-            problems.append(f"{file.path}: {text}, so it does not count; rename one of them")
+            problems.append(f"{file.path}: {text}, so it is ignored; rename one of them")
         else:
             servers.setdefault(name, server)
     return Configured(servers, problems)

@@ -68,7 +68,7 @@ def refuse_open_address(server: Server) -> None:
     if not server.url:
         raise UsageError(f"{server.name!r} is a command; only a server at an address has a login")
     if any(name.lower() == "authorization" for name in server.headers):
-        raise UsageError(f"{server.name!r} has a header Authorization; take it out to log in")
+        raise UsageError(f"{server.name!r} has a header Authorization; remove it to log in")
     url = urlsplit(server.url)
     if url.scheme != "https" and url.hostname not in LOOPBACK:
         raise UsageError(f"{server.url} is not https, so others could read the login on its way")

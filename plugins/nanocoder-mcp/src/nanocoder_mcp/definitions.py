@@ -131,14 +131,14 @@ def _schema(raw: object) -> dict[str, Any]:
     try:
         size = len(canonical_json(dict(raw)))
     except ValueError as error:
-        raise ToolError(f"its schema is no JSON: {error}") from error
+        raise ToolError(f"its schema is not JSON: {error}") from error
     if size > MAX_SCHEMA_CHARS:
         raise ToolError(f"its schema has more than {MAX_SCHEMA_CHARS:,} characters")
     schema: dict[str, Any] = {"type": "object", "properties": {}, **_cleaned(raw)}
     if not is_known_dialect(schema.get(DIALECT)):
         schema.pop(DIALECT, None)
     if not isinstance(schema["properties"], dict):
-        raise ToolError("its schema is wrong: the properties are no object")
+        raise ToolError("its schema is invalid: the properties are not an object")
     refuse_unsafe(schema)
     return schema
 

@@ -20,7 +20,7 @@ from nanocoder_mcp.server import Server
 REQUEST_S: Final = 30.0
 MAX_ANSWER_BYTES: Final = 1_000_000
 REFUSED: Final = "login_refused"
-HINT: Final = "where that is right, name that place as oauth.issuer of the server"
+HINT: Final = "if that is right, set that address as oauth.issuer of the server"
 
 
 class GuardedAuth(httpx2.Auth):

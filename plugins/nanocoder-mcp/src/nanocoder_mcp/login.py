@@ -83,7 +83,7 @@ async def _log_in(
             is_known = auth.found_login or redirect.is_expected or error.error_class == REFUSED
             if is_known or server.oauth:
                 raise
-            problem = f"{error}; it describes no login, so it may want a token: "
+            problem = f"{error}; it describes no login, so it may require a token: "
             raise ToolError(problem + with_token(server), error_class=error.error_class) from error
         except TimeoutError:
             problem = f"no login at the MCP server {server.name!r} within {LOGIN_S:g} s"

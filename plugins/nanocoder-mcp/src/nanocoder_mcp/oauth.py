@@ -131,7 +131,7 @@ class SessionAuth(httpx2.Auth):
         has_logged_in = bool(self._storage.kept.tokens)
         why = "asks for a login"
         if wants_more:
-            why = "asks for more rights than the login gave"
+            why = "requires more rights than the login granted"
         elif has_logged_in:
             why = "no longer accepts the login"
         self.problem = f"{why}: nanocoder mcp login {self._server.name}"

@@ -131,7 +131,7 @@ class ServerProcess:
                     odd += 1
                     self._odd_line = self._odd_line or line
                     if odd > MAX_ODD_LINES:
-                        self.problem = f"wrote more than {MAX_ODD_LINES:,} lines that are no JSON"
+                        self.problem = f"wrote more than {MAX_ODD_LINES:,} lines that are not JSON"
                     if (broken := self._broken_answer(line)) is None:
                         continue
                     message = broken

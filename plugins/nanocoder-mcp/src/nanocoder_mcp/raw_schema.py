@@ -15,7 +15,7 @@ from nanocoder_mcp.costs import is_cheap
 
 MAX_PROBLEMS: Final = 8
 MAX_PROBLEM_CHARS: Final = 300
-TOO_MUCH: Final = "the schema of this tool takes too many steps to judge them; give fewer values"
+TOO_MUCH: Final = "the schema of this tool takes too many steps to validate them; give fewer values"
 BACKTRACKS: Final = 100_000
 DIALECT: Final = "$schema"
 """The key that names the draft of JSON Schema, which defines the other keys."""

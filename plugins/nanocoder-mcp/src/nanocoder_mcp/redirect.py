@@ -56,9 +56,9 @@ class Redirect:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), READ_S)
             status, text = self._judge(head.split(b" ", 2)[1].decode("ascii"))
         except (OSError, ValueError, IndexError, TimeoutError):
-            status, text = "400 Bad Request", "This is no answer to a login."
+            status, text = "400 Bad Request", "This is not an answer to a login."
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            status, text = "400 Bad Request", "This is no answer to a login."
+            status, text = "400 Bad Request", "This is not an answer to a login."
         body = PAGE.format(text=escape(text)).encode()
         head_lines = (
             f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"

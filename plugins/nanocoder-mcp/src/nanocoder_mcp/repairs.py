@@ -32,7 +32,7 @@ def with_sound_lists(message: SessionMessage | Exception) -> SessionMessage | Ex
 def sound_tool(raw: Any) -> dict[str, Any]:
     """Return a definition of a tool that has the types of the protocol."""
     if not isinstance(raw, Mapping):
-        return _unusable("", "its definition is no object")
+        return _unusable("", "its definition is not an object")
     name = raw.get("name")
     if not isinstance(name, str):
         return _unusable("", "its name is no text")

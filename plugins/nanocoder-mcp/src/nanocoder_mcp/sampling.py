@@ -86,7 +86,7 @@ def sampled(ctx: ToolContext, server: str, params: Any) -> ToolResult:
 def prompt_of(params: Any) -> str:
     """Return the messages that a server sends to a model, as one text; raises ToolError."""
     if params.tools:
-        raise _refused("it wants tools for the model, and gets none")
+        raise _refused("it requests tools for the model, which are not offered")
     parts = [f"system: {params.system_prompt}"] if params.system_prompt else []
     for message in params.messages:
         content = message.content if isinstance(message.content, list) else [message.content]

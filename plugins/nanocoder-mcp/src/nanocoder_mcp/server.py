@@ -87,7 +87,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
     """Return the server that *table* describes; raises ValueError that names the problem."""
     where = f"servers.{name}"
     if not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name for a server; use letters, digits, - and _")
+        raise ValueError(f"{name!r} is not a name for a server; use letters, digits, - and _")
     if not isinstance(table, dict):
         problem = f"expected a table with a command or a url, got {table!r:.60}"
         raise ValueError(f"{where}: {problem}")  # noqa: TRY004 - a value of a file

@@ -19,7 +19,7 @@ class Settings:
     folder: str = field(
         default="",
         metadata={
-            "description": "Where the log is kept; empty: audit, in the directory of the state.",
+            "description": "Directory of the log; empty: audit, in the directory of the state.",
             "user_only": True,
         },
     )

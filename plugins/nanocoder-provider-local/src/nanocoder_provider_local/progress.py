@@ -9,8 +9,7 @@ from nanocoder_provider_local.fetching import LIBRARY, library_folder
 
 PERCENT: Final = 100
 BEGIN: Final = (
-    "nanocoder: {} the embedded model, once: {} into {}"
-    " (Ctrl-C stops; the next time goes on from there)\n"
+    "nanocoder: {} the embedded model, once: {} into {} (Ctrl-C stops; the next time resumes)\n"
 )
 STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
 

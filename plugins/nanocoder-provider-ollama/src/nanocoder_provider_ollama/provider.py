@@ -193,7 +193,7 @@ def only_model(settings: Settings) -> str:
         return names[0]
     if not names:
         raise ProviderError(
-            f"Ollama at {address(settings)} has no model yet: `ollama pull NAME` brings one"
+            f"Ollama at {address(settings)} has no model yet: `ollama pull NAME` downloads one"
         )
     raise ProviderError(
         f"Ollama at {address(settings)} is there; name a model: --model {_listing(names)}"

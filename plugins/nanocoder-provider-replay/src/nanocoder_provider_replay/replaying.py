@@ -18,7 +18,7 @@ from nanocoder_provider_replay.settings import Settings
 LISTENING: Final = frozenset(
     f"nanocoder_{name}" for name in ("settings", "event", "commands", "resources")
 )
-NO_RECORDS: Final = "has no records, by which a whole session is replayed; record it anew"
+NO_RECORDS: Final = "has no records, which a replay of the whole session needs; record it again"
 
 
 @frozen

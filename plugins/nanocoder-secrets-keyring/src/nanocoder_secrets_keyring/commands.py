@@ -25,7 +25,7 @@ def set_key(arguments: Namespace, host: Host) -> int:
     typed = getpass(f"key for {arguments.name}: ") if host.is_interactive else sys.stdin.readline()
     key = typed.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageError("this is no key: it is empty, or has spaces or non-ASCII characters")
+        raise UsageError("this is not a key: it is empty, or has spaces or non-ASCII characters")
     with _reported():
         keyring.set_password(SERVICE, arguments.name, key)
     host.say(USE.format(name=arguments.name))

@@ -14,7 +14,7 @@ from nanocoder_kit_sessions.store import SessionStore, new_id
 PREFIX: Final = "nanocoder-session-"
 NOT_KEPT: Final = 'no session is kept here (store = "memory")'
 NO_FOLDER: Final = (
-    "there is no place for temporary files: {}; in this session, changes cannot be undone and long"
+    "temporary files cannot be written: {}; in this session, changes cannot be undone and long"
     " outputs are cut"
 )
 

@@ -17,7 +17,9 @@ CHECK_S: Final = 2.0
 
 def _validate_endpoint(_: object, __: "Attribute[Any]", value: str) -> None:
     if value and not value.startswith(SCHEMES):
-        raise ValueError(f"{value!r} is no address of a collector, such as http://127.0.0.1:4318")
+        raise ValueError(
+            f"{value!r} is not the address of a collector, such as http://127.0.0.1:4318"
+        )
 
 
 def _validate_signals(_: object, __: "Attribute[Any]", value: tuple[str, ...]) -> None:
@@ -92,6 +94,6 @@ class Settings:
             socket.create_connection((parts.hostname or "", port), CHECK_S).close()
         except (OSError, ValueError, KeyError) as error:
             what = f"no collector answers at {self.address}: {error}"
-            yield "telemetry", "wrong", f"{what}; sessions go on, and what they measure is lost"
+            yield "telemetry", "wrong", f"{what}; sessions continue, and their telemetry is lost"
         else:
             yield "telemetry", "ok", f"a collector listens at {self.address}"

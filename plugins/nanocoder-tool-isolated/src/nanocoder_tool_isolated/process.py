@@ -160,7 +160,7 @@ def _message_of(line: bytes) -> dict[str, Any]:
     try:
         message = parse_json(line.decode())
     except (ValueError, ToolError) as error:
-        raise _garbage(f"a line that is no JSON ({line[:60]!r})") from error
+        raise _garbage(f"a line that is not JSON ({line[:60]!r})") from error
     if not isinstance(message, dict):
         raise _garbage("a line that is no object")
     if "progress" in message:

@@ -11,7 +11,7 @@ from nanocoder_tool_task.profiles import BUILT_IN, Profile
 
 HEAD = ("agent", "mode", "tools", "from", "description")
 NOT_COUNTED = (
-    f"the files in {PROJECT_FOLDER} do not count: set project_profiles = true below"
+    f"the files in {PROJECT_FOLDER} are not used: set project_profiles = true below"
     " [plugins.tool-task] in your own configuration, or in that of a project that you trust"
 )
 

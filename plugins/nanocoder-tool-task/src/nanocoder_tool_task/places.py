@@ -57,7 +57,7 @@ def make_place(repository: Path) -> Place:
         (folder / "repository").write_bytes(os.fsencode(repository))
     except OSError as error:
         raise ToolError(
-            f"there is no place for a worktree in {root()}: {error.strerror}",
+            f"no worktree can be created in {root()}: {error.strerror}",
             error_class="io_error",
         ) from error
     return Place(folder, lock)

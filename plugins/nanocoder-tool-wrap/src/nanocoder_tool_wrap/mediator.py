@@ -48,7 +48,7 @@ def with_mediator(
         if isinstance(answer.get("output"), str):
             return ToolResult(answer["output"])
         if answer.get("pass") is not True:
-            problem = "its answer has none of `pass`, `output` and `refuse`"
+            problem = "its answer has neither `pass`, `output` nor `refuse`"
             raise MediatorFailed(f"the mediator {command[0]} failed: {problem}")
         return tool.invoke(ctx, arguments)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 MAX_PROBLEMS: Final = 5
 PROBLEM_CHARS: Final = 500
-OUTSIDE: Final = "it refers to another place; only references within the schema are followed"
+OUTSIDE: Final = "it refers to another document; only references within the schema are followed"
 
 
 def main() -> None:

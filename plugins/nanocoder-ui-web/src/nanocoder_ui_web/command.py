@@ -36,7 +36,7 @@ SHOWN: Final = """{link}
 Open this link in a browser of this machine within ten minutes. It works once.
 Enter makes another one here, and "Second browser" one in the page.
 Ctrl-C stops what runs, and leaves when nothing does."""
-WAY_BACK: Final = "To go on: nanocoder web --resume {}"
+WAY_BACK: Final = "To continue: nanocoder web --resume {}"
 
 
 def run(arguments: Namespace, host: Host, port: int, output: str) -> int:
@@ -94,7 +94,7 @@ def listen(port: int) -> socket.socket:
         listener.close()
         why = error.strerror or str(error)
         raise UsageError(
-            f"cannot listen on port {port}: {why}; --port 0 takes a free one"
+            f"cannot listen on port {port}: {why}; --port 0 selects a free one"
         ) from error
     return listener
 

@@ -19,7 +19,7 @@ class Settings:
     """
 
     max_files: int = _limit(20_000, "In a folder with more files nothing is recorded.")
-    max_file_bytes: int = _limit(2_000_000, "The content of a larger file is not kept.")
+    max_file_bytes: int = _limit(2_000_000, "The content of a larger file is not stored.")
     max_total_bytes: int = _limit(100_000_000, "With more content nothing is recorded.")
     max_kept_bytes: int = _limit(
         500_000_000, "The oldest sessions' snapshots of a folder go beyond this."
