@@ -15,7 +15,7 @@ from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.store import session_store
 from nanocoder_kit_sessions.undo import UndoRequest, see_interrupted, undo
 
-NOT_KEPT: Final = "this session is not saved, so it cannot be rewound"
+NOT_KEPT: Final = "this session is not kept, so it cannot be rewound"
 NEWER_FILES: Final = (
     "[the user went back to this point of the conversation, but files keep what was changed after"
     " it; read these files again before you continue: {}]"

@@ -29,7 +29,7 @@ from nanocoder_kit_sessions.undo_plan import plan_undo
 from nanocoder_kit_sessions.undo_steps import CHANGED, GIT, NOTHING_CHANGED, UndoPlan, carry_out
 from nanocoder_kit_sessions.work import sessions_with_work
 
-NOT_KEPT: Final = "this session is not saved, so its changes cannot be undone"
+NOT_KEPT: Final = "this session is not kept, so its changes cannot be undone"
 ELSEWHERE: Final = (
     "nothing was changed: the journal names files in {0}, but the session ran in {1};"
     " to undo in {0}, pass --cwd {0}"
