@@ -16,7 +16,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all
-from nanocoder_mcp.raw_schema import RawSignature
+from nanocoder_mcp.raw_schema import signature_of
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -321,7 +321,7 @@ def nanocoder_tools() -> list[Tool[..., Any]]:
             name=name,
             description="Take what its schema says.",
             handler=given_back,
-            signature=RawSignature(schema),
+            signature=signature_of(schema),
             schema=schema,
             **HARMLESS,
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 import pytest
-from nanocoder_schema import BadArguments, Param, Signature, structure
+from nanocoder_schema import BadArguments, Param, SchemaSignature, Signature, structure
 
 
 class Colour(enum.StrEnum):
@@ -366,3 +366,13 @@ def test_the_first_member_of_a_union_that_fits_is_taken_in_each_signature():
 
     assert check(Left | Right, {"name": "n"}) == Left("n")
     assert check(Right | Left, {"name": "n"}) == Right("n")
+
+
+def test_a_schema_from_elsewhere_is_judged_by_who_brought_it():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    signature = SchemaSignature(schema, lambda given: ["n: too large"] if given["n"] > 1 else [])
+    assert signature.json_schema == schema
+    assert signature.check({"n": 1}) == {"arguments": {"n": 1}}
+    for arguments, problem in (({"n": 2}, "n: too large"), ([], "expected an object")):
+        with pytest.raises(BadArguments, match=problem):
+            signature.check(arguments)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NewType
 import attrs
 import pytest
 from nanocoder_schema import Param, Signature
+from nanocoder_schema.json_schema import describe
 
 
 class Colour(enum.StrEnum):
@@ -182,7 +183,7 @@ def test_a_class_inside_itself_is_left_open_and_named():
         "default": [],
     }
     assert root["additionalProperties"] is False
-    assert signature.untyped == ("root.children[]", "after.after")
+    assert describe(signature.parameters).untyped == ("root.children[]", "after.after")
 
 
 @pytest.mark.contract("NA-10")
@@ -213,7 +214,7 @@ def test_an_unknown_type_is_left_open_and_named(annotation):
     fields = {"it": attrs.field(type=Annotated[annotation, "Something odd."])}
     signature = Signature.of_class(attrs.make_class("Odd", fields))
     assert signature.json_schema["properties"]["it"] == {"description": "Something odd."}
-    assert signature.untyped == ("it",)
+    assert describe(signature.parameters).untyped == ("it",)
 
 
 @pytest.mark.contract("NA-12")

@@ -345,7 +345,7 @@ def test_arguments_are_checked_before_the_program_starts(tmp_path):
         ({}, "text: is missing"),
         ({"text": 1}, "text: expected string, got 1"),
         ({"text": "x", "txet": 1}, "txet: unknown; did you mean 'text'"),
-        ([], "the arguments: expected object"),
+        ([], "the arguments: expected an object"),
     ]:
         with pytest.raises(Exception, match=problem):
             tool.signature.check(arguments)

@@ -22,6 +22,7 @@ from nanocoder_schema.json_text import json_problem as json_problem
 from nanocoder_schema.json_text import normalise as normalise
 from nanocoder_schema.json_text import parse_json as parse_json
 from nanocoder_schema.model_schema import for_model_schema as for_model_schema
+from nanocoder_schema.signature import SchemaSignature as SchemaSignature
 from nanocoder_schema.signature import Signature as Signature
 from nanocoder_schema.signature import structure as structure
 from nanocoder_schema.text import SURELY_MEANT as SURELY_MEANT

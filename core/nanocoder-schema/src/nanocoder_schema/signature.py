@@ -1,13 +1,13 @@
 """Parameters defined by a function's signature or by an attrs class, inspected at first use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from nanocoder_schema.json_schema import Description
+from nanocoder_schema.errors import BadArguments
 
 T = TypeVar("T")
+Problems = Callable[[Any], Iterable[str]]
 
 
 class Signature:
@@ -40,12 +40,10 @@ class Signature:
     @cached_property
     def json_schema(self) -> dict[str, Any]:
         """The closed object schema of the arguments; treat it as read-only."""
-        return self._description.schema
+        # attrs and inspect are slow to import, and a start with a cached manifest needs no schema.
+        from nanocoder_schema.json_schema import describe
 
-    @property
-    def untyped(self) -> tuple[str, ...]:
-        """The paths of fields whose type has no JSON form; the schema does not restrict them."""
-        return self._description.untyped
+        return describe(self.parameters).schema
 
     def check(self, arguments: Any) -> dict[str, Any]:
         """Return the keyword arguments for the handler, defaults filled in.
@@ -61,12 +59,23 @@ class Signature:
 
         return {field.name: field.alias for field in fields(self.parameters) if field.init}
 
-    @cached_property
-    def _description(self) -> "Description":
-        # Importing attrs and inspect takes time, and a start with a warm cache needs no schema.
-        from nanocoder_schema.json_schema import describe
 
-        return describe(self.parameters)
+class SchemaSignature(Signature):
+    """Parameters by a JSON Schema from elsewhere; the handler gets them as one value, `arguments`.
+
+    *problems* returns a line for each fault of an object.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], problems: Problems = lambda _: ()) -> None:
+        super().__init__(lambda: object)
+        self.json_schema, self._problems = dict(schema), problems
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """Return the arguments as one value; raises BadArguments."""
+        given: dict[str, Any] = structure(dict, arguments)
+        if problems := list(self._problems(given)):
+            raise BadArguments(problems)
+        return {"arguments": given}
 
 
 def structure(cls: type[T], data: Any, *, where: str = "") -> T:

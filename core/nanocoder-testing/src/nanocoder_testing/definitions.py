@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nanocoder.tools.tool import Tool
+from nanocoder_schema.json_schema import describe
 
 JSON_TYPES = "str, int, float, bool, Literal, Enum, list, set, tuple, dict[str, …], attrs classes"
 SHORT_CHARS = 12
@@ -14,9 +15,8 @@ FILLERS |= {"tool", "function", "parameter", "argument", "value"}
 
 def definition_problems(tool: Tool[..., Any]) -> list[str]:
     """Return the problems of the definition of *tool* for a model, one line each."""
-    untyped = [
-        f"{place}: its type has no JSON form; use {JSON_TYPES}" for place in tool.signature.untyped
-    ]
+    places = describe(tool.signature.parameters).untyped
+    untyped = [f"{place}: its type has no JSON form; use {JSON_TYPES}" for place in places]
     described = _description_problems(tool.name, tool.description.strip())
     return [*described, *untyped, *_parameter_problems(tool.parameters, "")]
 

@@ -2,20 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final
 
 from nanocoder import (
-    BadArguments,
     Effect,
     Plugins,
     Risk,
-    Signature,
     Tool,
     ToolResult,
     UsageError,
     hookimpl,
 )
+from nanocoder_schema import SchemaSignature
 
 PLUGIN: Final = "task-functions"
 KEYS: Final = {"name": str, "description": str, "parameters": dict}
@@ -63,31 +61,13 @@ class _Functions:
         return [_tool(function) for function in self._functions]
 
 
-class _AnyObject(Signature):
-    """Signature that accepts any object unchanged: the task's check judges the arguments."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        super().__init__(lambda: object)
-        self._schema = schema
-
-    @cached_property
-    def json_schema(self) -> dict[str, Any]:
-        """The schema that the model reads."""
-        return dict(self._schema)
-
-    def check(self, arguments: Any) -> dict[str, Any]:
-        """Return the arguments as one value; raises BadArguments if they are no object."""
-        if not isinstance(arguments, Mapping):
-            raise BadArguments(["expected an object"])
-        return {"arguments": dict(arguments)}
-
-
 def _tool(function: Mapping[str, Any]) -> Tool[..., Any]:
     return Tool(
         name=function["name"],
         description=function["description"],
         handler=_record,
-        signature=_AnyObject(function["parameters"]),
+        # The task's check judges them.
+        signature=SchemaSignature(function["parameters"]),
         risk=Risk.SAFE,
         effects=frozenset({Effect.READ}),
         always_listed=True,

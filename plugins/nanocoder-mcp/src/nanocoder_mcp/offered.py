@@ -8,7 +8,7 @@ from nanocoder import Effect, Risk, Tool, ToolContext, ToolError, ToolResult, __
 
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import configured
-from nanocoder_mcp.raw_schema import RawSignature, without_dialect
+from nanocoder_mcp.raw_schema import signature_of, without_dialect
 from nanocoder_mcp.server import PLUGIN, SAMPLER, Server
 from nanocoder_mcp.settings import Settings
 
@@ -75,7 +75,7 @@ def read_tool(servers: Mapping[str, Server]) -> Tool[..., Any]:
         name=READER,
         description="Read a resource of an MCP server by its URI, or a prompt by its name.",
         handler=read,
-        signature=RawSignature(schema),
+        signature=signature_of(schema),
         # A server may have any side effect.
         risk=Risk.DANGEROUS,
         effects=frozenset({Effect.READ, Effect.NETWORK}),
@@ -99,7 +99,7 @@ def tool_of(server: Server, definition: Mapping[str, Any], why: str = "") -> Too
         name=definition["name"],
         description=definition["description"],
         handler=_handler(server, original),
-        signature=RawSignature(definition["schema"]),
+        signature=signature_of(definition["schema"]),
         risk=Risk.SAFE if is_read_only else risk,
         effects=frozenset({Effect.READ, Effect.NETWORK}) if is_read_only else CHANGES,
         composed_of=(SAMPLER,) if server.sampling else (),
@@ -123,7 +123,7 @@ def _refusing(definition: Mapping[str, Any], why: str) -> Tool[..., Any]:
         name=definition["name"],
         description=definition["description"],
         handler=refuse,
-        signature=RawSignature(definition["schema"]),
+        signature=signature_of(definition["schema"]),
         risk=Risk.SAFE,
         effects=frozenset({Effect.READ}),
         schema=without_dialect(definition["schema"]),

@@ -5,11 +5,11 @@ time; expressions that it does not support run with a limit.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, partial
 from typing import Any, Final, NoReturn
 
-from nanocoder import BadArguments, ToolError, for_terminal
-from nanocoder_schema import Signature
+from nanocoder import ToolError, for_terminal
+from nanocoder_schema import SchemaSignature
 
 from nanocoder_mcp.costs import is_cheap
 
@@ -21,32 +21,16 @@ DIALECT: Final = "$schema"
 """The key that names the draft of JSON Schema, which defines the other keys."""
 
 
-class RawSignature(Signature):
-    """The arguments of a tool whose schema is not ours."""
+def signature_of(schema: Mapping[str, Any]) -> SchemaSignature:
+    """Return the signature of a tool whose arguments a server's *schema* describes."""
+    validator = cache(partial(validator_of, schema))  # made for the first call
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        super().__init__(lambda: object)
-        self._schema = schema
+    def problems(arguments: Mapping[str, Any]) -> list[str]:
+        if not is_cheap(schema, arguments):
+            return [TOO_MUCH]
+        return _problems(validator(), dict(arguments))
 
-    @cached_property
-    def json_schema(self) -> dict[str, Any]:
-        """The schema of the arguments."""
-        return dict(self._schema)
-
-    def check(self, arguments: Any) -> dict[str, Any]:
-        """Return the arguments as the handler takes them, as one value; raises BadArguments."""
-        problems = [] if isinstance(arguments, Mapping) else ["expected an object"]
-        if not problems and not is_cheap(self._schema, arguments):
-            problems = [TOO_MUCH]
-        if not problems:
-            problems = _problems(self._validator, dict(arguments))
-        if problems:
-            raise BadArguments(problems)
-        return {"arguments": dict(arguments)}
-
-    @cached_property
-    def _validator(self) -> Any:
-        return validator_of(self._schema)
+    return SchemaSignature(schema, problems)
 
 
 def without_dialect(schema: Mapping[str, Any]) -> dict[str, Any]:

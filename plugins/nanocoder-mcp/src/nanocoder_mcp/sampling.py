@@ -23,7 +23,7 @@ from nanocoder import (
 )
 from nanocoder_kit_questions import REPLY, Prompt, object_of
 
-from nanocoder_mcp.raw_schema import RawSignature
+from nanocoder_mcp.raw_schema import signature_of
 from nanocoder_mcp.server import PLUGIN, SAMPLER
 
 REFUSE: Final = "refuse"
@@ -58,7 +58,7 @@ def sampling_tool() -> Tool[..., Any]:
         name=SAMPLER,
         description="Only MCP servers use it, in their own calls.",
         handler=_sample,
-        signature=RawSignature(SCHEMA),
+        signature=signature_of(SCHEMA),
         # It asks the person itself, in every mode.
         risk=Risk.SAFE,
         effects=frozenset({Effect.READ, Effect.NETWORK}),

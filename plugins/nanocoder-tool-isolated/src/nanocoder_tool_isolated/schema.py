@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from nanocoder import BadArguments, Signature, did_you_mean
+from nanocoder import did_you_mean
+from nanocoder_schema import SchemaSignature
 
 TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -16,19 +17,10 @@ TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-class SchemaSignature(Signature):
-    """The arguments of a tool whose handler is in another process."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        super().__init__(lambda: object)
-        self.json_schema = {**schema, "additionalProperties": False}
-
-    def check(self, arguments: Any) -> dict[str, Any]:
-        """Return the arguments as one value for the handler; raises BadArguments."""
-        problems = list(_problems(arguments, self.json_schema, ""))
-        if problems:
-            raise BadArguments(problems)
-        return {"arguments": dict(arguments)}
+def signature_of(schema: Mapping[str, Any]) -> SchemaSignature:
+    """Return the signature of a tool whose handler is in another process."""
+    closed = {**schema, "additionalProperties": False}
+    return SchemaSignature(closed, lambda arguments: _problems(arguments, closed, ""))
 
 
 def _problems(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ from nanocoder_tool_isolated.budget import Budget
 from nanocoder_tool_isolated.folders import Program, read_folder
 from nanocoder_tool_isolated.jail import jailed, variables
 from nanocoder_tool_isolated.process import Crash, Limits, run
-from nanocoder_tool_isolated.schema import SchemaSignature
+from nanocoder_tool_isolated.schema import signature_of
 from nanocoder_tool_isolated.settings import Settings
 
 NAME: Final = "tool-isolated"
@@ -149,7 +149,7 @@ def _tool_of_plugin(tool: Tool[..., Any], group: Isolated) -> Tool[..., Any]:
     return evolve(
         tool,
         handler=handler,
-        signature=SchemaSignature(tool.parameters),
+        signature=signature_of(tool.parameters),
         load=None,
         timeout_s=0,
         # Only the tool's own process knows whether the tool requires approval.
@@ -179,7 +179,7 @@ def _tool_of_program(tool: Mapping[str, Any], group: Isolated) -> Tool[..., Any]
     def handler(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolResult:
         return group.call(tool["name"], ctx, arguments)
 
-    signature = SchemaSignature(tool["parameters"])
+    signature = signature_of(tool["parameters"])
     fields = {name: tool[name] for name in ("name", "description", "risk", "effects")}
     isolated = Tool(handler=handler, signature=signature, timeout_s=0, **fields)
     return isolated.owned(NAME, VERSION)

@@ -132,10 +132,9 @@ def misspelt(config: Config, plugins: Plugins) -> list[str]:
     if not config.disabled_tools or (where.layer == "project" and not config.trusted):
         return lines
     tools = {*plugins.tools(), *(offer["name"] for _, offer in plugins.offers("tools"))}
-    for name in sorted(config.disabled_tools - tools):
-        if hint := did_you_mean(name, tools, cutoff=SURELY_MEANT):
-            lines.append(f"{where}: there is no tool {name!r}{hint}")
-    return lines
+    missing = sorted(config.disabled_tools - tools)
+    hints = {name: did_you_mean(name, tools, cutoff=SURELY_MEANT) for name in missing}
+    return lines + [f"{where}: there is no tool {it!r}{hint}" for it, hint in hints.items() if hint]
 
 
 def remarks(config: Config, plugins: Plugins) -> Iterator[tuple[str, bool]]:

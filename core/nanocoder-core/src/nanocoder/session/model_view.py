@@ -20,8 +20,7 @@ from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import ANY_TOOL, Tool, ToolInfo, Tools
 from nanocoder.values import Effect, Mode, ToolCall, ToolResult
 
-Has = Callable[[Tool[..., Any]], bool]
-HasNeed = Callable[[str, str], bool]
+Has = Callable[..., bool]
 
 FULL = """You are a coding agent in a terminal. You work in the directory {cwd} ({system});
 paths are relative to it. Do what the user asks with the tools, then answer briefly.
@@ -83,7 +82,7 @@ class ToolList:
         tools, has = self._plugins.tools(), self._has
         return tools if has is None else {name: tools[name] for name in tools if has(tools[name])}
 
-    def definitions(self, session: SessionInfo, has_need: HasNeed) -> tuple[ToolDefinition, ...]:
+    def definitions(self, session: SessionInfo, has_need: Has) -> tuple[ToolDefinition, ...]:
         """Return the tool definitions; the same object until the tools or the profile change.
 
         *has_need* tells whether a plugin's need is met.
@@ -94,7 +93,7 @@ class ToolList:
             self._definitions = tuple(self._define(offered, session))
         return self._definitions
 
-    def infos(self, session: SessionInfo, has_need: HasNeed) -> tuple[ToolInfo, ...]:
+    def infos(self, session: SessionInfo, has_need: Has) -> tuple[ToolInfo, ...]:
         """Return the descriptions of the tools that the session offers now, for other tools."""
         is_small = session.profile == "small" and self.dialect is None
         parameters_of = few_parameters if is_small else attrgetter("parameters")
@@ -103,7 +102,7 @@ class ToolList:
             for tool in self._offered(session, has_need)
         )
 
-    def _offered(self, session: SessionInfo, has_need: HasNeed) -> list[Tool[..., Any]]:
+    def _offered(self, session: SessionInfo, has_need: Has) -> list[Tool[..., Any]]:
         """Return the tools that work in the session's mode and with its model."""
         tools, is_full = self.tools().values(), session.profile != "small"
         lacking = {it for it in tools for need in it.needs if not has_need(need, it.plugin)}

@@ -51,8 +51,7 @@ def choose_model(
     if name not in offers:
         by_whom = _named_by(model_name, config) if model_name else "chosen by a plugin"
         why = why_not_offered(plugins, "providers", name)
-        providers = {provider: offer for provider, (_, offer) in offers.items()}
-        instead = f": {why}" if why else _instead(named, providers)
+        instead = f": {why}" if why else _instead(named, {k: it for k, (_, it) in offers.items()})
         raise UsageError(f"there is no provider {name!r} ({by_whom}){instead}")
     entry, offer = offers[name]
     ready = None if model else usable(plugins, entry.name, offer)
