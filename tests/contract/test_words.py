@@ -21,12 +21,11 @@ VAGUE = frozenset({
 # fmt: on
 # A docstring that begins so names a question, not the thing that is returned or defined.
 QUESTION = re.compile(
-    r"(Return|Yield) (what|which|whether|how|where|who|whose|why)\b"
+    r"(Return|Yield|Say|Tell|Note) (what|which|how|where|who|whose|why)\b|(Return|Yield) whether\b"
     r"|(What|Which|Whether|How|Where|Who|Whose|Why|That which)\b"
 )
 QUESTIONS_REMAIN_IN = (
     "plugins/nanocoder-command-setup/",
-    "plugins/nanocoder-context-files/",
     "plugins/nanocoder-kit-chat/",
     "plugins/nanocoder-kit-glob/",
     "plugins/nanocoder-kit-sandbox/",
@@ -163,6 +162,7 @@ def test_a_sentence_has_its_subject_first(text, expected):
         ('"""What a tool returns."""', 1),
         ('def ask():\n    """Return whether it is."""', 1),
         ('WIDTH = 3\n"""How wide it is."""', 1),
+        ('def ask():\n    """Say why not."""', 1),
         ('def ask():\n    """Tell whether it is."""', 0),
         ('x = "What is it?"', 0),
     ],
