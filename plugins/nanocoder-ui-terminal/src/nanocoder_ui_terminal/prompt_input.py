@@ -66,6 +66,7 @@ class PromptInput:
         self._pastes = Pastes()
         self._show_output = show_output
         self._wants_to_leave = False
+        self._has_suspended = False
         self._sign = sign
         self._leaving = leaving
         self._prompt: PromptSession[str] = PromptSession(
@@ -80,7 +81,6 @@ class PromptInput:
             ],
             prompt_continuation=lambda _width, _number, _wrapped: "  ",
             style=Style.from_dict(LOOK),
-            enable_suspend=True,
             reserve_space_for_menu=6,
             output=None if moves else PlainTextOutput(sys.stdout),
         )
@@ -130,6 +130,9 @@ class PromptInput:
         if app.is_running:
             # The prompt has entered this mode itself, and restores the one before.
             app.input.raw_mode().__enter__()
+            if self._has_suspended:  # after its own stop the prompt draws itself, too
+                self._has_suspended = False
+                app.renderer.erase(leave_alternate_screen=False)
             app.renderer.reset(leave_alternate_screen=False)
             app.renderer.request_absolute_cursor_position()
             app.invalidate()
@@ -175,6 +178,11 @@ class PromptInput:
         def _mode(event: KeyPressEvent) -> None:
             next_mode()
             event.app.invalidate()
+
+        @keys.add("c-z")
+        def _suspend(event: KeyPressEvent) -> None:
+            self._has_suspended = True
+            event.app.suspend_to_background()
 
         @keys.add("c-o", filter=types)
         def _output(_event: KeyPressEvent) -> None:
