@@ -61,9 +61,9 @@ class Signature:
 
 
 class SchemaSignature(Signature):
-    """Parameters by a JSON Schema from elsewhere; the handler gets them as one value, `arguments`.
+    """Parameters defined by an external JSON Schema; the handler gets one value, `arguments`.
 
-    *problems* returns a line for each fault of an object.
+    *problems* returns a line for each problem of an object.
     """
 
     def __init__(self, schema: Mapping[str, Any], problems: Problems = lambda _: ()) -> None:
@@ -72,10 +72,10 @@ class SchemaSignature(Signature):
 
     def check(self, arguments: Any) -> dict[str, Any]:
         """Return the arguments as one value; raises BadArguments."""
-        given: dict[str, Any] = structure(dict, arguments)
-        if problems := list(self._problems(given)):
+        checked: dict[str, Any] = structure(dict, arguments)
+        if problems := list(self._problems(checked)):
             raise BadArguments(problems)
-        return {"arguments": given}
+        return {"arguments": checked}
 
 
 def structure(cls: type[T], data: Any, *, where: str = "") -> T:

@@ -181,7 +181,7 @@ class TextScreen:
         self._say_after_answer(use_chat_commands(event.data["text"]), "yellow")
 
     def _on_telemetry_failed(self, event: Event) -> None:
-        # What a plugin should have kept is not kept; the command line says so at the end.
+        # A plugin failed to record something; the command line reports that at the end.
         if event.data["part"] == "hook" and self._errors:
             self._say_after_answer(event.data["message"], "yellow")
 
