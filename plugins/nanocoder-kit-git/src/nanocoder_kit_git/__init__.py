@@ -3,7 +3,7 @@
 from nanocoder_kit_git.arriving import problem_of_index, reason_not_harmless
 from nanocoder_kit_git.elsewhere import data_elsewhere, stores_of
 from nanocoder_kit_git.history import objects_of_head, objects_of_history
-from nanocoder_kit_git.index import Entry, tracked_files
+from nanocoder_kit_git.index import Entry, entries_of, tracked_files
 from nanocoder_kit_git.plain import reason_not_plain
 from nanocoder_kit_git.repositories import (
     Repository,
@@ -19,6 +19,7 @@ __all__ = [
     "Entry",
     "Repository",
     "data_elsewhere",
+    "entries_of",
     "find_repository",
     "find_top",
     "git",

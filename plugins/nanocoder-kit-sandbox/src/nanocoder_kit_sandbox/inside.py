@@ -211,7 +211,8 @@ class Inside:
 
     def _secret(self, names: Surveyed) -> list[Mount]:
         paths = (*names.secret, *self._foreign_sockets(names))
-        return [self.hidden(os.path.realpath(f"{self._root}/{path}")) for path in paths]
+        hidden = [os.path.realpath(f"{self._root}/{path}") for path in paths]
+        return [self.hidden(path) for path in (*hidden, *names.objects)]
 
     def _foreign_sockets(self, names: Surveyed) -> list[str]:
         """Return the sockets in the workspace that may be of programs outside.

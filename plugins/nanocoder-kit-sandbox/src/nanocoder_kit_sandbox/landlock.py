@@ -155,7 +155,8 @@ class Landlocked:
         """Return the rules of a command that starts now, as `launch` and `broker` read them."""
         settings, root = self._settings, self._root
         names = self._inside.names(may_write=not is_read_only)
-        protected = self._protected_paths(names)
+        # Git has to list and write its folders, which no rule does around one file of them.
+        protected = self._protected_paths(names, names.objects if is_read_only else ())
         elsewhere, git = self._stores(names, is_read_only=is_read_only)
         change = 0 if is_read_only else kernel.CHANGE
         writable = [self._tmp, *self._inside.writable_elsewhere()]
@@ -209,12 +210,13 @@ class Landlocked:
         yield from ((folder, kernel.CHANGE) for folder in (*folders, SHARED_FOLDER))
         yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 
-    def _protected_paths(self, names: Surveyed) -> Protected:
+    def _protected_paths(self, names: Surveyed, objects: tuple[str, ...]) -> Protected:
         denied = {f"{self._root}/{path}" for path in (*names.protected, *names.targets)}
         # A secret's name may be a link; what it leads to is as secret.
         secret = {f"{self._root}/{path}" for path in names.secret}
         secret |= {os.path.realpath(path) for path in secret}
-        secret |= {path for path in self._hidden if path.startswith(f"{self._root}/")}
+        hidden = (*self._hidden, *objects)
+        secret |= {path for path in hidden if path.startswith(f"{self._root}/")}
         return Protected(frozenset(denied - secret), frozenset(secret))
 
     def _variables(self, *, is_read_only: bool) -> dict[bytes, bytes | None]:

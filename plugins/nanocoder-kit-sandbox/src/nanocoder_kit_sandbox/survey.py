@@ -3,12 +3,14 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_git import find_repository, is_like_bare, stores_of
+from nanocoder_kit_git import entries_of, find_repository, is_like_bare, stores_of
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
@@ -30,6 +32,7 @@ class Surveyed(NamedTuple):
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     *programs* are those of *protected* that an installation makes, *sockets* are of any program.
+    *objects* are files of git, absolute, with what was added of *secret* ones.
     """
 
     protected: tuple[str, ...]
@@ -39,6 +42,7 @@ class Surveyed(NamedTuple):
     targets: tuple[str, ...] = ()
     programs: frozenset[str] = frozenset()
     sockets: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
 
 
 class _Folder(NamedTuple):
@@ -79,7 +83,7 @@ class Survey:
         programs = frozenset(filter(self._is_installed, besides))
         return Surveyed(
             *(tuple(protected), secret, stores, closed),
-            *(tuple(sorted(targets)), programs, sockets),
+            *(tuple(sorted(targets)), programs, sockets, tuple(_objects_of(secret, stores))),
         )
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
@@ -143,6 +147,32 @@ class Survey:
                     f" being replaced; make it a file or a folder, or name it in `writable`",
                     error_class="sandbox_unavailable",
                 )
+
+
+def _objects_of(secret: tuple[str, ...], stores: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files in which git has what was added of *secret* files; packs hold it, too."""
+    if not secret or not stores:
+        return
+    index = f"{stores[-1]}/index"
+    with suppress(OSError, ValueError):
+        facts = os.stat(index)
+        stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns
+        for name in _blobs_of(index, stamp, secret):
+            path = f"{stores[0]}/objects/{name[:2]}/{name[2:]}"
+            if os.path.isfile(path):
+                yield path
+
+
+@lru_cache(maxsize=4)
+def _blobs_of(index: str, _stamp: tuple[int, ...], secret: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of what an index has of files in or below *secret*; raises as it is read."""
+    left_out = frozenset(secret)
+    entries = entries_of(Path(index).read_bytes())
+    return tuple(
+        entry.blob.hex()
+        for entry in entries
+        if not left_out.isdisjoint((entry.path, *ancestors((entry.path,))))
+    )
 
 
 def _by_what_is_beside(is_folder: dict[str, bool]) -> Iterator[str]:
