@@ -370,7 +370,7 @@ def test_the_first_member_of_a_union_that_fits_is_taken_in_each_signature():
 
 def test_a_schema_from_elsewhere_is_judged_by_who_brought_it():
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    signature = SchemaSignature(schema, lambda given: ["n: too large"] if given["n"] > 1 else [])
+    signature = SchemaSignature(schema, lambda values: ["n: too large"] if values["n"] > 1 else [])
     assert signature.json_schema == schema
     assert signature.check({"n": 1}) == {"arguments": {"n": 1}}
     for arguments, problem in (({"n": 2}, "n: too large"), ([], "expected an object")):
