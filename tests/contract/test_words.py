@@ -25,9 +25,7 @@ QUESTION = re.compile(
     r"|(What|Which|Whether|How|Where|Who|Whose|Why|That which)\b"
 )
 QUESTIONS_REMAIN_IN = (
-    "plugins/nanocoder-command-setup/",
     "plugins/nanocoder-kit-chat/",
-    "plugins/nanocoder-kit-glob/",
     "plugins/nanocoder-kit-sandbox/",
     "plugins/nanocoder-policy-rules/",
     "plugins/nanocoder-sandbox-container/",

@@ -38,7 +38,7 @@ def rules_above(workspace: Path, most_bytes: int) -> Iterator[tuple[Rules, bytes
 
 
 def _folders_around(workspace: Path) -> int:
-    """Return how many folders above *workspace* belong to the repository that it is in."""
+    """Return the number of folders between *workspace* and the top of its repository."""
     folder = str(workspace)
     for number in range(MAX_FOLDERS):
         if os.path.lexists(f"{folder}/.git"):
