@@ -179,11 +179,6 @@ class PromptInput:
             next_mode()
             event.app.invalidate()
 
-        @keys.add("c-z")
-        def _suspend(event: KeyPressEvent) -> None:
-            self._has_suspended = True
-            event.app.suspend_to_background()
-
         @keys.add("c-o", filter=types)
         def _output(_event: KeyPressEvent) -> None:
             run_in_terminal(self._show_output)
@@ -193,6 +188,7 @@ class PromptInput:
             self._paste(event)
 
         self._add_keys_of_empty_line(keys)
+        self._add_keys_that_stop(keys)
         return keys
 
     def _add_keys_of_empty_line(self, keys: KeyBindings) -> None:
@@ -205,9 +201,17 @@ class PromptInput:
             event.current_buffer.text = REWIND
             event.current_buffer.validate_and_handle()
 
-        @keys.add("c-c", filter=types)
+    def _add_keys_that_stop(self, keys: KeyBindings) -> None:
+        """Add Ctrl-C and Ctrl-Z."""
+
+        @keys.add("c-c", filter=has_focus(DEFAULT_BUFFER))
         def _interrupt(event: KeyPressEvent) -> None:
             self._clear(event)
+
+        @keys.add("c-z")
+        def _suspend(event: KeyPressEvent) -> None:
+            self._has_suspended = True
+            event.app.suspend_to_background()
 
     def _keep_status_close(self) -> None:
         """Have the line take as many rows as its text: the status is below, not far away."""
