@@ -63,7 +63,7 @@ def gate(arguments: Namespace, host: Host) -> int:
     if rollout.state == "withdrawn":
         host.say(f"{rollout.candidate} is withdrawn: everybody has {rollout.stable} again")
     elif problems:
-        host.say("the gate failed; if the next evaluation fails, too, the set is rolled back")
+        host.say("the gate failed; if the next evaluation fails, too, the set is withdrawn")
     else:
         host.print_line(f"{rollout.candidate}: gate passed at {rollout.share} %")
     return 1 if problems else 0

@@ -109,7 +109,7 @@ class Seen:
             self._notes[id(message)] = message, longer
 
     def _record_past(self, messages: Sequence[Message]) -> None:
-        """Record the files that a resumed session has read, but not changed later."""
+        """Record the digests of files in a resumed session's results, to compare them again."""
         self._knows_the_past = True
         past = dict[str, str]()
         for message in messages:

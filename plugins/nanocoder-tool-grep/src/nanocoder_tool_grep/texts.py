@@ -109,6 +109,6 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _source(file: BinaryIO) -> Source:
-    """Return *file* positioned after a UTF-8 BOM, which ripgrep drops, and the BOM's size."""
+    """Return *file* as a source whose offsets begin after a UTF-8 BOM, which ripgrep drops."""
     size = len(codecs.BOM_UTF8)
     return Source(file, size if file.read(size) == codecs.BOM_UTF8 else 0)
