@@ -1,11 +1,12 @@
 """Select the offered tools: the owner of each name, its wrappers, and checks of composed tools."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from nanocoder_discovery import Entry
-from nanocoder_schema import evolve
+from nanocoder_schema import Signature, evolve
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks.styles import Implementation, attempt
@@ -49,11 +50,10 @@ def stub(
     name: str, entry: Entry, offer: Mapping[str, Any], load: Callable[[], Tool[..., Any]]
 ) -> Tool[..., Any]:
     """Return a plugin's tool as *offer* describes it; *load* is called at its first use."""
-    from nanocoder_schema import Signature
-
     owner: dict[str, Any] = {"name": name, "plugin": entry.name, "version": entry.version}
-    manifest = {**offer, **owner}
-    signature = Signature.of_function(_not_loaded)
+    manifest, signature = {**offer, **owner}, Signature.of_function(_not_loaded)
+    if sys.flags.optimize > 1:  # Python drops docstrings, and with them most descriptions
+        owner["description"] = offer["description"]
     # Cached, so that all calls of a session use the same object.
     real = cache(lambda: _unchanged(manifest, evolve(load(), schema=offer["schema"], **owner)))
     return Tool(handler=_not_loaded, signature=signature, load=real, **manifest)
@@ -61,8 +61,7 @@ def stub(
 
 def _unchanged(described: Mapping[str, Any], real: Tool[..., Any]) -> Tool[..., Any]:
     """Return *real*; raises PluginError if it differs from *described*, which policies judged."""
-    changed = [key for key, value in manifest_of(real).items() if described[key] != value]
-    if changed:
+    if changed := [key for key, value in manifest_of(real).items() if described[key] != value]:
         problem = f"tool {real.name!r} has another {changed[0]} now than when it was described"
         raise PluginError(real.plugin, f"{problem}; restart nanocoder to see and judge it anew")
     return real
