@@ -8,6 +8,7 @@ from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.repository import HELD
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_git import *  # noqa: F403
+from sandbox_index import *  # noqa: F403
 from sandbox_objects import *  # noqa: F403
 from sandboxed_place import SECRET, inside, repository  # noqa: F401
 

@@ -27,6 +27,7 @@ from sandbox_git import (  # noqa: F401
     test_submodules_that_are_there_already_stay,
     test_the_work_of_both_sides_is_seen_by_the_other,
 )
+from sandbox_index import *  # noqa: F403
 from sandbox_objects import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
 

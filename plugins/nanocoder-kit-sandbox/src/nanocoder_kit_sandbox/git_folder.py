@@ -97,14 +97,17 @@ class GitFolder:
 
         It is a copy, for a command may still write to the lock. Raises: OSError.
         """
-        content, mode = read_file(lock, folder), os.stat(lock, dir_fd=folder).st_mode
+        content, facts = read_file(lock, folder), os.stat(lock, dir_fd=folder)
         if problem := self._problem_of(path, content):
             return f"{path.removeprefix(f'{self._root}/')} {problem}"
         file = os.fsencode(os.path.basename(path))
         beside = file + _BESIDE.encode()
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(beside, flags, stat.S_IMODE(mode), dir_fd=folder), "wb") as copy:
+        mode = stat.S_IMODE(facts.st_mode)
+        with open(os.open(beside, flags, mode, dir_fd=folder), "wb") as copy:
             copy.write(content)
+        # By the time of its index git sees which files may have changed since.
+        os.utime(beside, ns=(facts.st_mtime_ns, facts.st_mtime_ns), dir_fd=folder)
         os.replace(beside, file, src_dir_fd=folder, dst_dir_fd=folder)
         os.unlink(lock, dir_fd=folder)
         return ""

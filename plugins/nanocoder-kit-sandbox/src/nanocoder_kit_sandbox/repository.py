@@ -168,6 +168,7 @@ class InnerRepository:
                 outside = outside if problem else inside
             if inside != outside:
                 _put(self._inside / name, outside)
+                _copy_time(f"{tops[0]}/{name}", f"{tops[1]}/{name}")
             self._base[name] = outside
             if problem:
                 yield f"{self._named(name)} {problem}"
@@ -204,6 +205,7 @@ class InnerRepository:
                     file.write(content)
                 with suppress(FileNotFoundError):
                     shutil.copymode(path, lock)
+                _copy_time(self._inside / name, lock)
                 lock.replace(path)
             except FileExistsError:
                 if time.monotonic() > until:
@@ -244,6 +246,13 @@ def _read(path: Path | str) -> bytes | None:
         return read_file(path)
     except OSError:
         return None
+
+
+def _copy_time(source: Path | str, target: Path | str) -> None:
+    """Give a copy the time of its source: by that of its index, git sees what may have changed."""
+    with suppress(OSError):  # it is removed
+        written_ns = os.lstat(source).st_mtime_ns
+        os.utime(target, ns=(written_ns, written_ns), follow_symlinks=False)
 
 
 def _age_s(path: Path) -> float:
