@@ -582,7 +582,7 @@ def test_a_folder_that_is_a_link_now_keeps_what_a_tool_wrote_below_it(nanocoder,
 
 @pytest.mark.contract("G4")
 def test_the_plan_says_that_changes_of_others_may_be_among_those_of_a_command(nanocoder, work):
-    others = "large files; what others changed at the same time is undone, too\n"
+    others = "this folder; what others changed at the same time is undone, too\n"
     work(bash("echo one > by_command.txt"))
     done = undo(nanocoder)
     assert others in done.stdout + done.stderr
