@@ -588,7 +588,7 @@ def test_the_plan_says_that_changes_of_others_may_be_among_those_of_a_command(na
     assert others in done.stdout + done.stderr
     work(bash("echo one > both.txt"), write("both.txt", "two"))
     done = undo(nanocoder)
-    assert "or in large files\n" in done.stdout + done.stderr
+    assert "outside this folder\n" in done.stdout + done.stderr
     assert others not in done.stdout + done.stderr
 
 
