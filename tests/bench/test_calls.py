@@ -41,7 +41,6 @@ def reads_and_edits(count: int) -> Turns:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.contract("C12")
 def test_a_turn_calls_no_more_functions_late_than_early(tmp_path: Path) -> None:
     bench = Bench(Path(sys.executable).parent, 1, tmp_path)
     counts(bench, script(1))

@@ -1,4 +1,4 @@
-"""What the person may choose from: the models of each provider, and the earlier sessions."""
+"""Choices for the user: the models of each provider, and the earlier sessions."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ KILOBYTE: Final = 1_000
 
 @frozen
 class Value:
-    """What a command may be given: *text* is typed, *label* and *meaning* are in the menu."""
+    """An argument of a command: *text* is typed, *label* and *meaning* are in the menu."""
 
     text: str
     label: str = ""
@@ -127,7 +127,7 @@ def _cells(session: Any) -> tuple[str, ...]:
 
 
 def age(at: float) -> str:
-    """Return how long ago a time was, roughly."""
+    """Return the rough age of a time, such as "2 days ago"."""
     seconds = max(0, int(time.time() - at))
     if seconds < MINUTE_S:
         return "just now"

@@ -84,7 +84,7 @@ class Completions:
         self._files = Files(conversation.session.info.cwd)
 
     def suggest(self, before: str) -> Iterator[Suggestion]:
-        """Yield what fits the text *before* the cursor, best first."""
+        """Yield suggestions for the text *before* the cursor, best first."""
         if before.startswith("/") and "\n" not in before:
             yield from self._for_command(before[1:])
             return

@@ -52,20 +52,20 @@ class Conversation:
         self.session = session
         self.display = display
         self.is_resumed = bool(session.messages)
-        """Whether something was said before: requests of then are not counted here."""
+        """True if the session was resumed: its earlier requests are not counted here."""
         self.usage = Usage()
         self.usage_by_model: dict[str, Usage] = {}
         self.context = 0
-        """How many tokens the conversation has, as of the latest reply; 0: not counted since."""
+        """Tokens of the conversation as of the latest reply; 0: not counted since."""
         self.stopped_requests = 0
-        """How many requests were stopped before their tokens were reported."""
+        """The number of requests that were stopped before their tokens were reported."""
         self.model = ""
         self.asked_model = ""
         self.leaving = Cancel()
         """Set when a signal ends the conversation: each question to the person gives up."""
         self.outputs = Outputs()
         self.ended_well = False
-        """Whether the latest run ended by itself, so that queued prompts may follow."""
+        """True if the latest run ended by itself, so that queued prompts may follow."""
         self.models = Models(partial(_served_models, session))
         self.sessions = Sessions(partial(_sessions_of, host), session.id, display.shorten)
         self._built_in = built_in
@@ -88,7 +88,7 @@ class Conversation:
         return ""
 
     def greet(self) -> None:
-        """Say which files the model reads with each prompt, and what keeps it from answering."""
+        """Print the files that the model reads with each prompt, and problems of the model."""
         # Only a start needs it, not the way back to a conversation.
         from nanocoder_kit_chat.prompt_files import prompt_files_line
 
@@ -109,7 +109,7 @@ class Conversation:
                 self.display.warn(use_chat_commands(str(error)))
 
     def say_notices(self) -> None:
-        """Say which rules do not apply and which files make no command, each once."""
+        """Print the rules that do not apply and the invalid command files, each once."""
         problems = [each.problem for each in self._command_files() if each.problem]
         session = self.session
         notices = [*session.notices, *start_notices(session.config, session.plugins), *problems]
@@ -133,7 +133,7 @@ class Conversation:
         return {each.name: each for each in self._command_files() if not each.problem}
 
     def problem_of(self, name: str) -> str:
-        """Return why the file of the command *name* makes none, or ""."""
+        """Return the problem of the command file *name*, or "" if it is valid."""
         problems = (each.problem for each in self._command_files() if each.name == name)
         return next(filter(None, problems), "")
 
@@ -210,7 +210,7 @@ class Conversation:
             yield event
 
     def has_plan(self) -> bool:
-        """Return whether the last answer is a plan, which /go carries out."""
+        """Tell whether the last answer is a plan, which /go carries out."""
         messages = self.session.messages
         is_plan = self.session.info.mode is Mode.PLAN
         return is_plan and bool(messages) and messages[-1].role == "assistant"

@@ -1,4 +1,4 @@
-"""What a conversation needs of the screen that shows it."""
+"""The interface of a screen to the conversation that it shows."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -18,18 +18,18 @@ class Running(Protocol):
 
 
 class Display(Protocol):
-    """How one conversation appears to the person, and how it asks them something.
+    """A screen of one conversation, which shows it and asks the user.
 
     It makes every text safe to show. Its methods are called on the thread of the conversation.
     """
 
     @property
     def keys(self) -> Sequence[tuple[str, str]]:
-        """What keys and signs do here, for /help."""
+        """Keys and signs with their meanings, for /help."""
 
     @property
     def columns(self) -> int:
-        """How many characters fit beside each other, roughly."""
+        """The approximate width in characters."""
 
     @property
     def block(self) -> str:

@@ -133,7 +133,7 @@ def find_pasted(typed: Typed, workspace: Workspace) -> list[Mention]:
 
 
 def without_pastes(typed: Typed) -> str:
-    """Return what was typed without what was pasted."""
+    """Return the typed text without its pasted parts."""
     text, changed = typed.text, []
     for part in typed.pasted:
         # The prompt was stripped, so a paste at its ends may have lost blanks.
@@ -171,7 +171,7 @@ def _mention(name: str, workspace: Workspace) -> Mention | None:
 
 
 def _why_missing(name: str, workspace: Workspace) -> str:
-    """Say what is wrong with a name that is no file: the file, or the lines of one."""
+    """Return the problem of a name that is no file: the file, or the lines of one."""
     match = LINES.fullmatch(name)
     if match is None or not _is_file(match[1], workspace):
         return "there is no such file here"

@@ -1,4 +1,4 @@
-"""What plugins add to a conversation, as one: commands, and names behind an @.
+"""Commands, and names behind an @, that plugins add to a conversation.
 
 What a person typed makes a call of a tool, which takes the path of all calls.
 """
@@ -19,7 +19,7 @@ LABEL_CHARS: Final = 60
 
 @frozen
 class Mentioned:
-    """What a prompt has besides its files: texts below it, and pictures.
+    """Additions to a prompt besides its files: texts below it, and pictures.
 
     *typed* is the prompt with the names taken for pasted text, in which no file is looked for.
     """
@@ -30,7 +30,7 @@ class Mentioned:
 
 
 def plugin_commands(session: Session) -> dict[str, tuple[str, str]]:
-    """Return what each command of a plugin takes and means."""
+    """Return the arguments and the meaning of each plugin's command."""
     commands: dict[str, tuple[str, str]] = {}
     for part in plugin_parts(session):
         commands = {**part.commands, **commands}
@@ -38,12 +38,12 @@ def plugin_commands(session: Session) -> dict[str, tuple[str, str]]:
 
 
 def plugin_mentions(session: Session) -> dict[str, str]:
-    """Return what each name of a plugin means that may stand behind an @."""
+    """Return the meaning of each plugin's name that may follow an @."""
     return {name: text for part in plugin_parts(session) for name, text in part.mentions.items()}
 
 
 def plugin_notices(session: Session) -> list[str]:
-    """Return what plugins have to tell a person before their first prompt."""
+    """Return the notices of plugins before the first prompt."""
     return [text for part in plugin_parts(session) for text in part.notices]
 
 

@@ -1,4 +1,4 @@
-"""Which files the model reads with each prompt, in one line."""
+"""The files that the model reads with each prompt, in one line."""
 
 import os
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def prompt_files_line(session: "Session") -> str:
-    """Say which files the model reads with each prompt, and their tokens; "" for none."""
+    """Name the files that the model reads with each prompt, and their tokens; "" for none."""
     folder = f"{session.info.cwd}{os.sep}"
     files = [
         f"{for_terminal(file.name.removeprefix(folder))} ({counted(file.tokens, 'token')})"

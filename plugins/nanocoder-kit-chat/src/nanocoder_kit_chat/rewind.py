@@ -96,7 +96,7 @@ def _choose_prompt(conversation: "Conversation", prompts: Sequence["Prompt"]) ->
 
 
 def _choose_part(conversation: "Conversation", history: "History", prompt: "Prompt") -> str | None:
-    """Return what goes back; only the conversation can where no file was changed."""
+    """Return the part to rewind; without changed files only the conversation."""
     if not history.since(prompt.seq).changes:
         return CONVERSATION
     options = [(part, "") for part in PARTS]

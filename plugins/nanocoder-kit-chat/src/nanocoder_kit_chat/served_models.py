@@ -20,7 +20,7 @@ from nanocoder import (
 )
 
 LIST_LIMIT_S: Final = 4.0
-"""How long the servers have to answer, all together."""
+"""The time limit of all servers together, in seconds."""
 
 
 @frozen

@@ -38,7 +38,7 @@ NO_PLAN: Final = (
 
 @frozen
 class Next:
-    """How the conversation goes on: with another session ("" is a new one), or not at all."""
+    """The next session of the conversation ("" is a new one), or its end."""
 
     resume: str | None = None
 

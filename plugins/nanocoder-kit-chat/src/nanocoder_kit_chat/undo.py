@@ -33,7 +33,7 @@ def restore_files(conversation: "Conversation", *, redo: bool, force: bool = Fal
 def if_agreed(
     conversation: "Conversation", change: Callable[..., ChangedT], request: object
 ) -> ChangedT | None:
-    """Return what *change* made of the session as *request* says; it asks the person before.
+    """Apply *change* to the session as *request* says, after asking the user.
 
     None where it failed: then the person has read why.
     """

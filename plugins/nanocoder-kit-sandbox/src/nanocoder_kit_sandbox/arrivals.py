@@ -19,7 +19,7 @@ from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
 MARK: Final = "from-sandbox-"
 MOVES_S: Final = 20.0
-"""How long names are moved away that a program inside goes on making."""
+"""The time limit for moving away names that a program inside goes on making."""
 _NAME_CHARS: Final = 50  # of at most 4 bytes each; a name has up to 255 bytes
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -30,7 +30,7 @@ class Arrivals:
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self.installed: frozenset[str] = frozenset()
-        """What programs inside have installed, and may change: environments and their programs."""
+        """Environments and programs that were installed inside, and may be changed there."""
         self._expected: dict[str, str | None] = {}
         self.is_expecting = False
 

@@ -89,7 +89,7 @@ def lock_options(file: Path) -> tuple[str, ...]:
 
 @cache
 def problem() -> str:
-    """Return why bubblewrap cannot be used here, or ""."""
+    """Return the reason bubblewrap cannot be used here, or "" if it can."""
     if not program():
         return "bubblewrap is not installed; install the package bubblewrap (program bwrap)"
     return "" if base() else _failure(NAMESPACES)

@@ -110,7 +110,7 @@ class Place:
 
     @property
     def is_right(self) -> bool:
-        """Whether the folder is still the one at its path."""
+        """True while the path still leads to this directory."""
         return kernel.identity(self.folder) == facts_of(self.descriptor)
 
     @property
@@ -143,6 +143,6 @@ def path_of(descriptor: int) -> str:
 
 
 def facts_of(descriptor: int) -> tuple[int, int]:
-    """Return which file is open."""
+    """Return the device and inode of an open file."""
     facts = os.fstat(descriptor)
     return facts.st_dev, facts.st_ino

@@ -82,7 +82,7 @@ def numbers(table: str) -> dict[str, int]:
 
 
 class Condition(NamedTuple):
-    """Whether an *argument* of a call, counted from 0, is one of *values*, or has their bits.
+    """A test of an *argument*, counted from 0: it is one of *values*, or has their bits.
 
     *mask* are the bits that count, *code* how it is compared, and with *is_negated* it is none.
     """
@@ -122,7 +122,7 @@ def any_bit(argument: int, bits: int) -> Condition:
 
 
 def answer(table: str, answer: int, *conditions: Condition) -> Iterator[Instruction]:
-    """Yield what gives calls of a *table* the *answer*, where they meet all *conditions*."""
+    """Yield instructions that *answer* the calls of a *table* that meet all *conditions*."""
     for number in numbers(table).values():
         body: list[Instruction] = [(_RETURN, 0, 0, answer)]
         for condition in reversed(conditions):
@@ -133,7 +133,7 @@ def answer(table: str, answer: int, *conditions: Condition) -> Iterator[Instruct
 
 
 def refuse(table: str, error: int, *conditions: Condition) -> Iterator[Instruction]:
-    """Yield what lets calls of a *table* fail with *error*, where they meet all *conditions*."""
+    """Yield instructions that fail the calls of a *table* that meet all *conditions*."""
     return answer(table, _FAIL | error, *conditions)
 
 

@@ -1,4 +1,4 @@
-"""Which files of a workspace's repository commands may change, and how.
+"""The files of a workspace's repository that commands may change, and how.
 
 Git keeps its objects and refs beside settings, hooks and the command list of a rebase, which
 decide which programs it starts. So names are allowed, one by one. Nobody inside can put a
@@ -127,7 +127,7 @@ class GitFolder:
 def problem_of(
     name: str, content: bytes, own: bytes, workspace: str, denied: Collection[str]
 ) -> str:
-    """Return why a git outside may do harm by *content* in the place of *own*, or "".
+    """Return the harm that *content* in place of *own* may do to git outside, or "".
 
     *name* is that of the file in `.git`, and *denied* the paths of *workspace* that no command
     changes.

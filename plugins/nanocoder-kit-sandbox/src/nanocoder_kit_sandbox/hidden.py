@@ -1,4 +1,4 @@
-"""What nothing inside can read outside of the workspace: credentials, and what nanocoder keeps."""
+"""Paths that no sandbox reads: credentials, and nanocoder's own files."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ IN_HOME: Final = (
 
 
 EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
-"""What sandboxes show nothing of, or a folder of their own instead."""
+"""Directories that are empty in a sandbox, or replaced by one of its own."""
 OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 """Paths that some systems need for programs and look-ups; sockets of services are elsewhere."""

@@ -1,4 +1,4 @@
-"""What programs see in a workspace's sandbox, and what becomes of it outside afterwards."""
+"""The file system in a workspace's sandbox, and its transfer to the outside afterwards."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors
 
 HANGS_S: Final = 5.0
-"""How long another call may take until it counts as one that hangs."""
+"""The time after which another call counts as hanging."""
 MAX_LINES: Final = 20
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
@@ -49,7 +49,7 @@ class Inside:
             self._objects.put_back_of_killed(store, lease.is_of_living)
 
     def mounts(self, access: Access = Access.WRITE) -> list[Mount]:
-        """Return what is seen where, the outer paths first, for a program that starts now.
+        """Return the mounts for a program that starts now, outer paths first.
 
         Raises: ToolError (sandbox_unavailable).
         """
@@ -69,7 +69,7 @@ class Inside:
             return [*self._as_it_is(names), *git, *self._secret(names)]
 
     def names(self, *, may_write: bool = True) -> Surveyed:
-        """Return what is protected and secret, for a program that starts now.
+        """Return the protected and secret paths for a program that starts now.
 
         Raises: ToolError (sandbox_unavailable).
         """
@@ -165,7 +165,7 @@ class Inside:
                 self._lines.append(str(error))
 
     def _settle(self, names: Surveyed) -> None:
-        """Note what was there when nothing ran inside.
+        """Record the names that existed while nothing ran inside.
 
         A program that still runs can put a link in the place of what it made, while a mount is made
         of that. It cannot do so with what was there before it: that is a mount for it.

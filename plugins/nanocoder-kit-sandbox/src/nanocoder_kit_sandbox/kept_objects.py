@@ -16,7 +16,7 @@ from nanocoder_files import closing_file
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
 PREFIX: Final = "nanocoder-objects-"
-"""How the names of folders in `.git` begin that hold the second names."""
+"""The prefix of directories in `.git` that hold the second names."""
 _FOLDERS: Final = re.compile(r"pack|[0-9a-f]{2}")
 _OBJECT: Final = re.compile(r"[0-9a-f]{38,62}|pack-[0-9a-f]+\.\w+")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

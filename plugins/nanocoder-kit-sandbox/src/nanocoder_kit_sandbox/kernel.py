@@ -105,7 +105,7 @@ def control(option: int, value: int) -> None:
 
 
 def landlock_version() -> int:
-    """Return which version of Landlock the kernel has, 0 for none."""
+    """Return the kernel's version of Landlock, 0 without it."""
     try:
         return call(_CREATE_RULESET, None, 0, _ASK_VERSION)
     except OSError:
@@ -164,7 +164,7 @@ def _add(ruleset: int, path: str, rights: int, root: str) -> None:
 
 
 def identity(path: str) -> tuple[int, int]:
-    """Return which file is at *path*; (0, 0) for none."""
+    """Return the device and inode at *path*, or (0, 0) if it is missing."""
     try:
         facts = posix.lstat(path)
     except OSError:

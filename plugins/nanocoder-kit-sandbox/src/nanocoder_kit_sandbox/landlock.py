@@ -55,7 +55,7 @@ _START: Final = (
 
 @cache
 def problem() -> str:
-    """Return why Landlock cannot be used here, or ""."""
+    """Return the reason Landlock cannot be used here, or "" if it can."""
     if sys.platform != "linux":
         return "this system is not Linux"
     version = kernel.landlock_version()
@@ -69,7 +69,7 @@ def problem() -> str:
 
 
 def in_force() -> str:
-    """Return what processes run in, for people: what this kernel's version lacks is said."""
+    """Return the sandbox's name for people, with the limits of this kernel's version."""
     version = kernel.landlock_version()
     return "landlock" if version >= SCOPED else f"landlock {version}, which lets signals out"
 
@@ -206,7 +206,7 @@ class Landlocked:
 
     @staticmethod
     def _outer(folders: list[str]) -> Iterator[Rule]:
-        """Yield what commands, and the processes beside them, may change at most."""
+        """Yield the widest rights of commands and of the processes beside them."""
         yield from ((folder, kernel.CHANGE) for folder in (*folders, SHARED_FOLDER))
         yield from ((f"/dev/{name}", kernel.WRITE_FILE) for name in DEVICES)
 

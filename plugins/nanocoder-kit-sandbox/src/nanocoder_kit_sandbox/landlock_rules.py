@@ -1,4 +1,4 @@
-"""What a command inside Landlock may do where: rights can be granted only, to what is there.
+"""Landlock rules of a command: they only grant rights, and only on existing paths.
 
 So a folder that holds something protected gets no right that holds for all below it; what
 surrounds it gets rights of its own.

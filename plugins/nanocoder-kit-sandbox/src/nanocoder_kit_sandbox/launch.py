@@ -117,7 +117,7 @@ def _find(name: str, path: bytes) -> bytes:
 
 
 class _Beside:
-    """What stays beside the command of *rules* until all of it has ended."""
+    """The helper process beside a command, until all of the command has ended."""
 
     def __init__(self, rules: dict[str, Any]) -> None:
         self._rules = rules

@@ -1,4 +1,4 @@
-"""What a program has written into a throw-away layer over a folder (an overlay)."""
+"""Changes that a program wrote to a temporary layer over a directory (an overlay)."""
 
 import os
 from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class MountAccess(enum.Enum):
-    """What can be done at a path inside."""
+    """The kinds of access to a path inside the sandbox."""
 
     WRITE = "write"
     READ = "read"

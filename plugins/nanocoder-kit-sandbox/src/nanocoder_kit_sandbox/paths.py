@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 NEW, THERE, ANY = (False,), (True,), (False, True)
-"""Whether a name has to exist, or not, for a call to change something."""
+"""The required existence of a name for a call to change something."""
 DENIED, GRANTED, MIXED, IN_GIT, SHARED, OUTSIDE = range(6)
 """A path is protected, granted by Landlock, beside something protected, of git, shared, or else."""
 _DONE_HERE: Final = (MIXED, IN_GIT, SHARED)
 SHARED_FOLDER: Final = "/dev/shm"  # noqa: S108
 _SHARED_NAMES: Final = (b"sem.", b"pym-", b"psm_", b"torch_")
-"""How the names of semaphores and of memory begin that the processes of one command share."""
+"""Prefixes of semaphores and memory that the processes of one command share."""
 _TMP: Final = "/tmp/"  # noqa: S108
 _MOST_NOTES: Final = 20
 READ_ONLY, NO_TMP, NOT_GIT = "read-only:", "tmp:", "git:"
-"""How the notes begin that say what was refused."""
+"""Prefixes of the notes on refused changes."""
 NO_REBASE: Final = (
     "cannot be made in this sandbox: a rebase, or another work of git in several steps, needs"
     ' access "outside"'
@@ -52,7 +52,7 @@ class PathRules:
         self.git = GitFolder(self._root, rules["git"], rules["libraries"], self._denied)
 
     def state_for(self, place: Place, existence: Collection[bool] = ()) -> int:
-        """Return what *place* is; raises GoOn where its name is none that may be changed.
+        """Return the state of *place*; raises GoOn if its name may not be changed.
 
         *existence*: NEW, THERE or ANY, when the call would change something.
         """
@@ -68,7 +68,7 @@ class PathRules:
         raise GoOn
 
     def must_be(self, states: Collection[int], place: Place, existence: Collection[bool]) -> int:
-        """Return which one of *states* a place is; raises GoOn where it is none of them."""
+        """Return the state of a place, one of *states*; raises GoOn for any other."""
         state = self.state_for(place, existence)
         if state not in states:
             raise GoOn

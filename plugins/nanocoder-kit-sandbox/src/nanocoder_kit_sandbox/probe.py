@@ -1,4 +1,4 @@
-"""Whether the program of a sandbox works here: it is tried, and says why if it does not."""
+"""Try whether the program of a sandbox works here; it says why it does not."""
 
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ HEAD_S: Final = 10.0
 CONNECT_S: Final = 15.0
 IDLE_S: Final = 300.0
 MOST: Final = 128
-"""How many connections there may be at once."""
+"""The limit of simultaneous connections."""
 _OF_PROXIES: Final = ("proxy-", "connection:", "keep-alive:", "host:")
 
 

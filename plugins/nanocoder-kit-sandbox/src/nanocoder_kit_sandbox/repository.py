@@ -39,7 +39,7 @@ CONFIG_STAYS: Final = (
 )
 INDEX: Final = "index"
 LOCK_S: Final = 2.0
-"""How long a file that a git outside has locked is waited for."""
+"""The time to wait for a file that a git outside has locked."""
 LOCKED: Final = (
     "is locked by {}, and stays as it is there: if no git runs outside, a git that was killed left"
     " that file, and the user can remove it"
@@ -224,11 +224,11 @@ class InnerRepository:
                 yield f"{self._named(path)} was no file and is removed"
 
     def _named(self, name: str) -> str:
-        """Return how a file is named to people: relative to the workspace where it is in it."""
+        """Return a file's name for people: relative to the workspace if it is inside."""
         return os.path.join(self._outside, name).removeprefix(f"{self._workspace}/")
 
     def _special_files(self) -> Iterator[tuple[str, str, int]]:
-        """Yield what is neither a file nor a folder: its path, name, and folder's descriptor."""
+        """Yield path, name and directory descriptor of each entry that is no file or directory."""
         for shared in SHARED[1:]:
             if (top := self._outside / shared).is_symlink() or not top.is_dir():
                 continue
@@ -256,7 +256,7 @@ def _copy_time(source: Path | str, target: Path | str) -> None:
 
 
 def _age_s(path: Path) -> float:
-    """Return how long ago a file was written, in seconds; 0 when it is missing."""
+    """Return the age of a file in seconds, 0 if it is missing."""
     try:
         return time.time() - path.lstat().st_mtime
     except OSError:

@@ -19,13 +19,13 @@ from nanocoder_files import lock_ownerless
 from nanocoder_kit_sandbox.leases import LOCK, SUFFIX, Lease, is_held, take_lease
 
 PAUSE_S: Final = 1.0
-"""How long the watch waits between two looks, at least, and"""
+"""The shortest pause between two checks, in seconds."""
 LOOK_SHARE: Final = 20
-"""by how many times the pause is at least longer than the look."""
+"""The pause is at least so many times as long as a check takes."""
 START_S: Final = 1.0
-"""How long a sandbox may take from the start of its process until it holds the lock."""
+"""The time limit of a sandbox from the start of its process to holding the lock."""
 END_S: Final = 1.0
-"""How long a sandbox may take to end after the command in it."""
+"""The time limit of a sandbox to end after its command."""
 
 
 def unavailable(name: str, why: str) -> ToolError:
@@ -79,7 +79,7 @@ class SandboxFiles:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs in the workspace, and nothing is about to start, of any session."""
+        """True if no session has a program in the workspace, or is about to start one."""
         with suppress(OSError):
             names = [name for name in os.listdir(self.base) if name.startswith(self._name)]
             locks = [f"{self.base}/{name}/{LOCK}" for name in names if not name.endswith(SUFFIX)]

@@ -1,4 +1,4 @@
-"""Which paths of a workspace nothing inside may change or read; looked up where folders changed."""
+"""The paths that nothing inside may change or read; searched again where directories changed."""
 
 import os
 import stat
@@ -64,7 +64,7 @@ class Survey:
         self._folders = Unchanged(self._look_into)
 
     def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
-        """Return what is protected and secret now, without what is in *writable*."""
+        """Return the protected and secret paths now, without those in *writable*."""
         if readable is not self._readable:
             self._readable, self._folders = readable, Unchanged(self._look_into)
         folders = dict(self._walk())

@@ -1,4 +1,4 @@
-"""What protected names lead to, and git's folders of hooks: both decide what runs."""
+"""Targets of protected names, and git's directories of hooks: both decide what runs."""
 
 import os
 import re
@@ -21,7 +21,7 @@ MAX_FILES: Final = 100
 
 
 def named_by_settings(root: str, repository: Repository | None) -> list[str]:
-    """Return what settings of git name in the workspace *root*, relative to it.
+    """Return the paths below the workspace *root* that git's settings name, relative to it.
 
     These are the folders of `core.hooksPath`, and the files of `include.path`, with what these
     name. Other settings called `path` are programs that git starts. *repository* is that of *root*.
@@ -44,7 +44,7 @@ def named_by_settings(root: str, repository: Repository | None) -> list[str]:
 
 
 def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:
-    """Return what *protected* paths, git's hooks, and the links in both lead to in the workspace.
+    """Return the targets of *protected* paths, of hooks and of links in both, in the workspace.
 
     Paths are relative to *root*, and *repository* is the one there.
     """
@@ -69,7 +69,7 @@ def _plain_path(value: str) -> str:
 
 
 def _within(root: str, paths: Iterable[str]) -> Iterator[str]:
-    """Yield what *paths* lead to in the workspace, relative to it, each once."""
+    """Yield the targets of *paths* in the workspace, relative to it, each once."""
     real = dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path))
     for path in real:
         if path.startswith(f"{root}/"):

@@ -27,7 +27,7 @@ class Unchanged(Generic[T]):
         self._latest: dict[str, _Latest[T]] = {}
 
     def of(self, path: str) -> T:
-        """Return what is read at *path*; raises OSError where it cannot be looked at."""
+        """Return the content read at *path*; raises OSError if it cannot be inspected."""
         now_ns = time.time_ns()
         facts = os.stat(path)
         # A remote file system gives the number of a removed file to a new one, though it is in use.
@@ -45,7 +45,7 @@ class Unchanged(Generic[T]):
 
 
 class _Latest(NamedTuple, Generic[T]):
-    """What a place in a *state* had; *is_doubtful* when it had just changed."""
+    """The content of a path in a *state*; *is_doubtful* if it had just changed."""
 
     state: tuple[int, ...]
     content: T

@@ -70,7 +70,7 @@ class CallContext:
 
     @cached_property
     def starts(self) -> "Starts":
-        """Return where commands may begin in the command, by the names of their programs."""
+        """Index the positions where commands may begin, by the names of their programs."""
         from nanocoder_policy_rules.starts import starts_of
 
         return starts_of(self.script)
@@ -109,7 +109,7 @@ class CallContext:
 
     @cached_property
     def access(self) -> Access | None:
-        """What the processes of the call may change, None for a call without a sandbox.
+        """The access of the call's processes, None for a call without a sandbox.
 
         A person's own command runs as in their shell. A model gets what the mode gives, unless it
         asks for more.
@@ -152,13 +152,13 @@ class CallContext:
 
     @cached_property
     def directory(self) -> str:
-        """Where a command runs, relative to the workspace."""
+        """The working directory of a command, relative to the workspace."""
         start = str(self.call.arguments.get("workdir", HERE))
         return HERE if start in {HERE, "./"} else self.session.resolve(start).path
 
     @cached_property
     def folder(self) -> str:
-        """Return where a command runs, absolute."""
+        """Return the working directory of a command as an absolute path."""
         return os.path.normpath(os.path.join(self.session.cwd, self.directory))
 
     def operand(self, word: str) -> "ResolvedPath":
@@ -168,7 +168,7 @@ class CallContext:
         return self._resolved[word]
 
     def refusal(self, path: "ResolvedPath") -> str:
-        """Return why the content of a path may not be read, "" when it may."""
+        """Return the reason a path must not be read, or "" if it may be."""
         settings = self.settings
         if name := paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
             return paths.WHY_DENIED.format(name)

@@ -1,4 +1,4 @@
-"""What a command destroys by its words: the system, a home, a disk, or all of the workspace.
+"""Commands that destroy the system, a home, a disk, or all of the workspace.
 
 A variable that nothing sets stands for nothing, as it does for the shell: `rm -rf $X/*` is about
 `/*`. This is a guard rail against mistakes. A program can destroy without naming anything: outside
@@ -40,7 +40,7 @@ _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mt
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
 _SETTING: Final = frozenset(("source", ".", "eval", "read", "mapfile", "readarray", "printf"))
 _UNSET: Final = "$"
-"""How the part of a path is written that nobody knows before the command runs."""
+"""The sign for a part of a path that is unknown before the command runs."""
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=?+]|)([^}]*)\}")
 _OF_ALL: Final = ".*?[!^]"
 """The characters of a glob of all names."""
@@ -98,7 +98,7 @@ def _removal(words: Sequence[Word], shell: "_Shell") -> str:
 
 
 def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequence[Word]:
-    """Return what *name* removes or makes accessible, as far as it goes through folders."""
+    """Return the operands whose directories *name* removes or opens to others."""
     operands = [word for word in words if not word.text.startswith("-")]
     if name == "find":
         removes = not {"-delete", "rm", "shred", "unlink"}.isdisjoint(texts)
@@ -128,7 +128,7 @@ def _is_narrow(words: Sequence[Word]) -> bool:
 
 
 class _Shell:
-    """Where a script is and what its variables hold, while its commands are followed.
+    """The working directory and variables of a script while its commands are followed.
 
     *folder* is "" where that is not known; *root* is the workspace.
     """
@@ -140,7 +140,7 @@ class _Shell:
         self.values |= {"PWD": folder, "HOME": os.path.expanduser("~")}
 
     def follow(self, command: Command) -> None:
-        """Note which variables a command sets, and which directory it enters."""
+        """Record the variables that a command sets, and the directory that it enters."""
         self.values |= {name: self._text(word) for name, word in command.assignments}
         if command.program in _SETTING:
             self.values[""] = _UNSET  # any may be set there
@@ -169,7 +169,7 @@ class _Shell:
         return next((name for name in names if not self.values.get(name)), "")
 
     def _text(self, word: Word) -> str:
-        """Return what a word stands for; where a part cannot be known, all before it, and `$`.
+        """Expand a word; at a part that cannot be known, stop and append `$`.
 
         Variables that nothing sets stand for nothing.
         """

@@ -1,4 +1,4 @@
-"""Where grants are kept, one private file in the person's own state directory, and its commands.
+"""The file of grants in the user's state directory, and the commands that edit it.
 
 Decisions in a session's journal are history and are never read as grants.
 """
@@ -56,7 +56,7 @@ class Grant:
 
     @property
     def extent(self) -> str:
-        """Where it holds and until when, in words."""
+        """The scope and the expiry of the grant, in words."""
         where = f"in {self.folder}" if self.scope == PROJECT else "everywhere"
         return f"{where}, until {moment(self.expires)}" if self.expires else where
 

@@ -1,4 +1,4 @@
-"""What the ignore files of one session keep from its tools."""
+"""Paths that the ignore files of a session hide from its tools."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +78,7 @@ class Ignored(PathFilter):
 
 
 def read_ignored(session: SessionInfo, settings: Settings) -> Ignored | None:
-    """Return what the ignore files say now, None where they say nothing.
+    """Read the ignore files; None if none of them has a rule.
 
     Raises: ValueError for a file that cannot be read as a whole: then nothing may be read.
     """

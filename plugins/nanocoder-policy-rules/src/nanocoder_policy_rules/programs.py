@@ -22,7 +22,7 @@ TRANSPARENT: Final = _listed("command, nice, nohup, stdbuf, time, timeout")
 UNRULED: Final = _listed(
     "eval, source, ., trap, alias, enable, hash, shopt, set, nanocoder, declare, typeset, let, [["
 )
-"""What changes the meaning of later commands, so that no rule for it can be narrow."""
+"""Programs that change the meaning of later commands, so that no rule for them is narrow."""
 INTERPRETERS: Final = _listed(
     "python, python2, python3, node, deno, bun, ruby, perl, php, awk, sed, less, more, man, curl,"
     " wget, ssh, npx, uvx, pipx, uv run, poetry run, npm exec, pnpm exec, yarn exec, git config,"
@@ -100,7 +100,7 @@ LASTING: Final = {
     ),
     "glab": _listed("mr create, mr merge"),
 }
-"""What others see at once, by the words of the command: it needs a person in every mode."""
+"""Commands with effects that others see at once: they need a person in every mode."""
 
 POWER: Final = _listed("shutdown, reboot, halt, poweroff")
 FORMATTING: Final = _listed(
@@ -117,4 +117,4 @@ NOT_GRANTED: Final = (SHELLS | WRAPPERS | UNRULED | INTERPRETERS | REMOVERS.keys
         " git checkout"
     )
 )
-"""What a person should see each time: it removes, runs code that is named, or reaches others."""
+"""Programs to show each time: they remove, run code that is named, or reach others."""

@@ -1,4 +1,4 @@
-"""Which paths no tool may read: secrets, and paths that a rule keeps from a tool that reads.
+"""Paths that no tool may read: secrets, and those that a rule denies to a tool that reads.
 
 A rule for one reader holds for all: `grep` does not find what `read_file` may not read.
 """

@@ -1,4 +1,4 @@
-"""Whether a rule matches a call: rules that forbid match in doubt, rules that allow do not."""
+"""Match rules with calls: rules that forbid match in doubt, rules that allow do not."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -24,7 +24,7 @@ MAX_TRIES: Final = 500
 
 
 class Match(IntEnum):
-    """How certainly a rule is about a call."""
+    """The certainty that a rule is about a call."""
 
     NO = 0
     MAYBE = 1
@@ -76,14 +76,14 @@ def _index(
 
 
 def _keys(context: "CallContext") -> Iterable[str] | None:
-    """Return what a call has of the keys of an index; None where it may have any."""
+    """Return the index keys of a call, or None if it may have any."""
     if context.started:
         return None if context.script.problem or "" in context.starts else context.starts
     return {name.partition("/")[0] for name in context.path_names} or None
 
 
 def forbids(rule: Rule, context: "CallContext") -> Match:
-    """Return how certainly a rule that forbids is about the arguments of a call."""
+    """Match a rule that forbids with the arguments of a call."""
     if not rule.pattern:
         return Match.YES
     match = _forbids_commands(rule, context) if context.started else Match.NO
@@ -108,7 +108,7 @@ def _names_program(expected: str, program: str) -> bool:
 
 
 def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
-    """Return how certainly *words* begin with *pattern*, as a rule that forbids reads it.
+    """Match the beginning of *words* with the *pattern* of a rule that forbids.
 
     Options may stand between the words, with a value each, and in any order; a program is compared
     without its directory, unless its name is only a wildcard, and in any case.
@@ -127,7 +127,7 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
 
 
 def lasting(script: Script) -> str:
-    """Return how a command begins that others see at once, "" for none."""
+    """Return the beginning of a command that others see at once, or ""."""
     for words in (words for command in script.commands for words in command.started):
         program = program_of(words)
         for deed in programs.LASTING.get(program, ()):

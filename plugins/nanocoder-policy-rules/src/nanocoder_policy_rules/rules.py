@@ -81,7 +81,7 @@ class Rule:
         return program if {*"*?["}.isdisjoint(program) else ""
 
     def source(self, setting: str) -> str:
-        """Return where the rule is written, or the *setting* that holds it if that is unknown."""
+        """Return the file and line of the rule, or its *setting* if they are unknown."""
         source = Source(str(self.table.origin()) or setting)
         source.layer = self.table.layer
         return source
@@ -194,7 +194,7 @@ def _parsed(text: str, verdict: RuleVerdict) -> Rule:
 
 
 def rule_of(table: RuleTable) -> Rule:
-    """Return what a table says; raises ValueError when it can never fit."""
+    """Make a rule from a table; raises ValueError if it can never match."""
     if not (table.tool or table.effect or table.risk or table.plugin):
         raise ValueError('a rule needs what it is about: tool, effect, risk or plugin ("*")')
     if table.expires is not None and not isinstance(table.expires, date):

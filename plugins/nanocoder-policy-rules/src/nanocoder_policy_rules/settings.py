@@ -23,7 +23,7 @@ SECRETS: Final = (
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
 _SURELY: Final = 0.8
-"""How like a name has to be to one that exists for it to be a slip, from 0 to 1."""
+"""The similarity, from 0 to 1, above which an unknown name is a slip of a known one."""
 _LABELLED_HOST: Final = r"[a-z]+:([a-z0-9*-]+(?:\.[a-z0-9*-]+)+)"
 """A word before a host, which is no scheme without `//` and forbids nothing."""
 Remark = tuple[object, str, bool]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_CHARS: Final = 131_072
 LIMIT_S: Final = 0.25
 MAX_DEPTH: Final = 3
-"""How deep scripts in quotes are followed."""
+"""The depth to which scripts in quotes are followed."""
 MAX_WORDS: Final = 200
 MAX_LEVEL: Final = 200
 MAX_CACHED: Final = 256
@@ -87,7 +87,7 @@ class Command:
 
 
 class Script(NamedTuple):
-    """What a text of the shell holds.
+    """A parsed shell script.
 
     *commands* are all, in the order of the text, *features* the types of its syntax nodes.
     *problem* says why the text is not understood as a whole; "" when it is.
@@ -172,7 +172,7 @@ def program_of(words: Sequence[Word]) -> str:
 
 
 def unwrapped(command: Command) -> Command:
-    """Return what a command runs behind wrappers that change nothing of it, as `timeout 60`."""
+    """Return the command behind wrappers that do not change it, such as `timeout 60`."""
     words = command.words
     while words and words[0].text in programs.TRANSPARENT:
         words = tuple(dropwhile(lambda word: _OPTION.fullmatch(word.text), words[1:]))

@@ -168,7 +168,7 @@ def expand(word: Word, folder: str) -> list[str]:
 
 
 def _matches(pattern: str, folder: str) -> Iterator[str]:
-    """Yield what *pattern* matches below *folder*, in a few directories of each depth."""
+    """Yield the matches of *pattern* below *folder*, in a few directories of each depth."""
     above, name = os.path.split(pattern)
     parents = islice(_matches(above, folder), MAX_LISTED) if glob.has_magic(above) else (above,)
     for parent in parents:

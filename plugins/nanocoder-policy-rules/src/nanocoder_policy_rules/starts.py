@@ -1,4 +1,4 @@
-"""Where commands may begin in a script: those that run, and words of arguments like one."""
+"""Positions where a command may begin: those that run, and arguments that look like one."""
 
 import re
 from collections import defaultdict
@@ -21,7 +21,7 @@ def name_of(program: str) -> str:
 
 
 class Start(NamedTuple):
-    """Where a command begins: its words from *at* on; *is_run* unless they are in an argument."""
+    """The beginning of a command: its words from *at* on; *is_run* unless in an argument."""
 
     line: Sequence[Word]
     at: int
@@ -62,7 +62,7 @@ def starts_among(starts: Starts, program: str) -> Iterable[Start]:
 
 
 def _quoted(command: Command) -> Iterator[Sequence[Word]]:
-    """Yield what arguments would run as commands of a shell, by the words that stand there."""
+    """Yield the commands in arguments that a shell would run, as words."""
     texts = [word.text for word in (*command.words[1:], *(word for _, word in command.assignments))]
     texts += command.documents
     for text in filter(_SEVERAL.search, texts):

@@ -39,7 +39,7 @@ _PLAIN_OPTION: Final = re.compile(r"--|-\d+|--?[A-Za-z][A-Za-z0-9-]*(?:=.*)?", r
 _OLD_LETTERS: Final = re.compile(r"[A-Za-z]+")
 _ENTERS: Final = frozenset(("cd", "pushd", "popd"))
 _FORCING: Final = frozenset("+:")
-"""How words begin with which git overwrites or deletes a branch elsewhere."""
+"""First letters of words with which git overwrites or deletes a remote branch."""
 MAX_PLACES: Final = 4
 MAX_JOINED: Final = 6
 _PARTS: Final = re.compile(r"[=:,@]")
@@ -149,7 +149,7 @@ def _covers_in(rule: Rule, command: Command, places: "Sequence[CallContext]") ->
 
 
 def why_not_covered(rules: Sequence[Rule], context: "CallContext") -> str:
-    """Return which of *rules* is about a command but does not cover an argument, or ""."""
+    """Return the reason a rule about the command does not cover an argument, or ""."""
     for command in map(unwrapped, context.script.commands):
         for rule in rules:
             rest = _behind(rule, command)
@@ -197,7 +197,7 @@ def _is_covered(word: Word, rule: Rule, context: "CallContext") -> bool:
 
 
 def _parts_of(text: str) -> set[str]:
-    """Return what may be a path in a word: a value is joined to its option, or behind a sign."""
+    """Return the parts of a word that may be paths: values of options, or behind a sign."""
     text = _ADDRESS.sub("", text)
     joined = [text[at:] for at in range(2, MAX_JOINED)] if text[:1] == "-" != text[1:2] else []
     return {text, *_PARTS.split(text), *joined}

@@ -1,4 +1,4 @@
-"""Whether docker or podman is here, runs, and has the image: asked once for each image."""
+"""Check docker or podman and its image, once for each image."""
 
 import os
 from functools import cache
@@ -27,7 +27,7 @@ def environment() -> dict[str, str]:
 
 
 def problem(settings: ContainerSettings | None) -> str:
-    """Return why no container can be started, or ""."""
+    """Return the reason no container can be started, or "" if one can."""
     if settings is None or not settings.image:
         return "no image is set; name one in `image` of [plugins.sandbox-container]"
     if settings.hosts:

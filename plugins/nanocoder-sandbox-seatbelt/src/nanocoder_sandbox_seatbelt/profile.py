@@ -36,7 +36,7 @@ BASE: Final = """\
   (sysctl-name "kern.secure_kernel") (sysctl-name "kern.usrstack64") (sysctl-name "kern.version")
   (sysctl-name "sysctl.proc_cputype"))
 """
-"""What each program needs to start.
+"""Rules that each program needs to start.
 
 Left out are kern.procargs2, which shows the environments of other processes, and links and clones
 of files: by another name, the rules on paths would not hold.

@@ -45,7 +45,7 @@ class Seatbelt:
         return [PROGRAM, "-p", rules, "/usr/bin/env", *self._variables(), *start, *argv]
 
     def boundary(self, access: Access) -> Boundary:
-        """Return what a command that starts now may do; raises ToolError."""
+        """Return the rights of a command that starts now; raises ToolError."""
         # "writable" names paths besides the workspace, and protected ones in it.
         outside = [name for name in self._settings.writable if name[:1] in "/~"]
         released = [name for name in self._settings.writable if protection_of(name)]
@@ -81,7 +81,7 @@ class Seatbelt:
 
 @cache
 def problem() -> str:
-    """Return why Seatbelt cannot be used here, or ""."""
+    """Return the reason Seatbelt cannot be used here, or "" if it can."""
     if not os.access(PROGRAM, os.X_OK):
         return f"there is no program {PROGRAM}"
     trial = profile(Boundary("/private/tmp", is_writable=True, names=PROTECTED_NAMES))

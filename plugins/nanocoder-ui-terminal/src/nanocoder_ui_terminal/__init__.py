@@ -22,7 +22,7 @@ from nanocoder import (
 
 @frozen
 class Settings:
-    """What `[plugins.ui-terminal]` may set.
+    """Settings in `[plugins.ui-terminal]`.
 
     *diff_lines* of a change, or of what a result has for a person, and *output_lines* of a command
     are shown beneath a call;

@@ -76,7 +76,7 @@ PAGE_KEYS: Final = {
     **dict.fromkeys(("b", "k", "\x1b[A", "\x1b[5~"), -1),
     **dict.fromkeys(("q", "Q"), 0),
 }
-"""How many pages a key goes on; 0 leads back to the question. Arrows and Page Up, Down, too."""
+"""Pages that a key goes on; 0 leads back to the question. Arrows and Page Up, Down, too."""
 DEFAULT: Final = "(?: help)"
 KEYS: Final = {
     "y": "approve",
@@ -116,7 +116,7 @@ class _OpenRequest:
     sandbox: str | None = None
 
     def interpret(self, typed: str) -> ApprovalAnswer | None:
-        """Return what *typed* means; None asks again."""
+        """Parse the answer *typed*; None asks again."""
         word, _, rest = typed.strip().partition(" ")
         word = word.casefold()
         if not rest and (self._shows(word) or self._explains(word)):
@@ -192,7 +192,7 @@ class _OpenRequest:
             start += step * page
 
     def _read_page_key(self, where: str) -> int:
-        """Return how many pages the next key goes on, 0 for a key that leads back."""
+        """Read a key and return the number of pages to go on, 0 to leave."""
         for _ in range(MAX_QUESTIONS):
             try:
                 key = read_key(self.terminal, where, MORE, self.cancelled, self.deadline)
@@ -365,7 +365,7 @@ def _ask_alone(question: _OpenRequest, settings: Limits) -> ApprovalAnswer:
 
 
 def _until_answered(question: _OpenRequest, work: Callable[[], T]) -> T | None:
-    """Return what *work* reads from the person; None if the question ended without an answer."""
+    """Return the answer that *work* reads; None if the question ended without one."""
     terminal = question.terminal
     try:
         with line_mode():

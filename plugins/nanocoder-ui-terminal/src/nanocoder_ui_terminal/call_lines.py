@@ -64,7 +64,7 @@ class Limits(Protocol):
 
 @frozen
 class LineLimits:
-    """How many lines of a diff, of a command's output and of an error are shown."""
+    """Limits of shown lines for a diff, a command's output and an error."""
 
     diff: int
     output: int
@@ -88,7 +88,7 @@ def live_lines(call: Call, limit: int, terminal: Terminal) -> list[str]:
 
 
 def _as_on_screen(line: str, columns: int) -> str:
-    """Return what a terminal would show of *line*: a progress bar overwrites itself."""
+    """Return *line* as a terminal would show it: a progress bar overwrites itself."""
     line = line.rstrip("\r").rpartition("\r")[2]
     return cut(clean(line[: 8 * columns]).expandtabs(TAB_COLUMNS), columns)
 
@@ -241,7 +241,7 @@ def _last_lines(text: str, limit: int, room: int, terminal: Terminal) -> list[st
 
 
 def _clipped_before(text: str) -> int:
-    """Return how many lines the tool itself left out of its output."""
+    """Return the number of lines that the tool itself left out of its output."""
     counts = (int(count.replace(",", "")) for count in CLIPPED.findall(text))
     return sum(count - 1 for count in counts)
 

@@ -1,4 +1,4 @@
-"""What the menu below the prompt offers."""
+"""Completions in the menu below the prompt."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ class ChatCompleter(Completer):
         document: Document,
         complete_event: CompleteEvent,  # noqa: ARG002 - the protocol's
     ) -> Iterable[Completion]:
-        """Yield what fits the text before the cursor."""
+        """Yield completions for the text before the cursor."""
         for suggestion in self._completions.suggest(document.text_before_cursor):
             yield Completion(
                 suggestion.text,

@@ -84,7 +84,7 @@ class Echo:
         return sys.stdin.fileno() in select.select(sources, [], [], seconds)[0]
 
     def read(self) -> bytes:
-        """Return what was typed since the last look; nothing while the echo is on."""
+        """Return the bytes typed since the last call; none while the echo is on."""
         if not self.reads or not select.select([sys.stdin.fileno()], [], [], 0)[0]:
             return b""
         typed = b""

@@ -28,7 +28,7 @@ PASTE_ENDS: Final = b"\x1b[201~"
 
 @frozen
 class FirstKeys:
-    """What was typed before we took the keyboard over, as pieces for the queue of prompts.
+    """Keys typed before the terminal was in raw mode, as pieces for the queue of prompts.
 
     *is_cut* says that the terminal has dropped the end of a line.
     """
@@ -118,7 +118,7 @@ def _attributes_for_keys(before: list[Any]) -> list[Any]:
 
 
 def _waiting(descriptor: int) -> bytes:
-    """Return what waits in the terminal, the beginning of a line, too."""
+    """Return the pending input of the terminal, including an unfinished line."""
     typed = b""
     with suppress(OSError):
         while select.select([descriptor], [], [], 0)[0]:

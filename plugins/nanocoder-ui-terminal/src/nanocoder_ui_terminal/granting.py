@@ -1,4 +1,4 @@
-"""How far a rule that a person grants reaches: words for it, and their meaning."""
+"""The extent of a grant: words for it, and their meaning."""
 
 import re
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ TOOL_SCOPES: Final = {
     **dict.fromkeys(("e", "exact"), EXACT),
     **dict.fromkeys(("s", "session"), "session"),
 }
-"""What can be chosen for a rule that names a tool and no arguments."""
+"""Choices for a rule that names a tool and no arguments."""
 UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_S: Final = 10 * 366 * 86_400
 CHOICES: Final = "[o(nce)/s(ession)/p(roject)/u(ser), with an end: p 2h, u 7d]"
@@ -28,7 +28,7 @@ _END: Final = r"([1-9][0-9]{0,5})([mhdw])"
 
 
 class Extent(NamedTuple):
-    """Where a rule holds, "" for this call alone, and for how many seconds; 0.0: no end.
+    """The scope of a rule, "" for this call alone, and its lifetime in seconds; 0.0: no end.
 
     EXACT is for the same arguments in the session.
     """
@@ -48,7 +48,7 @@ def choices(request: ApprovalRequest) -> str:
 
 
 def parse_extent(typed: str, *, for_tool: bool = False) -> Extent | None:
-    """Return what *typed* means, such as "p" or "user 7d"; None for anything else."""
+    """Parse an extent such as "p" or "user 7d"; None for anything else."""
     words, scopes = typed.casefold().split(), TOOL_SCOPES if for_tool else SCOPES
     if not words or words[0] not in scopes:
         return None

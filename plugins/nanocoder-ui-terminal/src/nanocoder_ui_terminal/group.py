@@ -37,7 +37,7 @@ UNCLEAR_NOTE: Final = "{!r} is none of these answers: type y to approve all, n t
 
 @frozen
 class Decision:
-    """What the person decided about all calls: *kind* is "all", "one", "none" or "quit"."""
+    """The user's decision about all calls: *kind* is "all", "one", "none" or "quit"."""
 
     kind: str
     reason: str = ""
@@ -85,7 +85,7 @@ def decide(
 def _share(
     requests: Sequence[ApprovalRequest], show: Callable[..., str], terminal: Terminal
 ) -> list[int]:
-    """Return how many lines of each preview are shown; a short one leaves room to the others."""
+    """Return the line limit of each preview; a short one leaves room to the others."""
     needs = [len(preview_lines(request, terminal)) for request in requests]
     heights = [show(1, request, lines=ALL_LINES).count("\n") for request in requests]
     room = terminal.size[1] - LINES_OF_QUESTION - (sum(heights) - sum(needs))
@@ -105,7 +105,7 @@ def _describe_call(
 
 
 def _meaning(typed: str) -> Decision | None:
-    """Return what an answer means; None for one that is not clear, which approves nothing."""
+    """Parse an answer; None for an unclear one, which approves nothing."""
     word, _, rest = typed.partition(" ")
     word = word.casefold()
     if word in NONE or not typed:

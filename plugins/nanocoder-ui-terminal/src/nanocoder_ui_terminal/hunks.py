@@ -50,7 +50,7 @@ def split(diff: str) -> list[Hunk]:
 
 
 def _end(lines: Sequence[str], at: int, old: int, new: int) -> int:
-    """Return where a hunk ends that has *old* lines before and *new* lines after the change."""
+    """Return the end of a hunk with *old* lines before and *new* lines after the change."""
     while at < len(lines) and (old > 0 or new > 0 or lines[at] == _NO_NEWLINE):
         before, after = _MARKS.get(lines[at][:1], (False, False))
         old, new, at = old - before, new - after, at + 1

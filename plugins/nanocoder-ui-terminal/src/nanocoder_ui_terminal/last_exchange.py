@@ -35,7 +35,7 @@ def last_exchange(messages: Sequence[Message], terminal: Terminal) -> list[str]:
 
 
 def _typed_text(message: Message) -> str:
-    """Return what the person typed; the program itself also writes messages as the user."""
+    """Return the text that the user typed; the program also writes messages as the user."""
     if message.role != "user":
         return ""
     return message.text if message.typed is None else message.typed

@@ -30,7 +30,7 @@ CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
 ESCAPE: Final = "\x1b"
 ESCAPE_S: Final = 0.15
-"""How soon the rest of a key follows its escape; Esc alone has none."""
+"""The time for the rest of a key after its escape; Esc alone has none."""
 ENTER: Final = ("\n", "\r")
 ERASE: Final = ("\x7f", "\b")
 ERASE_WORD: Final = "\x17"

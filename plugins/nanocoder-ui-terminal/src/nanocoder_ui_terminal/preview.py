@@ -77,7 +77,7 @@ def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -
 
 
 def _sandbox(request: ApprovalRequest, name: str | None) -> str:
-    """Say what the processes of a call would run in, "" for a call that starts none."""
+    """Name the sandbox of a call's processes, "" for a call that starts none."""
     if name is None or (request.effects and Effect.EXECUTE not in request.effects):
         return ""
     if name and request.access is Access.OUTSIDE:
@@ -120,7 +120,7 @@ def _notes(request: ApprovalRequest, terminal: Terminal) -> list[str]:
 
 
 def _consent(request: ApprovalRequest) -> str:
-    """Return what the answer "a" would allow beyond this call."""
+    """Return the effect of the answer "a" beyond this call."""
     if is_for_tool(request):
         return f"a grants {request.call.name} for the session: any arguments, or exactly these"
     if request.grants:

@@ -89,7 +89,7 @@ class PromptInput:
         leaving.on_set(self._leave_soon)  # a signal may come at once
 
     def read(self, begun: Typed) -> Typed:
-        """Return what was entered; raises EOFError when the person wants to leave.
+        """Read one entry; raises EOFError when the user leaves.
 
         *begun* is the text that the line already has.
         """

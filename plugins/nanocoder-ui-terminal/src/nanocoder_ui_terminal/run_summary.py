@@ -1,4 +1,4 @@
-"""How a run ended: why it stopped, if it was stopped, and what it took, on one line."""
+"""The end of a run on one line: the reason if it was stopped, and its cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

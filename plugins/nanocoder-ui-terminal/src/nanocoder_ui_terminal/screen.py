@@ -106,7 +106,7 @@ class TextScreen:
 
     @property
     def has_written(self) -> bool:
-        """Whether there are lines that stay."""
+        """True once permanent lines were written."""
         return bool(self._last)
 
     def start_clock(self, activity: str = "") -> None:
@@ -355,7 +355,7 @@ class TextScreen:
         return [*lines, *([""] if lines or self._last else []), self._status(spinner)]
 
     def _live_limit(self, calls: Sequence[Call], room: int) -> int:
-        """Return how many lines of its output each running call may show."""
+        """Return the number of output lines that each running call may show."""
         talking = sum(bool(call.output) for call in calls)
         is_expanded = self._queue is not None and self._queue.is_expanded
         lines = room if is_expanded else min(room, self._live_lines)

@@ -9,7 +9,7 @@ from nanocoder_ui_terminal.text_lines import message_lines
 
 GAP = 2
 MIN_COLUMNS = 16
-"""How wide the last column has to be; in a narrower window it is below the first one."""
+"""The smallest width of the last column; in a narrower window it is below the first one."""
 
 
 def table_lines(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[str]:

@@ -36,7 +36,7 @@ DEFAULT_SIZE: Final = (80, 24)
 
 @frozen
 class Terminal:
-    """Where to draw. *colour* and *moves* (the cursor may be moved) are decided once."""
+    """The terminal to draw on. *colour* and *moves* (the cursor may be moved) are decided once."""
 
     out: TextIO
     colour: bool = False
@@ -54,7 +54,7 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """How many columns a line may take; one less than there are, so that none wraps."""
+        """The width of a line in columns; one less than there are, so that none wraps."""
         return max(MIN_WIDTH, self.size[0]) - 1
 
     @property
@@ -96,7 +96,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns *text* takes, without styles."""
+    """Return the width of *text* in columns, without styles."""
     if text.isascii():
         return len(text)
     return sum(map(_columns, text))
@@ -127,7 +127,7 @@ def fold(text: str, columns: int) -> list[str]:
 
 
 def _full_line(text: str, start: int, columns: int, *, is_ascii: bool) -> int:
-    """Return where the letters from *start* on end that fit into *columns*: one or more."""
+    """Return the end of the letters from *start* that fit into *columns*: at least one."""
     if is_ascii:
         return start + columns
     used = 0
