@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import repository
-from nanocoder_kit_capabilities import outline, read_manifest, scan
+from nanocoder_kit_process.capabilities import outline, read_manifest, scan
 
 NEEDED = {"read": "fs.read", "write": "fs.write", "execute": "exec", "network": "net:*"}
 

@@ -39,7 +39,7 @@ def test_a_plugin_folder_has_what_every_plugin_folder_has(package):
     assert (package.source / "py.typed").is_file()
     assert (package.source / "__init__.py").is_file()
     if package.kind != "set":
-        assert list((folder / "tests").glob("test_*.py")), "it has no tests"
+        assert list((folder / "tests").rglob("test_*.py")), "it has no tests"
     if package.kind not in KINDS_WITHOUT_ENTRY_POINT:
         assert (folder / "tests/test_contract.py").is_file(), "nothing holds it to the contract"
 

@@ -10,9 +10,16 @@ import repository
 
 
 def public_modules() -> list[str]:
-    """Return the packages that others import: the core's front doors and the kits."""
-    kits = [package.module for package in repository.plugins() if package.kind == "kit"]
-    return [*(package.module for package in repository.family()), *kits]
+    """Return the packages that others import: the core's front doors, and the parts of kits."""
+    family = [package.module for package in repository.family()]
+    return [*family, *(name for each in repository.plugins() for name in kit_parts(each))]
+
+
+def kit_parts(package: repository.Package) -> Iterator[str]:
+    """Yield the packages of a kit that have names of their own."""
+    for path in sorted(package.source.rglob("__init__.py")) if package.kind == "kit" else ():
+        if "__all__" in path.read_text(encoding="utf-8"):
+            yield ".".join((package.module, *path.parent.relative_to(package.source).parts))
 
 
 def file_of(name: str) -> Path:

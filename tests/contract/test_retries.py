@@ -34,8 +34,8 @@ def fields(settings):
 @pytest.mark.contract("NT-79")
 def test_the_numbers_in_the_words_are_those_of_the_code():
     from nanocoder.session.reply import MAX_REPLIES
-    from nanocoder_kit_http import Retry
-    from nanocoder_kit_http.breaker import BUDGET_S, OPEN_AFTER, OPEN_S, RETRIES
+    from nanocoder_kit_llm.http import Retry
+    from nanocoder_kit_llm.http.breaker import BUDGET_S, OPEN_AFTER, OPEN_S, RETRIES
 
     plain = " ".join(TEXT.split())
     retry = Retry()

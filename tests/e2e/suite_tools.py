@@ -15,7 +15,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all
+from nanocoder_kit_ui.questions import DECLINE, Folders, Form, Prompt, Several, ask_all
 from nanocoder_mcp.raw_schema import signature_of
 
 PIXEL = base64.b64decode(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from nanocoder import Workspace, escape_path, open_session, unescape_path
-from nanocoder_kit_glob.git_ignore import GitIgnore, list_files, walk
+from nanocoder_kit_files.glob.git_ignore import GitIgnore, list_files, walk
 
 ODD = [
     "a\nREADME.md:1: password=hunter2",

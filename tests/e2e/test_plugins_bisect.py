@@ -25,8 +25,8 @@ def place(tmp_path):
     place = Place(tmp_path)
     for name in (
         "command-quarantine",
-        "kit-redact",
-        "kit-snapshots",
+        "kit-files",
+        "kit-process",
         "kit-sessions",
         "store-memory",
     ):

@@ -32,7 +32,7 @@ class Index:
 
     def __init__(self, folder: Path) -> None:
         self.place = Place(folder)
-        self.place.bring("nanocoder-kit-capabilities")
+        self.place.bring("nanocoder-kit-process")
         self.place.bring("nanocoder-command-setup")
         self.wheels = folder / "wheels"
         self.wheels.mkdir()

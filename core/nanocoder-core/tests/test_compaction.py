@@ -15,8 +15,8 @@ from nanocoder import (
     open_session,
     tool,
 )
-from nanocoder_kit_context import ROOM, Room, restore
 from nanocoder_kit_sessions import SessionStore, testing
+from nanocoder_kit_sessions.context import ROOM, Room, restore
 from nanocoder_testing import Scripted, Tools, opened
 
 WORDS = "word " * 1_200

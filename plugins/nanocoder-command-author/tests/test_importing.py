@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nanocoder_command_author.check import done_at_import
 from nanocoder_command_author.importing import deeds_at_import
-from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process.capabilities import Package
 
 ENDED = "acme-run: its import ended the process, or the report of what it does"
 

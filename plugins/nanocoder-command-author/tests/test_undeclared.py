@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder_command_author.check import undeclared
-from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process.capabilities import Package
 
 
 def test_each_use_beyond_the_declaration_is_named(tmp_path):

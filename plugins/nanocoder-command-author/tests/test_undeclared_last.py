@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from nanocoder_command_author.check import done_at_import, undeclared
-from nanocoder_kit_capabilities import packages_in
+from nanocoder_kit_process.capabilities import packages_in
 
 # One more package belongs to an installed plugin; the rest of the check is the real one.
 PROGRAM = """
@@ -15,7 +15,7 @@ from argparse import Namespace
 from pathlib import Path
 from nanocoder import Host
 from nanocoder_command_author import check
-from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process.capabilities import Package
 acme = Package("acme-run", "1", ("command-author",), (Path("acme_run"),), ())
 check.packages_in = lambda: [acme]
 sys.exit(check.run(Namespace(name="command-author"), Host(".")))

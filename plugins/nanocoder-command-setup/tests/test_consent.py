@@ -4,7 +4,7 @@ import re
 from argparse import Namespace
 
 from nanocoder_command_setup.consent import Proposal, is_agreed
-from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process.capabilities import Package
 
 TOOL = """
 @tool(risk="safe", effects={{Effect.READ}}, examples=[{{"path": "a.py"}}])

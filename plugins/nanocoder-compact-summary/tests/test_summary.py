@@ -4,7 +4,7 @@ import nanocoder_compact_summary as plugin
 import pytest
 from nanocoder import Message, ProviderError, SessionInfo, ToolCall, ToolResult, spoken
 from nanocoder_compact_summary.summing import script_of, summarize
-from nanocoder_kit_context import Earlier, NoteWriter
+from nanocoder_kit_sessions.context import Earlier, NoteWriter
 from nanocoder_testing import Scripted, opened
 
 LONG = "word " * 300

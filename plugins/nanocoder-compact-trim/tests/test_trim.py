@@ -22,8 +22,8 @@ from nanocoder import (
     tool,
 )
 from nanocoder_compact_trim import trimming
-from nanocoder_kit_context import NoteWriter, earlier_note
 from nanocoder_kit_sessions import testing
+from nanocoder_kit_sessions.context import NoteWriter, earlier_note
 from nanocoder_testing import Scripted, opened
 
 

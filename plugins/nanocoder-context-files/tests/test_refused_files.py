@@ -8,7 +8,7 @@ import pytest
 from nanocoder import PathFilter, SessionInfo, hookimpl
 from nanocoder_context_files.files import Names, instructions
 from nanocoder_context_files.owners import Owners
-from nanocoder_kit_context import prompt_files
+from nanocoder_kit_sessions.context import prompt_files
 from nanocoder_testing import opened
 
 STRANGER = 54_321

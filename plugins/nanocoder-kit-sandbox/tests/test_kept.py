@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from nanocoder_kit_git import find_repository
+from nanocoder_kit_process.git import find_repository
 from nanocoder_kit_sandbox import unchanged
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_kit_redact import Redactor, remember
+from nanocoder_kit_files.redact import Redactor, remember
 from nanocoder_kit_sessions import Record
 from nanocoder_kit_sessions.redaction import line_without_secrets, without_secrets
 

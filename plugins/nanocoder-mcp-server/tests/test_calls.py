@@ -9,7 +9,7 @@ import mcp_types
 import pytest
 from mcp import Client, MCPError
 from nanocoder import Attachment, Question, ToolError, ToolResult, hookimpl, tool
-from nanocoder_kit_questions import DECLINE, Folders, Form, Prompt, Several, ask_all
+from nanocoder_kit_ui.questions import DECLINE, Folders, Form, Prompt, Several, ask_all
 from nanocoder_mcp_server.calls import Calls
 from nanocoder_mcp_server.protocol import server_of
 from nanocoder_testing import opened

@@ -3,7 +3,7 @@
 import nanocoder_policy_rules as plugin
 import pytest
 from nanocoder import Mode, Request, SessionInfo, ToolDefinition, hookimpl, tool
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 from nanocoder_policy_rules import Settings, nanocoder_before_request
 from nanocoder_policy_rules.offered import Offered
 from nanocoder_policy_rules.redaction import RedactedMessages

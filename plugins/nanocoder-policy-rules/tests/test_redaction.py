@@ -5,7 +5,7 @@ import json
 import pytest
 from command_line import plugin_in
 from nanocoder import Message, ToolResult
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 from nanocoder_policy_rules.redaction import RedactedMessages
 from nanocoder_testing.server import ScriptedServer, events
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import nanocoder_kit_http.client
+import nanocoder_kit_llm.http.client
 import nanocoder_provider_fallback
 import pytest
 from attrs import define, field
 from nanocoder import ProviderSpec, Session, hookimpl, open_session
-from nanocoder_kit_http.breaker import OPEN_AFTER, OPEN_S, Breaker
+from nanocoder_kit_llm.http.breaker import OPEN_AFTER, OPEN_S, Breaker
 from nanocoder_provider_fallback import Settings
 from nanocoder_testing.playing import gathered
 from nanocoder_testing.scripted import Scripted
@@ -59,7 +59,7 @@ class Place:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     clock = [0.0]
     breaker = Breaker(lambda: clock[0])  # half a minute must not pass
-    monkeypatch.setattr(nanocoder_kit_http.client, "breaker_of", lambda _url: breaker)
+    monkeypatch.setattr(nanocoder_kit_llm.http.client, "breaker_of", lambda _url: breaker)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     (entry,) = entry_points(group="nanocoder", name="provider-openai")
     openai = entry.load()

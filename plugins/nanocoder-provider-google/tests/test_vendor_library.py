@@ -6,7 +6,7 @@ import pytest
 from google import genai
 from google.genai import types
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_models import Model
+from nanocoder_kit_llm.models import Model
 from nanocoder_provider_google import nanocoder_settings, open_provider
 from nanocoder_testing.server import ScriptedServer, events
 

@@ -2,7 +2,7 @@
 
 import pytest
 from nanocoder import Message, ProviderError, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_actions.actions import Actions
+from nanocoder_kit_llm.actions.actions import Actions
 from nanocoder_provider_local.settings import Settings
 from nanocoder_provider_local.window import LEFT_OUT, Window, count
 

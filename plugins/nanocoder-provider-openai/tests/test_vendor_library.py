@@ -9,7 +9,7 @@ import openai
 import pydantic
 import pytest
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_models import Model
+from nanocoder_kit_llm.models import Model
 from nanocoder_provider_openai import nanocoder_settings
 from nanocoder_provider_openai.chat import ChatWire
 from nanocoder_provider_openai.responses import ResponsesWire

@@ -12,7 +12,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, ToolInfo, Workspace
-from nanocoder_kit_text import OBJECTIONS, Objections, read_text_file
+from nanocoder_kit_files.text import OBJECTIONS, Objections, read_text_file
 from nanocoder_tool_edit import Settings, edit_file, nanocoder_render
 
 CODE = """\

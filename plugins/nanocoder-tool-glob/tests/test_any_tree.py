@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace, WorkspaceError
-from nanocoder_kit_glob import compile_glob, split_base
-from nanocoder_kit_glob.git_ignore import walk
+from nanocoder_kit_files.glob import compile_glob, split_base
+from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_tool_glob import Settings, glob
 
 NAMES = rb"a b c.py d.ts .hidden x_y * [q] -v {a} A.PY vendor .git \xff GIT sub"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from nanocoder import ToolContext, ToolError, ToolInfo, Workspace
-from nanocoder_kit_text import decode
+from nanocoder_kit_files.text import decode
 from nanocoder_tool_grep import Settings, grep
 from nanocoder_tool_grep.query import Query
 from nanocoder_tool_grep.spellings import required_letters

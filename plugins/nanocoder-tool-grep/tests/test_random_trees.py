@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace, WorkspaceError
-from nanocoder_kit_text import decode
+from nanocoder_kit_files.text import decode
 from nanocoder_tool_grep import grep
 
 atoms = st.sampled_from(

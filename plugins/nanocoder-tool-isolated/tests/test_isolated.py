@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Cancel, Cancelled, PluginError, SessionInfo, ToolContext, Workspace
-from nanocoder_kit_capabilities import Package
+from nanocoder_kit_process.capabilities import Package
 from nanocoder_tool_isolated import Settings, jail
 from nanocoder_tool_isolated.tools import _group, isolated_tools
 

@@ -6,7 +6,7 @@ import socket
 from contextlib import ExitStack
 
 import pytest
-from nanocoder_kit_capabilities import Capabilities
+from nanocoder_kit_process.capabilities import Capabilities
 from nanocoder_tool_isolated.jail import jailed
 from sandbox_attacks import *  # noqa: F403
 from sandboxed_place import PYTHON

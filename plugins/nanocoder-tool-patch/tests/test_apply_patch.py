@@ -18,8 +18,8 @@ from nanocoder import (
     Workspace,
     named_paths,
 )
-from nanocoder_kit_diff import unified
-from nanocoder_kit_text import OBJECTIONS, Objections
+from nanocoder_kit_files.diff import unified
+from nanocoder_kit_files.text import OBJECTIONS, Objections
 from nanocoder_testing.playing import called, opened
 from nanocoder_tool_patch import apply_patch, nanocoder_render
 from nanocoder_tool_patch.parse import parse

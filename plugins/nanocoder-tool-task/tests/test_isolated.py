@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from attrs import evolve
 from nanocoder import ApprovalAnswer, Decision, Verdict, hookimpl, tool
-from nanocoder_kit_git import run as asking
+from nanocoder_kit_process.git import run as asking
 from nanocoder_kit_sessions import testing
 from nanocoder_tool_task import places as where
 from nanocoder_tool_task import worktree

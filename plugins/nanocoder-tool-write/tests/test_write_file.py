@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.text import read_text_file
 from nanocoder_tool_write import (
     Settings,
     nanocoder_render,

@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from nanocoder_kit_chat import Typed
+from nanocoder_kit_ui.chat import Typed
 from nanocoder_ui_terminal.prompt_queue import PromptQueue
 from nanocoder_ui_terminal.terminal import Terminal
 

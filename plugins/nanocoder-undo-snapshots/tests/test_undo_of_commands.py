@@ -341,7 +341,7 @@ def test_nothing_is_taken_for_a_commands_that_changed_after_it_ended(nanocoder, 
 def test_a_slow_look_goes_on_where_the_last_one_ended(nanocoder, work, tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(
-        "import nanocoder_kit_snapshots.index as index\nindex.READ_LIMIT_S = -1.0\n"
+        "import nanocoder_kit_sessions.snapshots.index as index\nindex.READ_LIMIT_S = -1.0\n"
     )
     for name in ("a.txt", "b.txt"):
         (nanocoder.cwd / name).write_text("old")

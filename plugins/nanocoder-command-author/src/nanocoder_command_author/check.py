@@ -9,7 +9,13 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Host, UsageError
-from nanocoder_kit_capabilities import ManifestError, Package, packages_in, scan, start_files
+from nanocoder_kit_process.capabilities import (
+    ManifestError,
+    Package,
+    packages_in,
+    scan,
+    start_files,
+)
 
 from nanocoder_command_author.importing import deeds_at_import
 from nanocoder_command_author.testing import NO_KIT

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from nanocoder import STYLES, Host
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 
 def run(arguments: Namespace, host: Host) -> int:

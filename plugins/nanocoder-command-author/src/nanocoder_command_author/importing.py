@@ -14,8 +14,8 @@ from typing import BinaryIO, Final
 
 from attrs import frozen
 from nanocoder import one_line
-from nanocoder_kit_capabilities import Package
 from nanocoder_kit_process import environment
+from nanocoder_kit_process.capabilities import Package
 
 from nanocoder_command_author.watcher import CODE, END
 

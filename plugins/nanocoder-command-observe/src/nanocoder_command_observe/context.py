@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import asdict
 from nanocoder import Host, Message, PersonError, Session
-from nanocoder_kit_context import ASSUMED_WINDOW, aligned, sources_of, window_rows
 from nanocoder_kit_sessions import session_store
+from nanocoder_kit_sessions.context import ASSUMED_WINDOW, aligned, sources_of, window_rows
 
 ASSUMED = f"without a model, the share is of an assumed window of {ASSUMED_WINDOW:,} tokens"
 UNKNOWN = "the window of this model is unknown: `nanocoder config set context N` sets it, in tokens"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Host, UsageError
+from nanocoder_kit_files.table import print_table
 from nanocoder_kit_sessions import session_store
-from nanocoder_kit_table import print_table
 
 from nanocoder_command_observe.burn_rate import MIN_CALLS, BurnRate, burn_rates
 from nanocoder_command_observe.statistics import Statistics, missed, statistics

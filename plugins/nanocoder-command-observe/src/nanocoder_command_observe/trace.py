@@ -4,8 +4,8 @@ import time
 from argparse import Namespace
 
 from nanocoder import Host
+from nanocoder_kit_files.table import print_table
 from nanocoder_kit_sessions import session_store, sessions_with_work
-from nanocoder_kit_table import print_table
 
 from nanocoder_command_observe.call_trace import Stage, trace
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Host, ToolCall, Verdict
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_command_policy.covered_tools import Group, covered_tools, examples
 from nanocoder_command_policy.judging import Judge, judging

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Config, Host, UsageError, read_user_file
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_command_policy.differences import (
     LOOSER,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import ToolCall
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 COLUMNS = 60
 """Width of a call in a line of the table."""

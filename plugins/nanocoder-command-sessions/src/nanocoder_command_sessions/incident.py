@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from nanocoder import Host, UsageError, brief, one_line
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 from nanocoder_kit_sessions import Record, session_store
 from nanocoder_kit_sessions.redaction import without_secrets
 

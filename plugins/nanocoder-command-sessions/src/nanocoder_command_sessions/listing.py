@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Host, PersonError, one_line
+from nanocoder_kit_files.table import print_table
 from nanocoder_kit_sessions import SessionSummary, index_path, matches, session_store
-from nanocoder_kit_table import print_table
 
 MAX_TITLE, MIN_TITLE = 86, 12
 DIRECTORY_COLUMNS: Final = 28

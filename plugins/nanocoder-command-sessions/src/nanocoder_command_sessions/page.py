@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Message, __version__, counted, one_line, spoken
-from nanocoder_kit_html import (
+from nanocoder_kit_sessions import Record, Transcript
+from nanocoder_kit_sessions.prompts import Prompt, prompt_numbers, prompts_of
+from nanocoder_kit_ui.html import (
     STYLES,
     attachment_html,
     block_html,
@@ -18,8 +20,6 @@ from nanocoder_kit_html import (
     page_html,
     text_html,
 )
-from nanocoder_kit_sessions import Record, Transcript
-from nanocoder_kit_sessions.prompts import Prompt, prompt_numbers, prompts_of
 
 from nanocoder_command_sessions.listing import local_time
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from attrs import evolve
 from nanocoder import Host, Message, brief, encode_message, one_line, spoken
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 from nanocoder_kit_sessions import Record, Transcript, session_store
 from nanocoder_kit_sessions.prompts import prompt_numbers, prompts_of
 from nanocoder_kit_sessions.redaction import without_secrets

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Host, UsageError, counted, for_terminal, known_packages, one_line
-from nanocoder_kit_capabilities import (
+from nanocoder_kit_process.capabilities import (
     Capabilities,
     ManifestError,
     Package,
@@ -17,7 +17,7 @@ from nanocoder_kit_capabilities import (
     runs_at_start,
     scan,
 )
-from nanocoder_kit_capabilities.capabilities import sentence_of
+from nanocoder_kit_process.capabilities.capabilities import sentence_of
 
 GROUP: Final = "nanocoder"
 SET: Final = "nanocoder-set-"

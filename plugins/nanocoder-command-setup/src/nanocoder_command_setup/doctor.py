@@ -29,8 +29,8 @@ from nanocoder import (
     user_config_dir,
 )
 from nanocoder_discovery import find_plugins, site_paths
-from nanocoder_kit_redact import Redactor
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.redact import Redactor
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_command_setup.models import is_ready
 from nanocoder_command_setup.packages import is_set, missing_requirements

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from nanocoder import Host, UsageError, did_you_mean, find_offer
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 PREFIX: Final = "nanocoder-"
 OFFERED: Final = ("tools", "providers", "commands", "screens", "dialects", "sandboxes", "stores")

@@ -18,7 +18,7 @@ from nanocoder import (
     open_provider,
     usable,
 )
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 
 def run(arguments: Namespace, host: Host) -> int:

@@ -22,7 +22,7 @@ from nanocoder import (
     state_dir,
 )
 from nanocoder_discovery import RECORD_KEY, read_cache, record_in, write_cache
-from nanocoder_kit_capabilities import first_links, readable_distributions, start_files
+from nanocoder_kit_process.capabilities import first_links, readable_distributions, start_files
 from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import is_agreed

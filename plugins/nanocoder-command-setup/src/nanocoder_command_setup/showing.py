@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from nanocoder import Host, PersonError, project_file
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_command_setup.settings import as_json
 

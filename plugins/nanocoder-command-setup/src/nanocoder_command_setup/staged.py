@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve
 from nanocoder import UsageError
-from nanocoder_kit_capabilities import (
+from nanocoder_kit_process.capabilities import (
     Package,
     distributions_in,
     readable_distributions,

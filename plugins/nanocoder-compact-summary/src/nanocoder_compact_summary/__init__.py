@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import field, validators
 from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
-from nanocoder_kit_context import ROOM, Room
+from nanocoder_kit_sessions.context import ROOM, Room
 
 
 @value
@@ -49,7 +49,7 @@ def nanocoder_compact(
     if not limit:
         return None
     # The hook runs for every request; few conversations become too long.
-    from nanocoder_kit_context import NoteWriter
+    from nanocoder_kit_sessions.context import NoteWriter
 
     from nanocoder_compact_summary.summing import summarize
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from nanocoder import Message, OutputLimit, clip, message_tokens, repeats_itself
-from nanocoder_kit_context import (
+from nanocoder_kit_sessions.context import (
     SUMMARY,
     Earlier,
     NoteWriter,

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import field, validators
 from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
-from nanocoder_kit_context import ROOM, Room
+from nanocoder_kit_sessions.context import ROOM, Room
 
 
 @value
@@ -57,7 +57,7 @@ def nanocoder_compact(
     if not limit:
         return None
     # Every request asks; few conversations become too long.
-    from nanocoder_kit_context import NoteWriter
+    from nanocoder_kit_sessions.context import NoteWriter
 
     from nanocoder_compact_trim.trimming import trim
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from operator import is_
 
 from nanocoder import Message, ToolResult, clip, evolve, message_tokens, spoken
-from nanocoder_kit_context import NoteWriter, earlier_note, first_kept, latest_request
+from nanocoder_kit_sessions.context import NoteWriter, earlier_note, first_kept, latest_request
 
 LEAST_SAVED = 0.6
 """The most that stays of the transcript; a person may ask for it long before it is full."""

@@ -120,7 +120,7 @@ class Reader:
         """Return the text of a file; raises RefusedError or ToolError."""
         # 16 modules; most folders have none of the files.
         from nanocoder import Workspace
-        from nanocoder_kit_text import decode
+        from nanocoder_kit_files.text import decode
 
         with Workspace(folder) as workspace:
             content = workspace.read(name, max_bytes=MAX_BYTES)

@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import one_line
-from nanocoder_kit_html import text_html
+from nanocoder_kit_ui.html import text_html
 
 from nanocoder_kit_batch.tally import quantile
 

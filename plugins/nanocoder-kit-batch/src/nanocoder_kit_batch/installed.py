@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from nanocoder_kit_capabilities import readable_distributions
+from nanocoder_kit_process.capabilities import readable_distributions
 
 SET: Final = "nanocoder-set-"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import __version__
-from nanocoder_kit_html import page_html, text_html
+from nanocoder_kit_ui.html import page_html, text_html
 
 NUMBER: Final = re.compile(r"[$+-]?[\d,.]+( ?%| s)?")
 SHORT_CHARS: Final = 24

@@ -9,7 +9,7 @@ from typing import Final
 from attrs import frozen
 from nanocoder import one_line
 from nanocoder_files import open_private
-from nanocoder_kit_diff import unified
+from nanocoder_kit_files.diff import unified
 
 MAX_FILE_BYTES: Final = 1_000_000
 NAME_CHARS: Final = 200

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from attrs import define
 from nanocoder import Cancel, Cancelled, Host, find_offer
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_kit_batch.results import Results
 from nanocoder_kit_batch.tally import Tally, failure_of

@@ -21,7 +21,7 @@ from nanocoder import (
     one_line,
     parse_json,
 )
-from nanocoder_kit_git import git
+from nanocoder_kit_process.git import git
 
 from nanocoder_kit_batch.functions import check_functions
 from nanocoder_kit_batch.workspaces import top_of_repository

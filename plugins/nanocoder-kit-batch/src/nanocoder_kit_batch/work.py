@@ -18,7 +18,7 @@ from nanocoder import (
     __version__,
     open_session,
 )
-from nanocoder_kit_redact import Redactor, redact_value
+from nanocoder_kit_files.redact import Redactor, redact_value
 
 from nanocoder_kit_batch.functions import replace_tools
 from nanocoder_kit_batch.own_files import write_own

@@ -24,7 +24,7 @@ from nanocoder import (
     user_config_dir,
 )
 from nanocoder_files import lock_file
-from nanocoder_kit_git import find_top, git
+from nanocoder_kit_process.git import find_top, git
 
 from nanocoder_kit_batch.patches import MAX_FILE_BYTES, diff_of
 from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps

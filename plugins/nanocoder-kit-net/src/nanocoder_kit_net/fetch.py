@@ -47,7 +47,10 @@ def fetch(
     scheme_not_allowed, invalid_url, too_many_redirects, unsupported_encoding, broken_answer …),
     TimedOut, Cancelled.
     """
-    from nanocoder_kit_http import timers, transport  # httpx takes 30 ms; only a request needs it
+    from nanocoder_kit_llm.http import (  # httpx takes 30 ms; only a request needs it
+        timers,
+        transport,
+    )
 
     limits = limits or Limits()
     timer, bounds = timers.TotalTimer(limits.seconds), transport.Bounds()

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from nanocoder_kit_redact import Redactor, is_secret_name
+from nanocoder_kit_files.redact import Redactor, is_secret_name
 
 NAMES: Final = frozenset(
     {

@@ -13,7 +13,7 @@ from typing import Final
 
 from nanocoder import ToolError
 from nanocoder_files import closing_file, protection_of
-from nanocoder_kit_git import reason_not_harmless
+from nanocoder_kit_process.git import reason_not_harmless
 
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 

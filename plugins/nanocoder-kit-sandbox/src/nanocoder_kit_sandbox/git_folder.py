@@ -118,9 +118,12 @@ class GitFolder:
         if name == "config":  # git writes it anew also when it only looks for something
             return "" if content == own else "cannot be changed in the sandbox"
         sys.path += [path for path in self._libraries if path not in sys.path]
-        package: Any = type(sys)("nanocoder_kit_git")  # its own imports take longer than the rest
-        package.__path__ = [f"{path}/{package.__name__}" for path in self._libraries]
-        sys.modules.setdefault(package.__name__, package)
+        for package_name in ("nanocoder_kit_process", "nanocoder_kit_process.git"):
+            # The imports of the packages themselves take longer than the rest.
+            package: Any = type(sys)(package_name)
+            location = package_name.replace(".", "/")
+            package.__path__ = [f"{path}/{location}" for path in self._libraries]
+            sys.modules.setdefault(package_name, package)
         return problem_of(name, content, own, self._root, self._denied)
 
 
@@ -134,7 +137,7 @@ def problem_of(
     """
     if name == "index":
         # Few commands get here, and what is imported takes longer than most of them.
-        from nanocoder_kit_git.arriving import problem_of_index
+        from nanocoder_kit_process.git.arriving import problem_of_index
 
         return problem_of_index(content, own, lambda entry: _is_there(entry, workspace, denied))
     lines = content.removesuffix(b"\n").split(b"\n") if content else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nanocoder import Access, SessionInfo, ToolError, counted
-from nanocoder_kit_git import stores_of
+from nanocoder_kit_process.git import stores_of
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import is_in, relative_sockets

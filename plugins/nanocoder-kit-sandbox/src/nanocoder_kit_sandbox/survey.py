@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_git import entries_of, find_repository, is_like_bare, stores_of
+from nanocoder_kit_process.git import entries_of, find_repository, is_like_bare, stores_of
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder_files import ProtectionKind, protection_of
-from nanocoder_kit_git import Repository, read_start
+from nanocoder_kit_process.git import Repository, read_start
 
 from nanocoder_kit_sandbox.unchanged import listed
 

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from attrs import frozen
 from nanocoder_files import Change, FileState
-from nanocoder_kit_snapshots import CommandChange, CommandEntry
+
+from nanocoder_kit_sessions.snapshots import CommandChange, CommandEntry
 
 UNKNOWN: Final = FileState("unknown")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field
-from nanocoder_kit_snapshots import CommandEntry, read_entries
 
 from nanocoder_kit_sessions.file_change import FileChange
 from nanocoder_kit_sessions.records import Record
+from nanocoder_kit_sessions.snapshots import CommandEntry, read_entries
 
 
 @define(eq=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Message, UsageError
 from nanocoder_files import append_all, lock_file, open_private, sync_directory
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_kit_sessions.order import USES, UseOrder
 from nanocoder_kit_sessions.records import Record, Scan, is_typed, read, title_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from attrs import evolve
-from nanocoder_kit_redact import Redactor, SecretFoundError, redact_value
+from nanocoder_kit_files.redact import Redactor, SecretFoundError, redact_value
 
 from nanocoder_kit_sessions.records import Record, long_texts
 

@@ -15,8 +15,8 @@ from typing import Final
 
 from nanocoder import UsageError, counted
 from nanocoder_files import private_directory
-from nanocoder_kit_snapshots import GitStore, SnapshotError, read_entries
 
+from nanocoder_kit_sessions.snapshots import GitStore, SnapshotError, read_entries
 from nanocoder_kit_sessions.store import SessionStore
 
 DAY_S: Final = 86_400.0

@@ -13,9 +13,9 @@ from typing import Final, Literal
 from attrs import evolve
 from nanocoder import ToolError, Workspace
 from nanocoder_files import MAX_BYTES, Change, FileKind, FileState, Restore, open_private
-from nanocoder_kit_snapshots import GitStore, SnapshotError
 
 from nanocoder_kit_sessions.file_change import UNKNOWN, FileChange
+from nanocoder_kit_sessions.snapshots import GitStore, SnapshotError
 from nanocoder_kit_sessions.undo_steps import (
     CHANGED,
     IS_NO_FILE,

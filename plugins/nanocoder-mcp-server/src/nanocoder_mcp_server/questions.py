@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import mcp_types
 from nanocoder import ApprovalRequest, Question, for_terminal
-from nanocoder_kit_questions import DECLINE, FOLDERS, REPLY, Folders, Form, Prompt, Several
+from nanocoder_kit_ui.questions import DECLINE, FOLDERS, REPLY, Folders, Form, Prompt, Several
 
 QUESTION: Final = "approval"
 ANSWER: Final = "answer"

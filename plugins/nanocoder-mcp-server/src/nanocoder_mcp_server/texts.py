@@ -15,7 +15,8 @@ from urllib.parse import quote, unquote, urlsplit
 import mcp_types
 from attrs import frozen
 from nanocoder import Session, Tool, ToolError, ToolResult, UsageError, Workspace
-from nanocoder_kit_commands import (
+from nanocoder_kit_files.glob.git_ignore import walk
+from nanocoder_kit_ui.commands import (
     Call,
     FileCommand,
     Part,
@@ -23,7 +24,6 @@ from nanocoder_kit_commands import (
     plugin_parts,
     run_shell_parts,
 )
-from nanocoder_kit_glob.git_ignore import walk
 
 from nanocoder_mcp_server.calls import Run
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import evolve
 from nanocoder import Host, ToolError, UsageError, counted, did_you_mean
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_mcp import credentials, records
 from nanocoder_mcp.accepting import accept, ask_server

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import mcp_types
 from nanocoder import Question, ToolContext, for_terminal, one_line
-from nanocoder_kit_questions import DECLINE, Form, object_of
+from nanocoder_kit_ui.questions import DECLINE, Form, object_of
 
 from nanocoder_mcp.sampling import sampled
 

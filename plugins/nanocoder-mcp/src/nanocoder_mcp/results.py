@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from nanocoder import Attachment, BadArguments, ToolResult, for_model
-from nanocoder_kit_text import picture_problem
+from nanocoder_kit_files.text import picture_problem
 
 MAX_ATTACHMENT_BYTES: Final = 5_000_000
 MAX_ATTACHMENTS: Final = 20

@@ -21,7 +21,7 @@ from nanocoder import (
     for_terminal,
     one_line,
 )
-from nanocoder_kit_questions import REPLY, Prompt, object_of
+from nanocoder_kit_ui.questions import REPLY, Prompt, object_of
 
 from nanocoder_mcp.raw_schema import signature_of
 from nanocoder_mcp.server import PLUGIN, SAMPLER

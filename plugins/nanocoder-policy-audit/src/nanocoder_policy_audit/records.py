@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from nanocoder import Event, __version__, digest_of
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 PREFIX: Final = "nanocoder-"
 REASON_CHARS: Final = 300

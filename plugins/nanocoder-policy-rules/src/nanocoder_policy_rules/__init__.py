@@ -18,7 +18,7 @@ from nanocoder import (
     Verdict,
     hookimpl,
 )
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_policy_rules.offered import Offered
 from nanocoder_policy_rules.redaction import RedactedMessages, deny_placeholder, redacted_result

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from nanocoder_kit_glob import BadPattern, expand_braces
+from nanocoder_kit_files.glob import BadPattern, expand_braces
 
 from nanocoder_policy_rules.paths import real_path
 from nanocoder_policy_rules.programs import FORMATTING, POWER, REMOVERS

@@ -140,7 +140,7 @@ def list_grants(arguments: Namespace, host: Host) -> int:
     elif not grants:
         host.print_line("nothing is granted; answer a question with `a` to grant a rule")
     else:
-        from nanocoder_kit_table import print_table  # judging asks for grants, too
+        from nanocoder_kit_files.table import print_table  # judging asks for grants, too
 
         rows = [_row(grant, rule) for grant in grants for rule in grant.rules]
         print_table(("id", "rule", "where", "granted", "until"), rows)

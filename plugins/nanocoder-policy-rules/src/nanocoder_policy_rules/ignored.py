@@ -8,7 +8,7 @@ from typing import Final
 from attrs import frozen
 from nanocoder import PathFilter, SessionInfo, unescape_path
 from nanocoder_files import open_private
-from nanocoder_kit_glob.ignore_file import Rules, read_rules
+from nanocoder_kit_files.glob.ignore_file import Rules, read_rules
 
 from nanocoder_policy_rules.settings import Settings
 

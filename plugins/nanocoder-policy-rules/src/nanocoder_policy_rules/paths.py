@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from nanocoder import fold_name
-from nanocoder_kit_glob import alternatives, glob_tokens, spell_out_classes
-from nanocoder_kit_glob.expressions import STAR, glob_expression
+from nanocoder_kit_files.glob import alternatives, glob_tokens, spell_out_classes
+from nanocoder_kit_files.glob.expressions import STAR, glob_expression
 
 WHY_DENIED: Final = (
     "{!r} is the name of a secret; plugins.policy-rules.secrets and not_secrets set which names are"

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, fold_name, named_paths, unescape_path
-from nanocoder_kit_glob import expand_braces, literal_ends
+from nanocoder_kit_files.glob import expand_braces, literal_ends
 
 from nanocoder_policy_rules import paths, rules
 from nanocoder_policy_rules.rules import Rule

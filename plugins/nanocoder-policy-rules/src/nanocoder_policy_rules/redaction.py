@@ -15,7 +15,7 @@ from nanocoder import (
     Verdict,
     for_model,
 )
-from nanocoder_kit_redact import Redactor, placeholders_in, redact_value
+from nanocoder_kit_files.redact import Redactor, placeholders_in, redact_value
 
 SPOKEN_TO_THE_MODEL: Final = frozenset({"user", "tool"})
 """Roles whose text comes from elsewhere; what the model says itself it knows already."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import Mode, Risk, SessionInfo
-from nanocoder_kit_glob import compile_glob, problem_of_glob
+from nanocoder_kit_files.glob import compile_glob, problem_of_glob
 
 from nanocoder_policy_rules import addresses, paths, programs
 from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict

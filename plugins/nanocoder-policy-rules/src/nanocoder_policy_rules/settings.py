@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from attrs import Attribute, field, frozen
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
 
@@ -52,7 +52,7 @@ def _all_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable,
 def _all_names(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
     if texts is attribute.default:
         return
-    from nanocoder_kit_glob import problem_of_glob
+    from nanocoder_kit_files.glob import problem_of_glob
 
     for text in texts:
         problem = problem_of_glob(text)
@@ -64,7 +64,7 @@ def _all_names(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -
 
 def _all_lines(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
     if texts:
-        from nanocoder_kit_glob.ignore_file import read_rules
+        from nanocoder_kit_files.glob.ignore_file import read_rules
 
         malformed = read_rules("\n".join(texts).encode(), braces=True).malformed
         for number, problem in malformed:

@@ -249,6 +249,6 @@ def _entered(command: Command, context: "CallContext") -> "CallContext | None":
 
 def _may_start(context: "CallContext") -> bool:
     """Tell whether git could start a program that a repository here names."""
-    from nanocoder_kit_git import reason_not_plain  # most commands need none
+    from nanocoder_kit_process.git import reason_not_plain  # most commands need none
 
     return bool(reason_not_plain(os.path.realpath(context.folder)))

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from nanocoder import Cancel, Message, ModelInfo, ProviderError, Request, ToolDefinition
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     EncodedMessages,
     History,
     HistoryRules,
@@ -19,7 +19,7 @@ from nanocoder_kit_http import (
     encode_json,
     with_path,
 )
-from nanocoder_kit_models import Catalog
+from nanocoder_kit_llm.models import Catalog
 
 from nanocoder_provider_anthropic.reply import MessageReply
 from nanocoder_provider_anthropic.settings import Settings

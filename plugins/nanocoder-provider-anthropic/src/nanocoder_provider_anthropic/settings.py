@@ -3,8 +3,8 @@
 from typing import Literal
 
 from attrs import field, frozen
-from nanocoder_kit_http import HttpSettings
-from nanocoder_kit_models import MODELS_SETTING
+from nanocoder_kit_llm.http import HttpSettings
+from nanocoder_kit_llm.models import MODELS_SETTING
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import encode_json, native_of
+from nanocoder_kit_llm.http import encode_json, native_of
 
 NATIVE: Final = "google"
 """The key of our part in a message's native data: the parts to send back unchanged."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     KEY_FILE,
     EncodedMessages,
     History,
@@ -20,7 +20,7 @@ from nanocoder_kit_http import (
     encode_json,
     with_path,
 )
-from nanocoder_kit_models import Catalog, Model
+from nanocoder_kit_llm.models import Catalog, Model
 
 from nanocoder_provider_google.contents import ContentEncoder, tool_declarations
 from nanocoder_provider_google.reply import ContentReply

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanocoder import Finished, TextDelta, ThinkingDelta, ToolCall, Usage
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     CallParts,
     End,
     Reply,

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final
 
 from nanocoder import SessionInfo, Workspace, escape_path
-from nanocoder_kit_glob import SKIPPED
-from nanocoder_kit_glob.git_ignore import walk
+from nanocoder_kit_files.glob import SKIPPED
+from nanocoder_kit_files.glob.git_ignore import walk
 
 MAX_NAMES: Final = 40
 MAX_ENTRIES: Final = 2_000

@@ -18,7 +18,7 @@ from nanocoder import (
     Usage,
     repeats_itself,
 )
-from nanocoder_kit_actions import Actions, AnswerText, Chat, has_material, tool_texts
+from nanocoder_kit_llm.actions import Actions, AnswerText, Chat, has_material, tool_texts
 
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate

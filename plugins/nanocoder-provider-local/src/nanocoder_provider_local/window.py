@@ -5,7 +5,7 @@ from typing import Final
 
 from attrs import frozen
 from nanocoder import Message, ProviderError, Request
-from nanocoder_kit_actions import Actions, Chat, chat, is_request, turn_text
+from nanocoder_kit_llm.actions import Actions, Chat, chat, is_request, turn_text
 
 from nanocoder_provider_local.settings import Settings
 

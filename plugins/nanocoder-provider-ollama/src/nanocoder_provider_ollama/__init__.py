@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nanocoder import ProviderError, ProviderSpec, hookimpl
-from nanocoder_kit_http import is_listening
+from nanocoder_kit_llm.http import is_listening
 
 from nanocoder_provider_ollama.settings import Settings, address
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolDefinition, ToolResult
-from nanocoder_kit_http import encode_json, result_text
+from nanocoder_kit_llm.http import encode_json, result_text
 
 NATIVE: Final = "ollama"
 """The key of our part in a message's native data: the thinking that led to its calls."""

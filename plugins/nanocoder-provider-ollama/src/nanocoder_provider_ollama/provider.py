@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import Cancel, ModelInfo, Notice, ProviderError, Request, ToolDefinition
-from nanocoder_kit_actions import ActionReply, Actions, chat, has_material, tool_texts
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.actions import ActionReply, Actions, chat, has_material, tool_texts
+from nanocoder_kit_llm.http import (
     EncodedMessages,
     History,
     HistoryRules,

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from attrs import field, frozen, validators
-from nanocoder_kit_http import HttpSettings
+from nanocoder_kit_llm.http import HttpSettings
 
 PORT: Final = 11434
 _ANY_INTERFACE: Final = "0.0.0.0"  # noqa: S104 - a server listens there, a client asks this machine

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nanocoder import ProviderError, ProviderSpec, hookimpl
-from nanocoder_kit_http import is_listening
+from nanocoder_kit_llm.http import is_listening
 
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, OTHERS, SERVERS, Vendor

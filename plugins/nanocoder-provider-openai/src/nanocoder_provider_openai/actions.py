@@ -3,9 +3,9 @@
 from typing import Any
 
 from nanocoder import Request
-from nanocoder_kit_actions import ActionReply, Actions, chat, has_material
-from nanocoder_kit_http import ReplyContext, ReplyDecoder, encode_json
-from nanocoder_kit_models import Model
+from nanocoder_kit_llm.actions import ActionReply, Actions, chat, has_material
+from nanocoder_kit_llm.http import ReplyContext, ReplyDecoder, encode_json
+from nanocoder_kit_llm.models import Model
 
 from nanocoder_provider_openai.reply import ChatReply
 from nanocoder_provider_openai.settings import Settings

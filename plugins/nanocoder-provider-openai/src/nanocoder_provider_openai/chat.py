@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from nanocoder import Request, ToolDefinition
-from nanocoder_kit_http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
-from nanocoder_kit_models import Model
+from nanocoder_kit_llm.http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
+from nanocoder_kit_llm.models import Model
 
 from nanocoder_provider_openai.reply import ChatReply
 from nanocoder_provider_openai.rules import chat_rules, history_rules

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Message, TextDelta, ThinkingDelta
-from nanocoder_kit_http import CallParts, Deltas, as_str
+from nanocoder_kit_llm.http import CallParts, Deltas, as_str
 
 NATIVE: Final = "openai"
 """The key of our part in a message's native data."""

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from attrs import evolve
 from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     Batches,
     HttpProvider,
     Key,
@@ -19,7 +19,7 @@ from nanocoder_kit_http import (
     is_small,
     with_path,
 )
-from nanocoder_kit_models import FREE, Catalog, Model
+from nanocoder_kit_llm.models import FREE, Catalog, Model
 
 from nanocoder_provider_openai.chat import ChatWire
 from nanocoder_provider_openai.settings import Settings
@@ -138,7 +138,7 @@ class OpenAIProvider(HttpProvider):
         """Return the texts that the model reads instead of the tools' definitions, if any."""
         if not self._acts:
             return ()
-        from nanocoder_kit_actions import tool_texts  # few models need it
+        from nanocoder_kit_llm.actions import tool_texts  # few models need it
 
         return tool_texts(tools)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from nanocoder import Finished, TextDelta, ThinkingDelta, Usage
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     CallParts,
     End,
     Reply,

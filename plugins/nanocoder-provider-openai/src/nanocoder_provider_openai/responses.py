@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, Request, ToolCall, ToolDefinition, ToolResult
-from nanocoder_kit_http import (
+from nanocoder_kit_llm.http import (
     EncodedMessages,
     History,
     HistoryRules,
@@ -14,7 +14,7 @@ from nanocoder_kit_http import (
     native_of,
     result_text,
 )
-from nanocoder_kit_models import Model
+from nanocoder_kit_llm.models import Model
 
 from nanocoder_provider_openai.responses_reply import NATIVE_ITEMS, ResponsesReply
 from nanocoder_provider_openai.settings import Settings

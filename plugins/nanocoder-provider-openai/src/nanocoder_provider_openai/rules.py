@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from nanocoder_kit_http import HistoryRules
+from nanocoder_kit_llm.http import HistoryRules
 
 from nanocoder_provider_openai.vendors import Vendor
 from nanocoder_provider_openai.wire import ChatRules

@@ -4,8 +4,8 @@ from typing import Literal
 
 from attrs import field
 from nanocoder import value
-from nanocoder_kit_http import HttpSettings
-from nanocoder_kit_models import MODELS_SETTING
+from nanocoder_kit_llm.http import HttpSettings
+from nanocoder_kit_llm.models import MODELS_SETTING
 
 
 @value(kw_only=True)

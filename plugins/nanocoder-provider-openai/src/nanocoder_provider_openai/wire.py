@@ -4,7 +4,7 @@ from base64 import b64encode
 from typing import Any, Final
 
 from nanocoder import Attachment, Message, ToolCall, ToolDefinition, ToolResult, value
-from nanocoder_kit_http import encode_json, result_text
+from nanocoder_kit_llm.http import encode_json, result_text
 
 from nanocoder_provider_openai.echo import echoed
 from nanocoder_provider_openai.strict import strict_schema

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from nanocoder import Host, UsageError, encode_message, named_paths
-from nanocoder_kit_redact import Redactor, redact_value
+from nanocoder_kit_files.redact import Redactor, redact_value
 from nanocoder_kit_sessions import Record, session_store, without_rewound
 from nanocoder_kit_sessions.transcript import repaired
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from attrs import evolve
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 from nanocoder_kit_sessions import MemoryJournal, Record
 from nanocoder_kit_sessions.redaction import without_secrets
 

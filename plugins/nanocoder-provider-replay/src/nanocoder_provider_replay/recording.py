@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, frozen
 from nanocoder import BadArguments, Message, ProviderError, encode_message, parse_json
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 FORMAT: Final = 1
 MAX_BYTES: Final = 256 * 1024 * 1024

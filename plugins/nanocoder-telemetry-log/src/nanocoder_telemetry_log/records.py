@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from nanocoder import Event, SessionInfo, one_line
-from nanocoder_kit_redact import Redactor
+from nanocoder_kit_files.redact import Redactor
 
 LEVEL_OF: Final[Mapping[str, str]] = {
     "call.approved": "info",

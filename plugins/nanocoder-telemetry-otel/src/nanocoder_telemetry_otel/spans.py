@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import define, field
 from nanocoder import Event, SessionInfo, clip
-from nanocoder_kit_redact import Redactor, redact_value
+from nanocoder_kit_files.redact import Redactor, redact_value
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer

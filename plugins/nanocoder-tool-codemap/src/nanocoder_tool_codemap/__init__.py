@@ -15,7 +15,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
 if TYPE_CHECKING:
     from nanocoder_tool_codemap.index import Index

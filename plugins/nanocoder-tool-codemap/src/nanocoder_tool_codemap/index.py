@@ -8,8 +8,8 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 from nanocoder import Cancel, Entry, Workspace, WorkspaceError
-from nanocoder_kit_glob.git_ignore import walk
-from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_files.glob.git_ignore import walk
+from nanocoder_kit_files.glob.left_out import LeftOut
 
 from nanocoder_tool_codemap import store
 from nanocoder_tool_codemap.extract import extract

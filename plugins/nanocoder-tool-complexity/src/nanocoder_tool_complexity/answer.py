@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 from nanocoder import ToolResult
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_complexity.measure import File, Function, Measures
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 from nanocoder import Cancel, Cancelled, Workspace, WorkspaceError
-from nanocoder_kit_glob.git_ignore import walk
-from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_files.glob.git_ignore import walk
+from nanocoder_kit_files.glob.left_out import LeftOut
 
 SKIPPED = frozenset(
     {

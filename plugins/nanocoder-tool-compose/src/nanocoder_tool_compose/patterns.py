@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import evolve
 from nanocoder import ToolError, Workspace, WorkspaceError
-from nanocoder_kit_glob import SKIPPED, BadPattern, compile_glob, split_base
-from nanocoder_kit_glob.git_ignore import list_files
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.glob import SKIPPED, BadPattern, compile_glob, split_base
+from nanocoder_kit_files.glob.git_ignore import list_files
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_compose.refactor import Refactor, pattern_of
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanocoder import SessionInfo, Workspace
-from nanocoder_kit_diff import unified
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.diff import unified
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_compose.patterns import expand
 from nanocoder_tool_compose.refactor import Refactor, diff_of, plan

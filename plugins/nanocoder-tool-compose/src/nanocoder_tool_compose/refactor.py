@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 from nanocoder import ToolContext, ToolError, ToolResult, Workspace, clip, counted
-from nanocoder_kit_diff import clip_lines, unified
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.diff import clip_lines, unified
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_compose.steps import Steps
 

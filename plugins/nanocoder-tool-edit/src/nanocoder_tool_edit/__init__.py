@@ -17,7 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_text import OBJECTIONS, Objections, check_change
+from nanocoder_kit_files.text import OBJECTIONS, Objections, check_change
 
 from nanocoder_tool_edit.answer import answer
 from nanocoder_tool_edit.plan import Search, plan_edit

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nanocoder import ToolResult, Written
-from nanocoder_kit_diff import Part, clip_lines
+from nanocoder_kit_files.diff import Part, clip_lines
 
 from nanocoder_tool_edit.plan import Plan
 from nanocoder_tool_edit.request import Request

@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import eq
 
 from attrs import frozen
-from nanocoder_kit_text import fold
+from nanocoder_kit_files.text import fold
 
 from nanocoder_tool_edit.document import Span
 

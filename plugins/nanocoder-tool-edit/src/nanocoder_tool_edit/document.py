@@ -3,7 +3,7 @@ r"""Edit a text file as text with "\n" line ends, and preserve every other byte.
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
-from nanocoder_kit_text import TextFile, encode
+from nanocoder_kit_files.text import TextFile, encode
 
 MAX_PIECES = 64
 SINGLE_BYTE = frozenset({"cp1252", "latin-1"})

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import evolve, frozen
 from nanocoder import ToolError, Workspace, WorkspaceError
-from nanocoder_kit_diff import Diff, unified_parts
-from nanocoder_kit_text import (
+from nanocoder_kit_files.diff import Diff, unified_parts
+from nanocoder_kit_files.text import (
     Notebook,
     TextChange,
     TextFile,

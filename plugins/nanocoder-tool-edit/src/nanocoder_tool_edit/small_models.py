@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nanocoder import SessionInfo, Workspace, WorkspaceError
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_edit.document import Span
 from nanocoder_tool_edit.request import Request
@@ -65,7 +65,7 @@ def files_with(workspace: Workspace, name: str, *, beside: str) -> list[str]:
 
 
 def _small_files(workspace: Workspace) -> Iterator[str]:
-    from nanocoder_kit_glob.git_ignore import walk  # only a small model's renaming needs it
+    from nanocoder_kit_files.glob.git_ignore import walk  # only a small model's renaming needs it
 
     entries = islice(walk(workspace), MAX_FILES)
     return (entry.path for entry in entries if entry.kind == "file" and entry.size <= MAX_BYTES)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from nanocoder_kit_text import common_ends, fold, has_hidden, read_hidden, without_hidden
+from nanocoder_kit_files.text import common_ends, fold, has_hidden, read_hidden, without_hidden
 
 from nanocoder_tool_edit.document import Span, find_exact
 

@@ -7,7 +7,7 @@ all but the exact one must find exactly one.
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
-from nanocoder_kit_text import fold
+from nanocoder_kit_files.text import fold
 
 from nanocoder_tool_edit.blocks import Block, Lines, plain, trim
 from nanocoder_tool_edit.document import Span, find_exact, line_of

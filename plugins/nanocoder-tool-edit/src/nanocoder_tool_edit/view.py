@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from attrs import frozen
-from nanocoder_kit_diff import Part
+from nanocoder_kit_files.diff import Part
 
 from nanocoder_tool_edit.document import Span, replace_spans
 

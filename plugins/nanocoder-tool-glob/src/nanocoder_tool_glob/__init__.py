@@ -12,7 +12,7 @@ from nanocoder import (
     nearest,
     tool,
 )
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_glob.settings import Settings
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from attrs import frozen
-from nanocoder_kit_glob import compile_glob, endings, expand_braces
+from nanocoder_kit_files.glob import compile_glob, endings, expand_braces
 
 
 @frozen

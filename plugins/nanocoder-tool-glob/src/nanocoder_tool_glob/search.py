@@ -6,10 +6,10 @@ from heapq import nsmallest
 
 from attrs import frozen
 from nanocoder import ToolContext, ToolError
-from nanocoder_kit_glob import BadPattern, split_base
-from nanocoder_kit_glob.git_ignore import list_files
-from nanocoder_kit_glob.left_out import LeftOut
-from nanocoder_kit_glob.walks import Files
+from nanocoder_kit_files.glob import BadPattern, split_base
+from nanocoder_kit_files.glob.git_ignore import list_files
+from nanocoder_kit_files.glob.left_out import LeftOut
+from nanocoder_kit_files.glob.walks import Files
 
 from nanocoder_tool_glob.pattern import FilePattern, compile_pattern
 from nanocoder_tool_glob.settings import Settings

@@ -1,7 +1,7 @@
 """The settings of glob."""
 
 from attrs import frozen
-from nanocoder_kit_glob import SKIPPED
+from nanocoder_kit_files.glob import SKIPPED
 
 
 @frozen

@@ -13,7 +13,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_glob import SKIPPED
+from nanocoder_kit_files.glob import SKIPPED
 
 from nanocoder_tool_grep.query import COUNTED, MAX_CONTEXT, Output, Query, check
 

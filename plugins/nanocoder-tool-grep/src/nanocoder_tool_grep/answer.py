@@ -3,7 +3,7 @@
 from typing import Any
 
 from nanocoder import ToolResult
-from nanocoder_kit_glob.left_out import left_out_metadata, left_out_note
+from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
 from nanocoder_tool_grep.finding import Results
 from nanocoder_tool_grep.query import COUNTED, Line, Query, path_filter

@@ -6,8 +6,8 @@ from tempfile import NamedTemporaryFile, mkdtemp
 
 from attrs import define, field
 from nanocoder import ToolContext, WorkspaceError
-from nanocoder_kit_glob.left_out import LeftOut
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.glob.left_out import LeftOut
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_grep.selection import Selection
 from nanocoder_tool_grep.texts import kind_of

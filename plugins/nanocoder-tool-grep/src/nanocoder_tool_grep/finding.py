@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 
 from attrs import define, evolve, field, frozen
 from nanocoder import ToolContext, ToolError
-from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_files.glob.left_out import LeftOut
 
 from nanocoder_tool_grep.encodings import Copies
 from nanocoder_tool_grep.programs import find_ripgrep

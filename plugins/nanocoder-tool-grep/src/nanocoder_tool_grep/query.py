@@ -5,7 +5,7 @@ from typing import Literal
 
 from attrs import frozen
 from nanocoder import ToolError
-from nanocoder_kit_glob import BadPattern, compile_glob, endings
+from nanocoder_kit_files.glob import BadPattern, compile_glob, endings
 
 from nanocoder_tool_grep.types import globs_of, nearest_types
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from attrs import define, field
 from nanocoder import ToolContext, unescape_path
-from nanocoder_kit_glob.git_ignore import list_files
-from nanocoder_kit_glob.left_out import LeftOut
+from nanocoder_kit_files.glob.git_ignore import list_files
+from nanocoder_kit_files.glob.left_out import LeftOut
 
 from nanocoder_tool_grep.query import Query, name_ends, path_filter
 

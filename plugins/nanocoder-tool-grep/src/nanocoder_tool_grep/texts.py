@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, Literal
 
 from attrs import evolve, frozen
 from nanocoder import ToolContext, WorkspaceError
-from nanocoder_kit_text import is_binary
+from nanocoder_kit_files.text import is_binary
 
 from nanocoder_tool_grep.query import Line
 

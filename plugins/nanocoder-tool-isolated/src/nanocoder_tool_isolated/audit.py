@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import ToolError
-from nanocoder_kit_capabilities import Capabilities
+from nanocoder_kit_process.capabilities import Capabilities
 
 STARTS: Final = frozenset(
     {

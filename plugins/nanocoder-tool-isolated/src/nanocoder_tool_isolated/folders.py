@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import frozen
 from nanocoder import Effect, Risk, did_you_mean
-from nanocoder_kit_capabilities import Capabilities
 from nanocoder_kit_process import SYSTEM_PATH, find_program
+from nanocoder_kit_process.capabilities import Capabilities
 
 FILE: Final = "tools.toml"
 API: Final = 1

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import SessionInfo
-from nanocoder_kit_capabilities import Capabilities
 from nanocoder_kit_process import SYSTEM_PATH, environment
+from nanocoder_kit_process.capabilities import Capabilities
 from nanocoder_kit_sandbox import (
     Inside,
     Settings,

@@ -17,7 +17,7 @@ from nanocoder import (
     ToolResult,
     did_you_mean,
 )
-from nanocoder_kit_capabilities import (
+from nanocoder_kit_process.capabilities import (
     NONE,
     Capabilities,
     ManifestError,

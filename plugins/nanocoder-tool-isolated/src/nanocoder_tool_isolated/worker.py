@@ -22,7 +22,7 @@ from nanocoder import (
     Workspace,
     WorkspaceError,
 )
-from nanocoder_kit_capabilities import Capabilities
+from nanocoder_kit_process.capabilities import Capabilities
 
 from nanocoder_tool_isolated.audit import watch
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from attrs import frozen
 from nanocoder import Effect, Entry, Param, Tool, ToolContext, ToolResult, hookimpl, tool
-from nanocoder_kit_glob import SKIPPED
-from nanocoder_kit_glob.left_out import LeftOut, left_out_metadata, left_out_note
+from nanocoder_kit_files.glob import SKIPPED
+from nanocoder_kit_files.glob.left_out import LeftOut, left_out_metadata, left_out_note
 
 MAX_DEPTH = 20
 _MARKS = {"dir": "/", "link": "@", "other": "|", "file": ""}
@@ -38,7 +38,7 @@ def list_files(
 
     To find files by name use glob.
     """
-    from nanocoder_kit_glob.git_ignore import walk  # a start walks nowhere
+    from nanocoder_kit_files.glob.git_ignore import walk  # a start walks nowhere
 
     settings: Settings = ctx.settings or Settings()
     top = ctx.workspace.resolve(path)

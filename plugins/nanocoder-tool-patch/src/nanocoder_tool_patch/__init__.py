@@ -19,7 +19,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_text import OBJECTIONS, Objections, check_change
+from nanocoder_kit_files.text import OBJECTIONS, Objections, check_change
 
 IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patch>.*)\n(?P=end)\s*"
 """A patch as a here document, as the models of Codex write it."""

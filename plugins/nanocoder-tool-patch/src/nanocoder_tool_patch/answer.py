@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nanocoder import ToolResult
-from nanocoder_kit_diff import clip_lines
+from nanocoder_kit_files.diff import clip_lines
 
 from nanocoder_tool_patch.plan import Change
 

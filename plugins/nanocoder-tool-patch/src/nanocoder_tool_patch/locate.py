@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 from nanocoder import ToolError
-from nanocoder_kit_text import fold
+from nanocoder_kit_files.text import fold
 
 from nanocoder_tool_patch.hunks import Hunk
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from attrs import frozen
 from nanocoder import ProtectionKind, ToolError, Workspace, WorkspaceError
-from nanocoder_kit_diff import Diff, unified
-from nanocoder_kit_text import TextChange, TextFile, encode, notebook_of, read_text_file
+from nanocoder_kit_files.diff import Diff, unified
+from nanocoder_kit_files.text import TextChange, TextFile, encode, notebook_of, read_text_file
 
 from nanocoder_tool_patch.hunks import Hunk, Section
 from nanocoder_tool_patch.locate import locate

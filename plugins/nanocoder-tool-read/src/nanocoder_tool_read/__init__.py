@@ -18,7 +18,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_text import (
+from nanocoder_kit_files.text import (
     TextFile,
     notebook_of,
     picture_problem,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from attrs import evolve, frozen
-from nanocoder_kit_text import guess_encoding
+from nanocoder_kit_files.text import guess_encoding
 
 CHUNK_BYTES = 262_144
 LINE_BYTES_PER_CHARACTER = 4  # UTF-8's most

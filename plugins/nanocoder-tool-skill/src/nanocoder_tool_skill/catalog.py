@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 from nanocoder import ToolError, Workspace, for_terminal
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_skill.document import Document, parse_document
 from nanocoder_tool_skill.folders import Settings, own_folders
@@ -57,7 +57,7 @@ class Skill:
 
     def files(self, workspace: Workspace) -> list[str]:
         """Return the names of its other files, relative to its folder."""
-        from nanocoder_kit_glob.git_ignore import walk  # few sessions list a skill
+        from nanocoder_kit_files.glob.git_ignore import walk  # few sessions list a skill
 
         names = []
         with self._open(workspace) as place:

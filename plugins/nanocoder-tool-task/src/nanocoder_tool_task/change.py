@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import frozen
-from nanocoder_kit_git import git
+from nanocoder_kit_process.git import git
 
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
 

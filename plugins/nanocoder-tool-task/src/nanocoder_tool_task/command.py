@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from nanocoder import Host
-from nanocoder_kit_table import print_table
+from nanocoder_kit_files.table import print_table
 
 from nanocoder_tool_task.profile_files import PROJECT_FOLDER, profile_files, unknown_tools
 from nanocoder_tool_task.profiles import BUILT_IN, Profile

@@ -11,8 +11,8 @@ from pathlib import Path
 from attrs import define
 from nanocoder import ConfigError, ToolError, cache_dir
 from nanocoder_files import lock_file
-from nanocoder_kit_git import git
 from nanocoder_kit_process import SYSTEM_PATH, find_program
+from nanocoder_kit_process.git import git
 
 YOUNG_S = 60.0
 """Seconds; a younger directory without a lock may be one that another process is creating."""

@@ -19,7 +19,7 @@ from nanocoder import (
     for_terminal,
     one_line,
 )
-from nanocoder_kit_text import read_text_file
+from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_task.profiles import BUILT_IN, Profile
 

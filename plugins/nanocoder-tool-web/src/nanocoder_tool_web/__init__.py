@@ -19,6 +19,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder_kit_files.text import picture_problem
 from nanocoder_kit_net import (
     Answer,
     Guard,
@@ -30,7 +31,6 @@ from nanocoder_kit_net import (
     parse_rules,
     parse_url,
 )
-from nanocoder_kit_text import picture_problem
 
 from nanocoder_tool_web.page import MAX_CHARS, make_readable
 from nanocoder_tool_web.search import search

@@ -17,8 +17,8 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_diff import Diff, clip_lines
-from nanocoder_kit_text import OBJECTIONS, Objections, TextChange, check_change
+from nanocoder_kit_files.diff import Diff, clip_lines
+from nanocoder_kit_files.text import OBJECTIONS, Objections, TextChange, check_change
 
 from nanocoder_tool_write.loss import find_lost_definitions, refuse_loss, refuse_unread
 from nanocoder_tool_write.plan import Plan, plan_write

@@ -1,7 +1,7 @@
 """A guard against models that omit functions when they rewrite a whole file."""
 
 from nanocoder import ToolContext, ToolError, Workspace
-from nanocoder_kit_text import OBJECTIONS
+from nanocoder_kit_files.text import OBJECTIONS
 
 SHOWN_NAMES = 20
 _CODE = tuple(

@@ -2,8 +2,8 @@
 
 from attrs import frozen
 from nanocoder import ToolError, Workspace, WorkspaceError
-from nanocoder_kit_diff import Diff, unified
-from nanocoder_kit_text import TextFile, encode, read_text_file
+from nanocoder_kit_files.diff import Diff, unified
+from nanocoder_kit_files.text import TextFile, encode, read_text_file
 
 
 @frozen

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from nanocoder import Event, SessionInfo, for_terminal
-from nanocoder_kit_redact import Redactor, redact_value
+from nanocoder_kit_files.redact import Redactor, redact_value
 
 from nanocoder_ui_json.encoding import encode
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import Host, Mode, PersonError, UsageError, __version__, for_terminal, state_dir
-from nanocoder_kit_chat import (
+from nanocoder_kit_sessions import remove_old, session_store
+from nanocoder_kit_ui.chat import (
     Completions,
     Conversation,
     Next,
@@ -16,7 +17,6 @@ from nanocoder_kit_chat import (
     respond,
     use_chat_commands,
 )
-from nanocoder_kit_sessions import remove_old, session_store
 
 from nanocoder_ui_terminal.display import TerminalDisplay
 from nanocoder_ui_terminal.first_keys import LINE_BYTES, FirstKeys, keys_that_wait

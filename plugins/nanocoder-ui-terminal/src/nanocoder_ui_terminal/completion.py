@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nanocoder_kit_chat import Completions
+from nanocoder_kit_ui.chat import Completions
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 

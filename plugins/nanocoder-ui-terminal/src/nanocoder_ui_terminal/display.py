@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from attrs import evolve
 from nanocoder import Cancel, Event, Message, Session
-from nanocoder_kit_chat import Typed
+from nanocoder_kit_ui.chat import Typed
 
 from nanocoder_ui_terminal.last_exchange import last_exchange
 from nanocoder_ui_terminal.prompt_queue import PromptQueue

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from markdown_it.token import Token
 from nanocoder import for_terminal
-from nanocoder_kit_markdown import answer_parser
+from nanocoder_kit_ui.markdown import answer_parser
 from rich import box
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from nanocoder_kit_chat import Typed
+from nanocoder_kit_ui.chat import Typed
 
 FOLDED_LINES: Final = 20
 FOLDED_CHARS: Final = 2_000

@@ -93,7 +93,7 @@ def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:
 
 def _without_secrets(text: str) -> str:
     """Return *text* as it may stand on a screen, which others see and which terminals keep."""
-    from nanocoder_kit_redact import Redactor  # most sessions ask nothing at once
+    from nanocoder_kit_files.redact import Redactor  # most sessions ask nothing at once
 
     return Redactor().redact(text)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import Cancel
-from nanocoder_kit_chat import Typed
+from nanocoder_kit_ui.chat import Typed
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer

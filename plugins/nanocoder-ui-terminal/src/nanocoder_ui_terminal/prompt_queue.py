@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from nanocoder_kit_chat import Typed
+from nanocoder_kit_ui.chat import Typed
 
 from nanocoder_ui_terminal import first_keys
 from nanocoder_ui_terminal.pastes import Pastes

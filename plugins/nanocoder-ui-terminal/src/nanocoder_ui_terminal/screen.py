@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from nanocoder import Event
-from nanocoder_kit_chat import conversation_tokens, use_chat_commands
+from nanocoder_kit_ui.chat import conversation_tokens, use_chat_commands
 
 from nanocoder_ui_terminal.answer_text import Answer
 from nanocoder_ui_terminal.call_lines import (

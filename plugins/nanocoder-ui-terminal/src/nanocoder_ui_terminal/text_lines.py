@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from nanocoder import counted, for_terminal
-from nanocoder_kit_diff import patched_files
+from nanocoder_kit_files.diff import patched_files
 
 from nanocoder_ui_terminal.terminal import Terminal, cut, fold
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import BadArguments, UsageError, parse_json
-from nanocoder_kit_html import STYLES
+from nanocoder_kit_ui.html import STYLES
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool

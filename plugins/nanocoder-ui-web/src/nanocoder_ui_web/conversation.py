@@ -8,7 +8,7 @@ from signal import SIGINT
 from typing import Any, Final
 
 from nanocoder import Host, Mode, PersonError, Session, UsageError, for_terminal
-from nanocoder_kit_chat import (
+from nanocoder_kit_ui.chat import (
     Completions,
     Conversation,
     Next,

@@ -16,8 +16,9 @@ from nanocoder import (
     for_terminal,
     spoken,
 )
-from nanocoder_kit_chat import use_chat_commands
-from nanocoder_kit_html import (
+from nanocoder_kit_files.redact import Redactor
+from nanocoder_kit_ui.chat import use_chat_commands
+from nanocoder_kit_ui.html import (
     block_html,
     call_html,
     calls_html,
@@ -26,7 +27,6 @@ from nanocoder_kit_html import (
     markdown_html,
     preview_html,
 )
-from nanocoder_kit_redact import Redactor
 
 from nanocoder_ui_web.feed import Feed
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from attrs import define, field
 from nanocoder import NanocoderError, PluginError, SessionInfo, Workspace, counted
-from nanocoder_kit_snapshots import (
+from nanocoder_kit_sessions.snapshots import (
     CommandChange,
     CommandEntry,
     GitStore,
     append_entry,
     last_number,
 )
-from nanocoder_kit_snapshots.index import Index, Limits, Look, TooMuchError
-from nanocoder_kit_snapshots.listing import TooLargeError, list_workspace
-from nanocoder_kit_snapshots.look_log import (
+from nanocoder_kit_sessions.snapshots.index import Index, Limits, Look, TooMuchError
+from nanocoder_kit_sessions.snapshots.listing import TooLargeError, list_workspace
+from nanocoder_kit_sessions.snapshots.look_log import (
     LookLog,
     finish_interrupted,
     latest_looks,

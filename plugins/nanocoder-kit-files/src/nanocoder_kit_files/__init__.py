@@ -1,0 +1,1 @@
+"""Files and texts of a workspace for tools: globs, encodings, diffs, redaction, tables."""

@@ -1,0 +1,111 @@
+"""The key of a server and its source, read anew for each request."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from nanocoder import ConfigError
+from nanocoder_kit_files.redact import remember
+
+KEY_FILE: Final = "_FILE"
+KEY_BYTES: Final = 16 * 1024
+OTHERS: Final = 0o077
+NO_VARIABLE: Final = (
+    "the setting for the key's variable (api_key_env) must be the name of an environment variable,"
+    " such as MY_API_KEY; set that variable to the key"
+)
+
+
+class Key(NamedTuple):
+    """A key in an environment variable, in the file that `VARIABLE_FILE` names, or of a program.
+
+    It is sent in *header*, after "Bearer " in `authorization`. The file is read for each request,
+    so a token may be rotated. *command* is the argv of the program, used if neither variable is
+    set; it runs again after a server rejected its key.
+    """
+
+    variable: str
+    header: str = "authorization"
+    command: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The current source of the key: the name of a variable, or the program."""
+        for variable in (self.variable, self.variable + KEY_FILE):
+            if os.environ.get(variable):
+                return variable
+        return f"key_command ({self.command[0]})" if self.command else self.variable
+
+    def read(self) -> str:
+        """Return the key, "" without one; raises ConfigError for an unusable key or file."""
+        if self.variable and not self.variable.isidentifier():
+            # It may well be the key itself, so the message does not repeat it.
+            raise ConfigError(NO_VARIABLE)
+        source = self.source
+        key = _unquoted(self._value(source).strip())
+        if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
+            raise ConfigError(
+                f"{source} holds no usable key: it has spaces, line breaks or non-ASCII characters"
+            )
+        remember(key, source)
+        return key
+
+    def is_renewed(self, sent: str) -> bool:
+        """Tell whether there is another key now than *sent*, which a server refused."""
+        if self._is_of_command():
+            from nanocoder_kit_llm.http.key_command import key_command_of  # few have one
+
+            key_command_of(self.command).forget()
+        return self.read() not in {"", sent}
+
+    def headers(self) -> dict[str, str]:
+        """Return the header that carries the key; none without a key."""
+        key = self.read()
+        value = f"Bearer {key}" if self.header == "authorization" else key
+        return {self.header: value} if key else {}
+
+    def _is_of_command(self) -> bool:
+        return bool(self.command) and self.source.startswith("key_command")
+
+    def _value(self, source: str) -> str:
+        if self._is_of_command():
+            from nanocoder_kit_llm.http.key_command import key_command_of  # few have one
+
+            return key_command_of(self.command).read()
+        value = os.environ.get(source, "")
+        return value if source == self.variable else self._content(value)
+
+    def _content(self, path: str) -> str:
+        from nanocoder_files import open_private  # most keys are in variables
+
+        try:
+            descriptor = open_private(Path(path).expanduser(), follow_link=True)
+            with os.fdopen(descriptor, "rb") as file:
+                self._refuse_open(descriptor, path)
+                content = file.read(KEY_BYTES + 1)
+        except (OSError, RuntimeError) as error:  # RuntimeError: there is no user of that ~name
+            raise ConfigError(f"{self.source} names a file that cannot be read: {error}") from error
+        if len(content) > KEY_BYTES:
+            raise ConfigError(
+                f"{self.source} names a file of more than {KEY_BYTES:,} bytes, which is no key"
+            )
+        return content.decode("utf-8", "replace")
+
+    def _refuse_open(self, descriptor: int, path: str) -> None:
+        """Raise ConfigError for a file that others may read or have written.
+
+        On a read-only file system, as containers mount secrets, the mode cannot be changed.
+        """
+        status = os.fstat(descriptor)
+        if status.st_uid not in {os.geteuid(), 0}:
+            raise ConfigError(f"{self.source} names a file of another user: {path}")
+        is_fixed = os.fstatvfs(descriptor).f_flag & os.ST_RDONLY
+        if stat.S_IMODE(status.st_mode) & OTHERS and not is_fixed:
+            raise ConfigError(f"{self.source} names a file that others can read: chmod 600 {path}")
+
+
+def _unquoted(key: str) -> str:
+    """Return *key* without quotes around it, as files of variables write them."""
+    quote = key[:1]
+    return key[1:-1].strip() if len(key) > 1 and quote in "\"'" and key[-1] == quote else key

@@ -1,0 +1,1 @@
+"""Conversations with a person on any screen: commands, questions, Markdown, HTML."""

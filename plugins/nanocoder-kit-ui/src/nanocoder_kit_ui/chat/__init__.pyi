@@ -1,0 +1,12 @@
+from nanocoder_kit_ui.chat.completion import Completions as Completions
+from nanocoder_kit_ui.chat.completion import Suggestion as Suggestion
+from nanocoder_kit_ui.chat.conversation import Conversation as Conversation
+from nanocoder_kit_ui.chat.conversation import conversation_tokens as conversation_tokens
+from nanocoder_kit_ui.chat.display import Display as Display
+from nanocoder_kit_ui.chat.display import Running as Running
+from nanocoder_kit_ui.chat.lines import converse as converse
+from nanocoder_kit_ui.chat.lines import respond as respond
+from nanocoder_kit_ui.chat.lines import waits as waits
+from nanocoder_kit_ui.chat.mentioned_files import Typed as Typed
+from nanocoder_kit_ui.chat.slash_commands import Next as Next
+from nanocoder_kit_ui.chat.wording import use_chat_commands as use_chat_commands

@@ -1,0 +1,74 @@
+"""`/reload`: read the configuration again and show what that changes."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from nanocoder import NanocoderError, PersonError, Session, one_line
+
+from nanocoder_kit_ui.chat.wording import use_chat_commands
+
+if TYPE_CHECKING:
+    from nanocoder_kit_ui.chat.conversation import Conversation
+
+VALUE_COLUMNS: Final = 100
+OWN: Final = {"mode": "/mode", "model": "/model"}
+"""Values that a conversation sets for itself, each with the command that changes it."""
+
+
+def reload_configuration(conversation: "Conversation", *, says_none: bool = True) -> None:
+    """Read the configuration again and say what is different, or why nothing is.
+
+    Without *says_none* nothing is said where nothing is different.
+    """
+    session = conversation.session
+    before, old_notices = _values(session), set(session.config.notices)
+    old_tools = set(session.tools)
+    try:
+        session.reload()
+    except PersonError as error:
+        reason = use_chat_commands(str(error))
+        conversation.display.warn(f"Not reloaded, the old configuration stays in force: {reason}")
+        return
+    after = _values(session)
+    conversation.find_model()
+    for notice in session.config.notices:
+        if notice not in old_notices:
+            conversation.display.warn(notice)
+    conversation.say_notices()
+    changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    lines = [_describe(key, after) for key in changed]
+    # A person may have trusted or reviewed something elsewhere: no value, but it brings tools.
+    lines += _tool_changes(old_tools, set(session.tools))
+    if not lines:
+        if says_none:
+            conversation.display.say("Configuration reloaded: no changes")
+        return
+    conversation.display.say("\n".join([*lines, "These values apply from the next call on."]))
+
+
+def _describe(key: str, values: Mapping[str, tuple[Any, str]]) -> str:
+    value, origin = values.get(key, (None, ""))
+    text = one_line(json.dumps(value, ensure_ascii=False, default=str), VALUE_COLUMNS)
+    own = f"; this conversation keeps its own: {OWN[key]} changes it" if key in OWN else ""
+    return f"{key} = {text}  ({origin}{own})"
+
+
+def _tool_changes(before: set[str], after: set[str]) -> Iterator[str]:
+    for what, names in (("new", after - before), ("gone", before - after)):
+        if names:
+            yield one_line(f"tools that are {what}: {', '.join(sorted(names))}", VALUE_COLUMNS)
+
+
+def _values(session: Session) -> dict[str, tuple[Any, str]]:
+    """Return each value and its origin; plugins that cannot be read are left out."""
+    classes = {}
+    for name in list(session.plugins.entries):
+        try:
+            settings_class = session.plugins.settings_class(name)
+        except NanocoderError:
+            continue
+        if settings_class is not None:
+            classes[name] = settings_class
+    rows = session.config.items(classes)
+    return {key: (value, str(origin)) for key, value, origin in rows}
