@@ -233,7 +233,7 @@ def write_pins(pins: list[str]) -> None:
 def models(session: nox.Session) -> None:
     """Write the tables that plugins generate from other packages, such as that of prices."""
     sync(session, "--all-groups")
-    for script in sorted(ROOT.glob("plugins/*/tests/generate.py")):
+    for script in sorted(ROOT.glob("plugins/*/tests/**/generate.py")):
         session.run("python", str(script))
 
 

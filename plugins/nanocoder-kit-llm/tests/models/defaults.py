@@ -5,7 +5,7 @@ import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
-TABLE = Path(__file__).parents[1] / "src/nanocoder_kit_llm/models/models.json"
+TABLE = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/models.json"
 # A version is one or two short numbers; a longer one is a date, or a size.
 VERSION = re.compile(r"(?<![\w.])v?(\d{1,2})(?:([.-])(\d{1,2}))?(?![\w.]|-\d)")
 LINES = {"openai": "gpt", "google": "gemini", "anthropic": "claude", "x-ai": "grok"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genai_prices import data
 
-TABLE = Path(__file__).parents[1] / "src/nanocoder_kit_llm/models/models.json"
+TABLE = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/models.json"
 VENDORS = (
     "anthropic",
     "openai",

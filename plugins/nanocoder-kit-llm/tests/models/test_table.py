@@ -9,7 +9,7 @@ import pytest
 from nanocoder import ConfigError, ModelInfo, Usage
 from nanocoder_kit_llm.models import FREE, MODELS_SETTING, Catalog, Model, Price, source_of_table
 
-TABLE = Path(__file__).parents[1] / "src/nanocoder_kit_llm/models/models.json"
+TABLE = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/models.json"
 GENERATE = Path(__file__).with_name("generate.py")
 
 
