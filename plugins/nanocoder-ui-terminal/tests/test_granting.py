@@ -103,6 +103,7 @@ def test_a_grant_that_cannot_be_kept_is_reported_and_the_call_runs(run, workspac
     state.mkdir(parents=True)
     (state / "grants.json").write_text("{")
     talk = run(command("touch one"), DONE).see(ASKED).type("a p").see("All done.")
+    talk.end()
     assert (workspace / "one").exists()
     assert "holds no grants that can be read" in " ".join(talk.text.split())
     assert (state / "grants.json").read_text() == "{"
