@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from nanocoder_kit_process.git import find_repository
 from nanocoder_kit_sandbox import unchanged
+from nanocoder_kit_sandbox.kept_objects import PREFIX, KeptObjects
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
+from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
@@ -85,3 +87,77 @@ def test_what_appears_in_a_folder_of_the_system_is_in_the_next_rules(tmp_path):
     (tmp_path / "first").write_text("a file now")
     rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
     assert rules[str(tmp_path / "first")] != rules[str(tmp_path / "second")]
+
+
+def git(root, *words):
+    subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True)
+
+
+def test_objects_are_put_back_whatever_took_their_names(repository):
+    objects = repository / ".git/objects"
+    for number in range(4):
+        (repository / f"f{number}").write_text(f"content {number}\n")
+    git(repository, "add", "-A")
+    files = sorted(path for path in objects.glob("??/*"))
+    before = {path: path.read_bytes() for path in files}
+    kept = KeptObjects("session")
+    kept.keep(str(repository / ".git"))
+    for path in files[:2]:  # a file in place of its folder
+        path.unlink()
+        path.parent.rmdir()
+        path.parent.write_text("")
+    files[2].unlink()  # a folder in its own place
+    (files[2] / "below").mkdir(parents=True)
+    files[3].unlink()
+    files[3].parent.rmdir()
+    files[3].parent.symlink_to(repository)  # and a link
+    assert kept.put_back() == len(before)
+    assert {path: path.read_bytes() for path in files} == before
+    kept.close()
+    assert not list((repository / ".git").glob(f"{PREFIX}*"))
+
+
+def test_second_names_stay_while_an_object_cannot_be_put_back(repository):
+    (repository / "f").write_text("content\n")
+    git(repository, "add", "f")
+    objects = repository / ".git/objects"
+    (path,) = objects.glob("??/*")
+    kept = KeptObjects("session")
+    kept.keep(str(repository / ".git"))
+    objects.rename(repository / "aside")
+    objects.symlink_to(repository / "aside")
+    (repository / "aside" / path.relative_to(objects)).unlink()
+    with pytest.raises(OSError, match="objects"):
+        kept.put_back()
+    kept.close()
+    assert list((repository / ".git").glob(f"{PREFIX}session/*/{path.name}"))
+
+
+@pytest.mark.parametrize("link", ["objects", f"{PREFIX}evil"])
+def test_what_a_strangers_repository_says_was_kept_changes_nothing_outside(
+    repository, tmp_path, link
+):
+    victim, name = tmp_path / "victim", "0" * 38
+    (victim / "ab").mkdir(parents=True)
+    (victim / "ab" / name).write_text("mine")
+    (tmp_path / "target").mkdir()
+    evil = repository / f".git/{PREFIX}evil/ab"
+    evil.mkdir(parents=True)
+    (evil / name).write_text("theirs")
+    path = repository / ".git" / link
+    path.rename(repository / "aside")
+    path.symlink_to(victim)
+    KeptObjects("session").put_back_of_killed(str(repository / ".git"), lambda _: False)
+    assert (victim / "ab" / name).read_text() == "mine"
+    assert [each.name for each in victim.rglob("*")] == ["ab", name]
+
+
+def test_no_lock_stays_of_a_file_that_cannot_be_written(repository, tmp_path):
+    store = repository / ".git"
+    (store / "COMMIT_EDITMSG").mkdir()
+    inner = InnerRepository((str(store),), str(store), tmp_path / "inside", str(repository))
+    inner.mounts(frozenset())
+    (tmp_path / "inside/COMMIT_EDITMSG").rmdir()
+    (tmp_path / "inside/COMMIT_EDITMSG").write_text("words\n")
+    assert any("cannot be written" in problem for problem in inner.bring_back())
+    assert not list(store.glob("*.lock"))

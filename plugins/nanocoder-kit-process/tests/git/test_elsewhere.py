@@ -100,6 +100,16 @@ def test_a_link_to_a_repository_is_none_to_work_on(repository, tmp_path):
     assert stores_of(str(tmp_path / "ws")) == ()
 
 
+def test_a_file_that_leads_to_an_ordinary_repository_is_none_to_work_on(
+    repository, tmp_path, monkeypatch
+):
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / ".git").write_text(f"gitdir: {repository}/.git\n")
+    monkeypatch.chdir(clone)  # as a session is: no path has to be resolved from there
+    assert stores_of(str(clone)) == ()
+
+
 def test_data_in_the_checkout_itself_are_anybodys(tmp_path):
     """As an archive could hold them, with a relative path back."""
     top = tmp_path / "ws"

@@ -7,6 +7,7 @@ program there may remove files, or put others in their place. Each that is gone 
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -30,6 +31,7 @@ class KeptObjects:
 
     def __init__(self, name: str) -> None:
         self._name, self._objects, self._copies = name, "", ""
+        self._is_whole = True
         self._known: dict[str, Objects] = {}
         self._folders = Unchanged(_listed)
 
@@ -56,8 +58,20 @@ class KeptObjects:
         before.update(now)
 
     def put_back(self) -> int:
-        """Put back what was kept and is no longer there; return how many objects."""
-        return sum(self._put_back(folder, objects) for folder, objects in self._known.items())
+        """Put back the kept objects that are missing; return their number.
+
+        One that cannot be put back keeps none of the others from it. Raises: OSError.
+        """
+        count, problem = 0, None
+        for folder, objects in self._known.items():
+            try:
+                count += self._put_back(folder, objects)
+            except OSError as error:
+                problem = problem or error
+        self._is_whole = problem is None
+        if problem is not None:
+            raise problem
+        return count
 
     def put_back_of_killed(self, git: str, is_of_living: Callable[[str], bool]) -> None:
         """Put back and forget what sessions kept in *git* that have no lease any more."""
@@ -65,34 +79,36 @@ class KeptObjects:
             name = entry.removeprefix(PREFIX)
             if name == entry or is_of_living(name):
                 continue
+            # A repository may come from anyone: a link in it could lead out of the workspace.
+            if not all(map(_is_folder, (f"{git}/{entry}", f"{git}/objects"))):
+                continue
             killed = KeptObjects(name)
             killed._objects, killed._copies = f"{git}/objects", f"{git}/{entry}"
             with suppress(OSError):  # it is no folder
                 for folder in _folders_in(killed._copies):
                     killed._known[folder] = _listed(f"{killed._copies}/{folder}")
-            killed.put_back()
+            with suppress(OSError):  # what cannot be put back now stays for the next session
+                killed.put_back()
             killed.close()
 
     def close(self) -> None:
-        """Remove the second names."""
-        shutil.rmtree(self._copies, ignore_errors=True)
+        """Remove the second names, unless an object has no other that could be put back."""
+        if self._is_whole:
+            shutil.rmtree(self._copies, ignore_errors=True)
 
     def _put_back(self, folder: str, objects: Objects) -> int:
-        path = f"{self._objects}/{folder}"
-        if os.path.islink(path):
-            os.unlink(path)
         try:
-            now = self._folders.of(path)
-        except OSError:
+            now = self._folders.of(f"{self._objects}/{folder}")
+        except OSError:  # gone, or no folder any more
             now = {}
         lost = [name for name, number in objects.items() if now.get(name) != number]
         if not lost:
             return 0
         with _opened(self._objects, folder) as ours, _opened(self._copies, folder) as copies:
             for name in lost:
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=ours)
-                _link(name, copies, ours)
+                _remove(name, ours)
+                with suppress(FileNotFoundError):  # the file system has no second names
+                    os.link(name, name, src_dir_fd=copies, dst_dir_fd=ours, follow_symlinks=False)
         return len(lost)
 
 
@@ -106,11 +122,32 @@ def _folders_in(top: str) -> list[str]:
 
 @contextmanager
 def _opened(top: str, folder: str) -> Iterator[int]:
-    """Open a folder in *top*, made where it is missing, and no link that leads elsewhere."""
-    os.makedirs(f"{top}/{folder}", exist_ok=True)
-    outer = os.open(top, _FOLDER)
-    with closing_file(outer), closing_file(os.open(folder, _FOLDER, dir_fd=outer)) as descriptor:
-        yield descriptor
+    """Open a folder in *top*, made where it is missing or something else has its name."""
+    with suppress(FileExistsError):
+        os.mkdir(top)
+    with closing_file(os.open(top, _FOLDER)) as outer:
+        try:
+            os.mkdir(folder, dir_fd=outer)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.stat(folder, dir_fd=outer, follow_symlinks=False).st_mode):
+                os.unlink(folder, dir_fd=outer)
+                os.mkdir(folder, dir_fd=outer)
+        with closing_file(os.open(folder, _FOLDER, dir_fd=outer)) as descriptor:
+            yield descriptor
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _remove(name: str, folder: int) -> None:
+    """Remove *name* from the folder of a descriptor, also a directory."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        shutil.rmtree(name, dir_fd=folder)
 
 
 def _listed(path: str) -> Objects:

@@ -156,12 +156,13 @@ class Landlocked:
         settings, root = self._settings, self._root
         names = self._inside.names(may_write=not is_read_only)
         # Git has to list and write its folders, which no rule does around one file of them.
-        protected = self._protected_paths(names, names.objects if is_read_only else ())
+        objects = names.objects if is_read_only else ()
+        protected = self._protected_paths(names, objects)
         elsewhere, git = self._stores(names, is_read_only=is_read_only)
         change = 0 if is_read_only else kernel.CHANGE
         writable = [self._tmp, *self._inside.writable_elsewhere()]
         workspace = list(rules_of_workspace(root, protected, change))
-        hidden = (*self._hidden, root, str(self._inside.files.base))
+        hidden = (*self._hidden, *objects, root, str(self._inside.files.base))
         readable = [*KEPT_IN_RUN, *programs_on_path(hidden), *long_outputs(self._session)]
         readable += elsewhere
         reads = any(path.startswith(f"{root}/") for path in protected.secret)

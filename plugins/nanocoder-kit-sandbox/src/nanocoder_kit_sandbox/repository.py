@@ -212,6 +212,8 @@ class InnerRepository:
                     return LOCKED.format(self._named(f"{name}{LOCK}"))
                 time.sleep(_POLL_S)
             except OSError as error:
+                with suppress(OSError):  # the lock is ours, and a full disk keeps none from going
+                    lock.unlink()
                 return f"cannot be written: {error.strerror or error}"
             else:
                 return ""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_process.git import entries_of, find_repository, is_like_bare, stores_of
+from nanocoder_kit_process.git import blobs_of, find_repository, is_like_bare, stores_of
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
@@ -153,21 +153,29 @@ def _objects_of(secret: tuple[str, ...], stores: tuple[str, ...]) -> Iterator[st
     """Yield the files in which git has what was added of *secret* files; packs hold it, too."""
     if not secret or not stores:
         return
-    index = f"{stores[-1]}/index"
-    with suppress(OSError, ValueError):
-        facts = os.stat(index)
-        stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns
-        for name in _blobs_of(index, stamp, secret):
-            path = f"{stores[0]}/objects/{name[:2]}/{name[2:]}"
-            if os.path.isfile(path):
-                yield path
+    for index in _indexes(stores[-1]):
+        with suppress(OSError):
+            facts = os.stat(index)
+            stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns
+            for name in _blobs_of(index, stamp, secret):
+                path = f"{stores[0]}/objects/{name[:2]}/{name[2:]}"
+                if os.path.isfile(path):
+                    yield path
+
+
+def _indexes(store: str) -> Iterator[str]:
+    """Yield the index of a checkout, and the files that a split one shares."""
+    with suppress(OSError):
+        for name in os.listdir(store):
+            if name == "index" or name.startswith("sharedindex."):
+                yield f"{store}/{name}"
 
 
 @lru_cache(maxsize=4)
 def _blobs_of(index: str, _stamp: tuple[int, ...], secret: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of what an index has of files in or below *secret*; raises as it is read."""
     left_out = frozenset(secret)
-    entries = entries_of(Path(index).read_bytes())
+    entries = blobs_of(Path(index).read_bytes())
     return tuple(
         entry.blob.hex()
         for entry in entries

@@ -80,7 +80,9 @@ def _is_submodule(repository: Repository) -> bool:
     except ValueError:
         return False
     values = [setting.value.strip('"') for setting in settings if setting.name == _TREE]
-    back = os.path.join(repository.own, os.fsdecode(values[-1].encode("latin-1"))) if values else ""
+    if not values:  # an ordinary repository, whose files are beside its data
+        return False
+    back = os.path.join(repository.own, os.fsdecode(values[-1].encode("latin-1")))
     return os.path.realpath(back) == repository.top
 
 

@@ -4,12 +4,14 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 MAX_INDEX_BYTES: Final = 256 << 20
 _REPOSITORY: Final = 0o160000
 _HEADER: Final = struct.Struct(">4sII")
 _ENTRY: Final = struct.Struct(">24xI12x20sH")  # the mode, the SHA-1, and the flags
+_ENTRY_OF_SHA256: Final = struct.Struct(">24xI12x32sH")
 _EXTENDED: Final = 0x4000
 _LENGTH: Final = 0xFFF
 _COMPRESSED: Final = 4
@@ -49,6 +51,16 @@ def entries_of(content: bytes) -> list[Entry]:
         raise ValueError(f"the index cannot be read: {error}") from error
 
 
+def blobs_of(content: bytes) -> Iterator[Entry]:
+    """Yield the entries of an index as far as they can be read, whatever is behind them.
+
+    They are read as if named by SHA-1, and again by SHA-256; one of the two gives other paths.
+    """
+    for form in (_ENTRY, _ENTRY_OF_SHA256):
+        with suppress(ValueError, IndexError, struct.error):
+            yield from _entries(content, form, is_strict=False)
+
+
 def tracked_files(index: str) -> list[str]:
     """Return the paths that an index names, relative to the top of its checkout.
 
@@ -78,16 +90,22 @@ def _read(index: str) -> Iterator[Entry]:
         raise ValueError(index) from error
 
 
-def _entries(content: bytes) -> Iterator[Entry]:
-    """Yield the entries; raises ValueError, IndexError or struct.error for an invalid index."""
+def _entries(
+    content: bytes, form: struct.Struct = _ENTRY, *, is_strict: bool = True
+) -> Iterator[Entry]:
+    """Yield the entries; raises ValueError, IndexError or struct.error for an invalid index.
+
+    One is also invalid, when *is_strict*, where git may read other entries than these.
+    """
     signature, version, count = _HEADER.unpack_from(content)
     # A table of offsets lets git read other entries than those that follow each other.
-    if signature != b"DIRC" or version not in (2, 3, 4) or _OFFSETS in content:
+    is_known = signature == b"DIRC" and version in (2, 3, 4)
+    if not is_known or (is_strict and _OFFSETS in content):
         raise ValueError(version)
     at, name = _HEADER.size, b""
     for _ in range(count):
-        mode, blob, flags = _ENTRY.unpack_from(content, at)
-        start = at + _ENTRY.size + (2 if flags & _EXTENDED else 0)
+        mode, blob, flags = form.unpack_from(content, at)
+        start = at + form.size + (2 if flags & _EXTENDED else 0)
         length = flags & _LENGTH
         shared = 0
         if version == _COMPRESSED:
@@ -102,7 +120,8 @@ def _entries(content: bytes) -> Iterator[Entry]:
         yield Entry(mode, blob, os.fsdecode(name))
         # Without compression an entry is filled up with NULs to a multiple of eight bytes.
         at = end + 1 if version == _COMPRESSED else at + (end - at) // 8 * 8 + 8
-    _check_extensions(content, at)
+    if is_strict:
+        _check_extensions(content, at)
 
 
 def _check_extensions(content: bytes, at: int) -> None:
