@@ -201,6 +201,16 @@ def test_single_calls_are_undone_too_the_newest_first(nanocoder, work):
     assert left == [{"a.txt": "first\n"}, {"a.txt": "by the run\n"}, {}]
 
 
+def test_a_single_call_is_undone_and_done_again_without_an_id(nanocoder):
+    call = ("call", "--mode", "auto", "write_file", '{"path": "a.txt", "content": "a"}')
+    assert nanocoder(*call).returncode == 0
+    assert undo(nanocoder).returncode == 0
+    assert tree(nanocoder) == {}
+    again = undo(nanocoder, "--redo")
+    assert again.returncode == 0, again.stderr
+    assert tree(nanocoder) == {"a.txt": "a"}
+
+
 def test_a_run_that_got_no_answer_does_not_hide_the_changes_before_it(nanocoder, work):
     work(write("a.txt", "by the run\n"))
     refused = nanocoder.script({"error": "no answer today", "kind": "auth"})

@@ -32,7 +32,7 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
             READ_ONLY,
             "ask",
             {},
-            'keeps the workspace read-only: call again with access="write"',
+            'a rule denies: to change files, call again with access="write"',
         ),
         (
             READ_ONLY,
@@ -88,5 +88,5 @@ def test_no_output_makes_looking_for_a_refusal_slow(tools):
 @pytest.mark.parametrize("output", [NO_HOST, READ_ONLY])
 def test_where_nobody_approves_calls_the_next_step_says_so(tools, output):
     told = hint(tools, output, answered=False)
-    assert told.endswith("; nobody is there to agree to that, only a rule can]")
+    assert told.endswith("; no user is there to agree, so only a rule can allow that]")
     assert told.startswith(hint(tools, output).removesuffix("]"))

@@ -149,7 +149,9 @@ def test_equal_content_is_not_written(ctx, root):
     path.write_bytes(b"a\r\n")
     before = path.stat()
     for content in ("a\n", "a\r\n"):
-        assert write(ctx, "a.txt", content).output.startswith("File unchanged: a.txt")
+        result = write(ctx, "a.txt", content)
+        assert result.output.startswith("File unchanged: a.txt")
+        assert "path" not in result.metadata  # the report lists it as a changed file
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 

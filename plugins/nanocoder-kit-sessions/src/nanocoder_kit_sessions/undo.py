@@ -118,7 +118,7 @@ def _undo_stored(
     if host.config.refusal:
         raise ConfigError(host.config.refusal)
     store = session_store(host)
-    session_id = store.find(_with_changes(store, name, host.cwd), cwd=host.cwd)
+    session_id = store.find(_with_changes(store, name, host.cwd, redo=request.redo), cwd=host.cwd)
     effects = _effects(host)
     if records := store.records(session_id):
         see_interrupted(records, store.path(session_id).with_suffix(""))
@@ -169,12 +169,16 @@ def _effects(host: Host) -> Mapping[str, Collection[str]]:
     return {name: [*map(str, tool.effects)] for name, tool in host.plugins.tools().items()}
 
 
-def _with_changes(store: SessionStore, name: str, cwd: Path) -> str:
-    """Return the session by *name*; one without an answer is skipped unless it has changes."""
+def _with_changes(store: SessionStore, name: str, cwd: Path, *, redo: bool) -> str:
+    """Return the session by *name*; one without an answer is skipped unless it has changes.
+
+    With *redo* it has to have an undo that stands.
+    """
     if name != "last":
         return name
     for summary in sessions_with_work(store, cwd):
-        if summary.is_answered or _stored_history(store, summary.id).last() is not None:
+        history = None if summary.is_answered else _stored_history(store, summary.id)
+        if history is None or (history.last_undo() if redo else history.last()):
             return summary.id
     return name
 

@@ -25,7 +25,8 @@ _SAID_BY_PROGRAM: Final = re.compile(
 """Words of programs whose exit code a pipe has lost; others may be those of a file."""
 _OUTSIDE: Final = 'call again with access="outside" and a reason'
 _WRITE: Final = 'call again with access="write"'
-_ONLY_A_RULE: Final = "; nobody is there to agree to that, only a rule can"
+_HIDES: Final = "hides secrets and files that a rule denies"
+_ONLY_A_RULE: Final = "; no user is there to agree, so only a rule can allow that"
 
 
 def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
@@ -59,8 +60,9 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
     if result.is_error and _REFUSED.search(output):
         if is_read_only:
             elsewhere = 'for paths elsewhere with access="outside" and a reason'
-            return "keeps the workspace read-only", f"{_WRITE}, {elsewhere}"
-        limit = "lets only the workspace be written, but for protected names, and no secret be read"
+            limit = f"keeps the workspace read-only, and {_HIDES}"
+            return limit, f"to change files, {_WRITE}, {elsewhere}"
+        limit = f"lets only the workspace be written, but for protected names, and {_HIDES}"
         return limit, _OUTSIDE
     if result.is_error and _UNREACHABLE.search(output):
         return "reaches servers of this session alone, no others of this machine", _OUTSIDE

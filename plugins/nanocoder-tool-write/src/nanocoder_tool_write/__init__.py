@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import (
     Effect,
     Resource,
@@ -67,7 +67,9 @@ def write_file(
     content, help_given = _helped(ctx.workspace, path, content, settings, ctx.session)
     plan = plan_write(ctx.workspace, path, content)
     if plan.old and plan.changes_nothing():
-        return _result(plan, f"File unchanged: {plan.path} already has this content")
+        text = f"File unchanged: {plan.path} already has this content"
+        # The path in the metadata is that of a changed file.
+        return evolve(_result(plan, text), metadata={})
     if plan.old:
         _guard(ctx, plan, plan.old.text, settings)
     notes = [help_given, check_change(_change(plan), ctx)]
