@@ -5,7 +5,7 @@ import signal
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -58,8 +58,11 @@ def has_engine(pid):
 
 def children():
     """Return the processes that this one has started and that have not been waited for."""
-    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+    pids = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+            pids.update(map(int, (task / "children").read_text().split()))
+    return pids
 
 
 def test_an_engine_that_dies_is_an_error_that_says_how(tmp_path):
