@@ -10,6 +10,7 @@ from nanocoder_kit_sandbox import unchanged
 from nanocoder_kit_sandbox.kept_objects import PREFIX, KeptObjects
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.repository import InnerRepository
+from nanocoder_kit_sandbox.survey import _objects_of
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
@@ -161,3 +162,19 @@ def test_no_lock_stays_of_a_file_that_cannot_be_written(repository, tmp_path):
     (tmp_path / "inside/COMMIT_EDITMSG").write_text("words\n")
     assert any("cannot be written" in problem for problem in inner.bring_back())
     assert not list(store.glob("*.lock"))
+
+
+@pytest.mark.parametrize("form", ["plain", "compressed", "split", "sha256", "offsets"])
+def test_the_object_of_an_added_secret_is_found_in_every_form_of_index(tmp_path, form):
+    options = ["--object-format=sha256"] if form == "sha256" else []
+    git(tmp_path, "init", "-q", *options)
+    (tmp_path / ".env").write_text("KEY=hidden\n")
+    (tmp_path / "IEOT").write_text("as the table of offsets is called\n")
+    git(tmp_path, "add", "-f", ".env", *(["IEOT"] if form == "offsets" else []))
+    if form in ("compressed", "split"):
+        change = "--index-version=4" if form == "compressed" else "--split-index"
+        git(tmp_path, "update-index", change)
+    (found,) = _objects_of((".env",), (str(tmp_path / ".git"),))
+    blob = "".join(Path(found).parts[-2:])
+    shown = ["git", "-C", str(tmp_path), "cat-file", "-p", blob]
+    assert subprocess.run(shown, check=True, capture_output=True).stdout == b"KEY=hidden\n"
