@@ -138,6 +138,19 @@ def build(session: nox.Session) -> None:
 
 
 @nox.session
+def release(session: nox.Session) -> None:
+    """Build what a release publishes into dist/, upload it to a local index, install from that."""
+    arguments = ("--quiet", "--all-packages", "--clear", "--out-dir", str(DIST))
+    session.run("uv", "build", *arguments, external=True)
+    names = {package.name.replace("-", "_") for package in repository.published()}
+    for file in DIST.iterdir():
+        if file.name.split("-")[0] not in names:
+            file.unlink()
+    session.env["NANOCODER_DIST"] = str(DIST)
+    pytest(session, "tests/wheels/test_release.py")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure and record; nothing fails for being slow."""
     pytest(session, "tests/bench", "--timeout=600")
@@ -251,13 +264,30 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def version(session: nox.Session) -> None:
-    """Write one version everywhere: `nox -s version -- 1.2.0`."""
-    (new,) = session.posargs
-    files = [ROOT / "pyproject.toml"]
-    files += [package.folder / "pyproject.toml" for package in repository.packages()]
-    for path in files:
+    """Write a version: `nox -s version -- 0.1.1 NAME…`; without a name, of every package.
+
+    Ranges of the other packages move only where they do not take the new version.
+    """
+    new, *names = session.posargs
+    packages = [one for one in repository.packages() if not names or one.name in names]
+    paths = [package.folder / "pyproject.toml" for package in packages]
+    if not names or repository.core().name in names:
+        paths.append(ROOT / "pyproject.toml")
+        replace(repository.CORE / "src/nanocoder/version.py", r'"[\d.]+\w*"$', f'"{new}"')
+    for path in paths:
         replace(path, r'(?m)^version = ".*"$', f'version = "{new}"')
-    replace(repository.CORE / "src/nanocoder/version.py", r'"[\d.]+\w*"$', f'"{new}"')
+    move_ranges({package.name for package in packages}, new)
+
+
+def move_ranges(names: set[str], new: str) -> None:
+    """Let every requirement of *names* take the minor version of *new*, where it does not yet."""
+    major, minor = map(int, new.split(".")[:2])
+    after = f"<{major}.{minor + 1}"
+    pattern = re.compile(rf'"({"|".join(names)})(\[[\w,-]+\])?>=[\d.]+,(?!{after}")<[\d.]+"')
+    for package in repository.packages():
+        path = package.folder / "pyproject.toml"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(pattern.sub(rf'"\1\2>={major}.{minor},{after}"', text), encoding="utf-8")
 
 
 def replace(path: Path, pattern: str, text: str) -> None:

@@ -92,6 +92,11 @@ def plugins() -> tuple[Package, ...]:
     return tuple(package for package in packages() if package.is_first_party)
 
 
+def published() -> tuple[Package, ...]:
+    """The distributions that a release uploads: all but the examples."""
+    return (*family(), *plugins())
+
+
 @cache
 def tracked() -> tuple[Path, ...]:
     """Every file that git tracks or would track, and that is there."""

@@ -1,4 +1,4 @@
-"""Plugin folders look alike, carry one version, and nothing outside a plugin's folder names it."""
+"""Plugin folders look alike, and nothing outside a plugin's folder names it."""
 
 import fnmatch
 import re
@@ -54,19 +54,13 @@ def test_a_plugin_says_what_it_is_and_is_built_like_the_others(package):
     assert package.project["tool"]["uv"]["build-backend"]["module-name"] == package.module
 
 
-def workspace_version() -> str:
+def test_the_core_and_the_workspace_have_the_version_that_the_command_prints():
+    core = repository.core()
+    version = core.project["project"]["version"]
     with (repository.ROOT / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])
-
-
-@pytest.mark.parametrize("package", repository.packages(), ids=lambda package: package.name)
-def test_the_whole_set_has_one_version(package):
-    assert package.project["project"]["version"] == workspace_version()
-
-
-def test_the_core_knows_its_version():
-    line = f'VERSION = "{workspace_version()}"'
-    assert line in (repository.core().source / "version.py").read_text(encoding="utf-8")
+        assert tomllib.load(file)["project"]["version"] == version
+    text = (core.source / "version.py").read_text(encoding="utf-8")
+    assert f'VERSION = "{version}"' in text
 
 
 def mentions(package: Package) -> list[str]:

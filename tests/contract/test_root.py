@@ -9,11 +9,13 @@ import repository
 
 NAMES: Final = {
     ".ci": "what a machine runs before a change lands",
+    ".github": "what the forge runs for a release",
     ".gitignore": "what git leaves out",
     "CHANGELOG.md": "what changed, for users",
     "CONTRIBUTING.md": "how to change something; hosts of repositories link to it",
     "LICENSE": "the terms; tools look for it under this name",
     "README.md": "the front page",
+    "RELEASING.md": "how a release is made",
     "SECURITY.md": "how to report a hole; hosts of repositories link to it",
     "conftest.py": "what pytest reads before any test of any package",
     "contrib": "a template, examples and integrations",

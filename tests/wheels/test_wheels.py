@@ -78,11 +78,11 @@ def test_a_set_installs_and_the_doctor_has_nothing_to_say(make_installed, name):
     assert "read_file" in tool_names(installed)
 
 
-def test_the_readmes_way_to_install_makes_a_command_that_works(wheelhouse, tmp_path):
+def test_the_readmes_way_to_install_from_a_clone_makes_a_command_that_works(wheelhouse, tmp_path):
     (line,) = (
         line.removeprefix("$ ")
         for line in (repository.ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith("$ uv tool install")
+        if line.startswith("$ uv tool install --find-links dist")
     )
     home = tmp_path / "home"
     home.mkdir()

@@ -104,8 +104,14 @@ def words_of(kind: str, name: str) -> dict[str, str]:
         "distribution": distribution,
         "module": distribution.replace("-", "_"),
         "description": DESCRIPTIONS[kind].format(name=name, identifier=identifier),
-        "version": __version__,
+        "range": _compatible(__version__),
     }
+
+
+def _compatible(version: str) -> str:
+    """Return the requirement of this minor version: `>=0.1,<0.2` for 0.1.5."""
+    major, minor = version.split(".")[:2]
+    return f">={major}.{minor},<{major}.{int(minor) + 1}"
 
 
 def _better(kind: str, name: str) -> str:
