@@ -26,8 +26,6 @@ ENDING = [
     "sudo chown -R me:me /usr",
     "find / -delete",
     "find ~ -type f -exec rm {} +",
-    ":(){ :|:& };:",
-    "bomb() { bomb | bomb & }; bomb",
     "dd if=/dev/zero of=/dev/sda bs=1M",
     "sudo dd if=x of=/dev/nvme0n1",
     "cat image > /dev/sdb",

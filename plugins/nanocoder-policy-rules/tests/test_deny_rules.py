@@ -132,6 +132,28 @@ def test_a_denied_command_is_found_in_its_spellings(rule, command, judge):
     assert (str(verdict.decision), verdict.rule) == ("deny", rule)
 
 
+@pytest.mark.parametrize(
+    ("rule", "command", "decision"),
+    [
+        ("bash(rm -rf)", "rm --recursive --force x", "ask"),
+        ("bash(rm -rf *)", "sudo rm --force -r x", "ask"),
+        ("bash(chmod -R *)", "chmod --recursive 777 x", "ask"),
+        ("bash(git push --force)", "git push -f", "ask"),
+        ("bash(git push --force)", "git push --forc", "ask"),
+        ("bash(rm -rf)", "rm --force x", "allow"),
+        ("bash(rm -rf)", "rm --recursive x", "allow"),
+        ("bash(rm -rf)", "ls --recursive --force x", "allow"),
+        ("bash(git branch -D)", "git branch -d x", "allow"),
+        ("bash(pytest --deploy)", "pytest --durations=3 -x", "allow"),
+        ("bash(git add --all)", "git add -- x", "allow"),
+    ],
+)
+def test_an_option_that_may_be_another_spelling_asks(rule, command, decision, judge):
+    verdict = judge("bash", {"command": command}, "auto", deny=[rule], allow=["bash"])
+    assert verdict.decision == decision, verdict.reason
+    assert ("another spelling" in verdict.reason) == (decision == "ask")
+
+
 @pytest.mark.parametrize("sandbox", ["", "bwrap"])
 @pytest.mark.parametrize(
     ("command", "reason"),
@@ -216,7 +238,7 @@ def test_a_rule_about_all_of_a_directory_names_the_programs_in_it(rule, command,
 )
 @pytest.mark.parametrize("kind", ["deny", "ask", "allow"])
 def test_a_rule_that_can_match_no_command_stops_the_start(rule, problem, kind, judge):
-    with pytest.raises(ValueError, match="can match no command") as refused:
+    with pytest.raises(ValueError, match="can match nothing") as refused:
         judge("bash", {"command": "ls"}, **{kind: [rule]})
     assert repr(rule) in str(refused.value)
     assert problem in str(refused.value)

@@ -167,7 +167,15 @@ def test_a_link_to_a_secret_is_a_secret(tmp_path, judge):
 
 @pytest.mark.parametrize(
     "command",
-    ["X=.env; cat $X", "cat .env", "cat 'a/.env'", "cp .env x", "echo $(<.env)", "wc < .env"],
+    [
+        "X=.env; cat $X",
+        "cat .env",
+        "cat 'a/.env'",
+        "cp .env x",
+        "echo $(<.env)",
+        "wc < .env",
+        "x --file=.env",
+    ],
 )
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_a_command_that_names_a_secret_is_denied(command, mode, judge):

@@ -1,7 +1,5 @@
 """The one reader of shell text: what it makes of each form of bash."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,5 +167,3 @@ def test_no_text_breaks_the_reader_and_each_is_read_the_same_way_again(text):
 def test_a_chain_is_the_commands_of_its_parts(parts):
     for sign in (" && ", "; ", " | ", "\n"):
         assert programs(sign.join(parts)) == parts
-    joins = [command.join for command in parse(" && ".join(parts)).commands]
-    assert all(second == "&&" for _, second in pairwise(joins))

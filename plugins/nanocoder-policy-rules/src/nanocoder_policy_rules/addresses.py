@@ -5,12 +5,15 @@ without a scheme is for http and https, one without a path for the whole site. `
 of a host stands for one or more labels, inside it for one.
 """
 
+import posixpath
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 _PATTERN = r"(?:([A-Za-z*][A-Za-z0-9+.*-]*)://)?(\[[^\]/?#]*\]|[^/?#:]*)(?::(\d+|\*))?([/?#].*)?"
 _ODD = r"[\s\\\x00-\x20\x7f-\uffff]|%(?![0-9A-Fa-f]{2})"
@@ -40,31 +43,24 @@ class Pattern(NamedTuple):
     def denies(self, text: str) -> bool:
         """Tell whether this may be about the address *text*; doubt counts as yes."""
         readings = list(_readings(text))
-        return not readings or any(self._is_about(address) for address in readings)
+        both = ((each, each.path, _decode_path(each.path)) for each in readings)
+        return not readings or any(self._is_about(*each) for each in both)
 
     def allows(self, text: str) -> bool:
         """Tell whether *text* is certainly one of the addresses; doubt counts as no."""
         address = None if re.compile(_ODD).search(text) else address_of(text)
         if address is None or "@" in text.partition("://")[2].partition("/")[0]:
             return False
-        from urllib.parse import unquote
+        is_of_scheme = address.scheme in (_WEB if self.scheme == "*" else {self.scheme})
+        is_plain = ".." not in unquote(address.path).partition("?")[0].split("/")
+        is_at_port = self.port in ("*", address.port)
+        return is_of_scheme and is_plain and is_at_port and self._is_about(address, address.path)
 
-        path = unquote(address.path).partition("?")[0]
-        return (
-            (self.scheme == address.scheme or (self.scheme == "*" and address.scheme in _WEB))
-            and self._is_host(address.host)
-            and self.port in ("*", address.port)
-            and ".." not in path.split("/")
-            and (not self.path or fnmatchcase(address.path, self.path))
-        )
-
-    def _is_about(self, address: Address) -> bool:
-        is_any_host = self.labels == ("*",)
-        if is_any_host and self.scheme not in ("*", address.scheme):
+    def _is_about(self, address: Address, *paths: str) -> bool:
+        if self.labels == ("*",) and self.scheme not in ("*", address.scheme):
             return False
         if not self._is_host(address.host) or self.port not in ("", "*", address.port):
             return False
-        paths = (address.path, _decode_path(address.path))
         return not self.path or any(fnmatchcase(path, self.path) for path in paths)
 
     def _is_host(self, host: str) -> bool:
@@ -95,8 +91,6 @@ def pattern(text: str) -> Pattern | None:
 
 def address_of(text: str) -> Address | None:
     """Return the parts of an address, None when it has no host."""
-    from urllib.parse import urlsplit  # few calls need it
-
     try:
         parts = urlsplit(text.strip())
         port = str(parts.port or "")
@@ -120,17 +114,12 @@ def _readings(text: str) -> Iterator[Address]:
 
 
 def _decode_path(path: str) -> str:
-    import posixpath
-    from urllib.parse import unquote
-
     decoded, question, query = unquote(path).partition("?")
     return posixpath.normpath(decoded.replace("//", "/")) + question + query
 
 
 def _host(host: str) -> str:
     """Return *host* as programs look it up: IDNA, lower case, one spelling for a number."""
-    from urllib.parse import unquote
-
     host = unquote(host).lower().strip("[]").rstrip(_DOTS)
     if not host.isascii():
         with suppress(UnicodeError):  # no host is called so
@@ -140,8 +129,6 @@ def _host(host: str) -> str:
 
 def _number(host: str) -> str:
     """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
-    import socket
-
     with suppress(OSError):  # it only looks like a number
         if ":" in host:
             return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, host))

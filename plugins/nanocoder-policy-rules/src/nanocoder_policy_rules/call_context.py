@@ -63,10 +63,15 @@ class CallContext:
         return parse(self.started)
 
     @cached_property
-    def operands(self) -> list[str]:
-        """Return the words of the command that may name files, with wildcards expanded."""
+    def operands(self) -> "list[ResolvedPath]":
+        """Return what words of the command may name, where no sandbox keeps files from it."""
+        if self.is_held:
+            return []
         words = dict.fromkeys(self.script.operands)
-        return [text for word in words for text in expand(word, self.folder)]
+        parts = (
+            part for word in words for each in expand(word, self.folder) for part in _parts(each)
+        )
+        return [self.operand(os.path.expanduser(part)) for part in dict.fromkeys(parts) if part]
 
     @cached_property
     def starts(self) -> "Starts":
@@ -138,12 +143,7 @@ class CallContext:
         """Return the paths among the arguments, resolved as the workspace opens them."""
         if ANY_TOOL in self.tool.composed_of:
             return []  # each of its calls is judged by itself
-        return [self.session.resolve(path) for path in self.named]
-
-    @cached_property
-    def named(self) -> list[str]:
-        """Return the paths among the arguments as they are spelled."""
-        return named_paths(self.call.arguments)
+        return [self.session.resolve(path) for path in named_paths(self.call.arguments)]
 
     @cached_property
     def path_names(self) -> frozenset[str]:
@@ -173,3 +173,8 @@ class CallContext:
         if name := paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
             return paths.WHY_DENIED.format(name)
         return self.session.readable.refuses(path.path) if path.is_inside else ""
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    """Return what may be a path: a word, the value of an option or a variable, `-o/path`."""
+    return word, word.rpartition("=")[2], word[2:] if word[0:1] == "-" and "/" in word else ""

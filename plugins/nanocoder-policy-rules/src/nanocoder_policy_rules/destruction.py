@@ -33,8 +33,6 @@ _VITAL: Final = frozenset(
 _DISK: Final = re.compile(
     r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)\w*.*"
 )
-_BOMB: Final = re.compile(r"([\w:.]{1,64})\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
-MAX_BOMB: Final = 2_000
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin")
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
@@ -51,8 +49,6 @@ _HOME_WORD: Final = Word("~")
 def damage(context: "CallContext") -> str:
     """Describe what a command destroys, "" for nothing that counts."""
     script = context.script
-    if "function_definition" in script.features and _BOMB.search(context.started, 0, MAX_BOMB):
-        return "starts itself again and again"
     started = [words for command in script.commands for words in command.started]
     for words in started:
         if deed := _damage_by_program(program_of(words), [word.text for word in words[1:]]):

@@ -4,7 +4,6 @@ A command in a sandbox is held by the kernel, so it needs no question; what asks
 sandbox gives is asked about. Without one, only a short list of commands runs unasked.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,9 +12,9 @@ from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verd
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
-from nanocoder_policy_rules.rule_matching import Match
+from nanocoder_policy_rules.rule_matching import Match, allows
 from nanocoder_policy_rules.rule_tables import RuleVerdict
-from nanocoder_policy_rules.rules import SHELL, Rule
+from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.unasked import (
     covering_rule,
@@ -34,8 +33,12 @@ _PROTECTED: Final = "protected names"
 _NAMED_OFTEN: Final = frozenset((ProtectionKind.PROGRAM, ProtectionKind.REPOSITORY))
 _STARTING_GIT: Final = frozenset(("hooks", "config", "config.worktree", "commondir"))
 _DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
+_NEEDS: Final = "needs your approval"
 _UNDECLARED: Final = "does not declare its effects"
-_UNSURE: Final = "a part of it is computed when it runs, or is an argument that may be run"
+_UNSURE: Final = (
+    "a part of it is computed when it runs, an argument that may be run, or perhaps another"
+    " spelling of the same option"
+)
 _REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
@@ -60,11 +63,12 @@ def _with_path_outside(context: CallContext, verdict: Verdict) -> Verdict:
     """Say of a call that may run, or is asked about, that no tool opens a path outside."""
     if verdict.decision is Decision.DENY or context.started:
         return verdict
-    for name, path in zip(context.named, context.paths, strict=False):
-        if not path.is_inside and not _is_output(context, path):
-            problem = f"{name!r} is outside the workspace, where tools for files open nothing"
-            return evolve(verdict, reason=f"{verdict.reason}; but {problem}")
-    return verdict
+    outside = (path for path in context.paths if not path.is_inside)
+    path = next((each for each in outside if not _is_output(context, each)), None)
+    if path is None:
+        return verdict
+    problem = f"{path.names[0]!r} is outside the workspace, where tools for files open nothing"
+    return evolve(verdict, reason=f"{verdict.reason}; but {problem}")
 
 
 def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
@@ -74,7 +78,7 @@ def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
 
 
 def _deny_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, Decision.DENY, Match.YES)
+    return _apply_rules(context, "deny", Match.YES)
 
 
 def _deny_damage(context: CallContext) -> Verdict | None:
@@ -90,9 +94,7 @@ def _deny_damage(context: CallContext) -> Verdict | None:
 
 def _deny_secret(context: CallContext) -> Verdict | None:
     settings = context.settings
-    names = [name for path in context.paths for name in path.names]
-    if context.started and not context.is_held:
-        names += context.operands
+    names = [name for path in (*context.paths, *context.operands) for name in path.names]
     secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
     if not secret:
         return None
@@ -118,18 +120,11 @@ def _judge_reading(
     elif len(context.paths) > 1:  # a file that is moved or copied can be read afterwards
         resolved = [path for path in context.paths if path.exists]
     elif context.started:
-        resolved = _named_by_command(context)
+        resolved = [path for path in context.operands if path.exists]
     for path in resolved:
         if path.is_inside and not _is_output(context, path) and (reason := question(path.path)):
             return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
     return None
-
-
-def _named_by_command(context: CallContext) -> "list[ResolvedPath]":
-    if context.is_held:
-        return []
-    named = [context.operand(word) for word in dict.fromkeys(context.operands) if word]
-    return [path for path in named if path.exists]
 
 
 def _deny_in_plan(context: CallContext) -> Verdict | None:
@@ -163,47 +158,35 @@ def _ask_about_protected(context: CallContext) -> Verdict | None:
 
 def _protected_words(context: CallContext) -> "Iterator[ResolvedPath]":
     """Yield the protected files that a command names, where no sandbox keeps them from it."""
-    if not context.started or context.is_held or only_reads(context):
+    if not context.started or only_reads(context):
         return
-    for word in context.operands:
-        joined = word[2:] if word.startswith("-") and "/" in word else ""
-        for part in filter(None, dict.fromkeys((word, word.rpartition("=")[2], joined))):
-            path = context.operand(os.path.expanduser(part))
-            kind = path.protection.kind if path.protection else ProtectionKind.PROGRAM
-            # Commands often name `.git` to leave it out, and installed programs to run them.
-            is_file_of_git = kind is ProtectionKind.GIT and _STARTING_GIT.isdisjoint(
-                path.path.split("/")
-            )
-            if kind not in _NAMED_OFTEN and not is_file_of_git:
-                yield path
+    for path in context.operands:
+        kind = path.protection.kind if path.protection else ProtectionKind.PROGRAM
+        # Commands often name `.git` to leave it out, and installed programs to run them.
+        is_of_git = kind is ProtectionKind.GIT and _STARTING_GIT.isdisjoint(path.path.split("/"))
+        if kind not in _NAMED_OFTEN and not is_of_git:
+            yield path
 
 
 def _ask_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, Decision.ASK, Match.YES)
+    return _apply_rules(context, "ask", Match.YES)
 
 
 def _ask_when_unsure(context: CallContext) -> Verdict | None:
     """Ask where a rule that forbids may be about a command that cannot be read for certain."""
-    if not context.started:
-        return None
-    return _apply_rules(context, Decision.DENY, Match.MAYBE) or _apply_rules(
-        context, Decision.ASK, Match.MAYBE
-    )
+    return _apply_rules(context, "deny", Match.MAYBE) or _apply_rules(context, "ask", Match.MAYBE)
 
 
-def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verdict | None:
-    """Judge by the first rule of *decision* that matches so certainly; one that may match asks."""
-    kind: RuleVerdict = "deny" if decision is Decision.DENY else "ask"
+def _apply_rules(context: CallContext, kind: RuleVerdict, match: Match) -> Verdict | None:
+    """Judge by the first rule of a *kind* that matches so certainly; one that may match asks."""
     for rule, how_certain in rule_matching.matches(context, kind):
         if how_certain is not match:
             continue
+        decision, problem = Decision(kind), "forbids it" if kind == "deny" else _NEEDS
         if match is Match.MAYBE:
-            why = context.script.problem or _UNSURE
-            reason = f"the rule {rule.text!r} may be about it: {why}, so it needs your approval"
-            decision = Decision.ASK
-        else:
-            verb = "forbids it" if decision is Decision.DENY else "needs your approval"
-            reason = f"the rule {rule.text!r} {verb}"
+            decision, why = Decision.ASK, context.script.problem or _UNSURE
+            problem = f"may be about it: {why}, so it {_NEEDS}"
+        reason = f"the rule {rule.text!r} {problem}"
         return Verdict(
             decision,
             f"{rule.table.reason} ({reason})" if rule.table.reason else reason,
@@ -216,16 +199,13 @@ def _apply_rules(context: CallContext, decision: Decision, match: Match) -> Verd
 
 def _allow_by_rule(context: CallContext) -> Verdict | None:
     rules = rule_matching.rules_in_force(context, "allow")
-    for rule in rules:
-        if rule.fits_any or (context.call.name != SHELL and rule_matching.allows(rule, context)):
-            return _allowed_by(rule, context)
-    if not rules or not context.command:
+    is_command = context.call.name == SHELL
+    fitting = (
+        each for each in rules if each.fits_any or (not is_command and allows(each, context))
+    )
+    rule = next(fitting, None) or (covering_rule(rules, context) if is_command else None)
+    if rule is None:
         return None
-    rule_used = covering_rule(rules, context)
-    return None if rule_used is None else _allowed_by(rule_used, context)
-
-
-def _allowed_by(rule: Rule, context: CallContext) -> Verdict:
     verdict = Verdict(
         Decision.ALLOW,
         f"allowed by the rule {rule.text!r}",

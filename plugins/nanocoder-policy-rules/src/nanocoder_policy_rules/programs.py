@@ -93,12 +93,12 @@ TAKING_NO_FILE: Final = _listed("date, pwd, uniq")
 """Those of them that change what another word names."""
 
 LASTING: Final = {
-    "git": _listed("push, send-pack"),
+    "git": _listed("git push, git send-pack"),
     "gh": _listed(
-        "pr create, pr merge, pr comment, pr review, pr close, issue create, issue comment,"
-        " release create, repo delete"
+        "gh pr create, gh pr merge, gh pr comment, gh pr review, gh pr close, gh issue create,"
+        " gh issue comment, gh release create, gh repo delete"
     ),
-    "glab": _listed("mr create, mr merge"),
+    "glab": _listed("glab mr create, glab mr merge"),
 }
 """Commands with effects that others see at once: they need a person in every mode."""
 

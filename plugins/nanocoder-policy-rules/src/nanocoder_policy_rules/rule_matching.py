@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from nanocoder_policy_rules import programs, rules
+from nanocoder_policy_rules import rules
+from nanocoder_policy_rules.programs import LASTING
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL, Rule
 from nanocoder_policy_rules.shell_text import Script, program_of
@@ -129,26 +130,31 @@ def match_words(pattern: Sequence[str], words: Sequence[Word]) -> Match:
 def lasting(script: Script) -> str:
     """Return the beginning of a command that others see at once, or ""."""
     for words in (words for command in script.commands for words in command.started):
-        program = program_of(words)
-        for deed in programs.LASTING.get(program, ()):
-            if match_words((program, *deed.split()), words) is Match.YES:
-                return f"{program} {deed}"
+        for deed in LASTING.get(program_of(words), ()):
+            if match_words(deed.split(), words) is Match.YES:
+                return deed
     return ""
 
 
 def _match_option(option: str, words: Sequence[Word]) -> Match:
-    letters = {
-        letter
-        for word in words
-        if word.text[:1] == "-" != word.text[1:2]
-        for letter in word.text[1:]
-    }
-    is_short = option[1:2] != "-" and option[1:].isalnum()
-    if (is_short and letters >= {*option[1:]}) or any(
-        fnmatchcase(word.text, option) or word.text.startswith(f"{option}=") for word in words
+    """Match one option; short ones match as a set of letters, however they are joined.
+
+    Only the program knows which of its long options is which short one: they may be the same if
+    they begin alike.
+    """
+    names = [word.text.partition("=")[0] for word in words if word.text.startswith("-")]
+    short = {letter for name in names if name[1:2] != "-" for letter in name[1:]}
+    long = [name for name in names if len(name) > len("--") and name[1] == "-"]
+    missing = {*option[1:]} - short if option[1:].isalnum() else {option}
+    if not missing or any(
+        fnmatchcase(text, option) for text in (*names, *(word.text for word in words))
     ):
         return Match.YES
-    return Match.MAYBE if any(word.is_computed for word in words) else Match.NO
+    if option.startswith("--"):
+        is_alike = option[2:3] in short or any(map(option.startswith, long))
+    else:
+        is_alike = {each.casefold() for each in missing} <= {name[2].casefold() for name in long}
+    return Match.MAYBE if is_alike or any(word.is_computed for word in words) else Match.NO
 
 
 def _match_operands(expected: Sequence[str], words: Sequence[Word]) -> Match:
@@ -190,5 +196,5 @@ def _names_argument(rule: Rule, context: "CallContext") -> bool:
     if context.paths:
         is_named = rules.names_path(rule, context.path_names)
         locations = [path.places for path in context.paths]
-        return is_named or (rule.is_absolute and rules.names_place(rule, locations))
+        return is_named or (rule.is_absolute and rules.names_place(rule.pattern, locations))
     return rules.names_argument(rule, context.call.arguments, any_of=True)

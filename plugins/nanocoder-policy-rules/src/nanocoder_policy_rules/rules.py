@@ -207,37 +207,25 @@ def rule_of(table: RuleTable) -> Rule:
 
 def names_folder(pattern: str, session: SessionInfo) -> bool:
     """Tell whether a session works in a folder that *pattern* matches, or below it."""
-    globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
-    folders = [each for folder in (session.cwd, *session.origins) for each in _up_from(folder)]
-    return any(each.fullmatch(paths.fold_path(folder)) for folder in folders for each in globs)
-
-
-def _up_from(folder: Path) -> list[str]:
-    return [str(each) for each in (folder, *folder.parents)[:-1]]
+    folders = (session.cwd, *session.origins)
+    return names_place(pattern, ([str(each) for each in (at, *at.parents)[:-1]] for at in folders))
 
 
 def _check(rule: Rule) -> None:
     """Raise ValueError for a rule that can match nothing, or allows any command."""
-    if not rule.pattern:
-        return
-    if rule.tool != SHELL:
-        _check_glob(rule)
-        return
-    if sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):
-        problem = f"it is compared with the words of one command; write it without {sign!r}"
-    elif "=" in rule.pattern.split()[0]:
-        problem = "a rule begins with the name of a program, not with NAME=value"
-    else:
-        if rule.allows:
-            _check_allowing(rule)
-        return
-    raise ValueError(f"the rule {rule.text!r} can match no command: {problem}")
-
-
-def _check_glob(rule: Rule) -> None:
-    """Raise ValueError for a glob that is not understood; an address is none."""
-    if "://" not in rule.pattern and (problem := problem_of_glob(rule.pattern)):
+    if rule.pattern and (problem := _why_nothing_matches(rule)):
         raise ValueError(f"the rule {rule.text!r} can match nothing: {problem}")
+    if rule.pattern and rule.allows and rule.tool == SHELL:
+        _check_allowing(rule)
+
+
+def _why_nothing_matches(rule: Rule) -> str:
+    if rule.tool != SHELL:
+        return "" if "://" in rule.pattern else problem_of_glob(rule.pattern)
+    if sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):
+        return f"it is compared with the words of one command; write it without {sign!r}"
+    is_assignment = "=" in rule.pattern.split()[0]
+    return "a rule begins with the name of a program, not with NAME=value" if is_assignment else ""
 
 
 def _check_allowing(rule: Rule) -> None:
@@ -265,9 +253,9 @@ def names_path(rule: Rule, spellings: Iterable[str]) -> bool:
     return any(map(glob(rule.pattern).fullmatch, spellings))
 
 
-def names_place(rule: Rule, places: Iterable[Sequence[str]]) -> bool:
-    """Tell whether a rule's absolute glob may match one of *places*, each a path's spellings."""
-    globs = [glob(each) for each in paths.globs(os.path.expanduser(rule.pattern))]
+def names_place(pattern: str, places: Iterable[Sequence[str]]) -> bool:
+    """Tell whether an absolute glob may match one of *places*, each a path's spellings."""
+    globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
     folded = (paths.fold_path(path) for place in places for path in place)
     return any(each.fullmatch(path) for path in folded for each in globs)
 

@@ -63,7 +63,7 @@ class Redirect(NamedTuple):
 
 @frozen(slots=False)
 class Command:
-    """One simple command; *join* is the operator before it, *text* its source.
+    """One simple command; *text* is its source.
 
     *documents* are the texts that it reads: of heredocs and behind `<<<`.
     """
@@ -71,7 +71,6 @@ class Command:
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...] = ()
     redirects: tuple[Redirect, ...] = ()
-    join: str = ""
     text: str = ""
     documents: tuple[str, ...] = ()
 
@@ -182,7 +181,6 @@ def unwrapped(command: Command) -> Command:
 _COMMANDS: Final = frozenset(
     ("command", "declaration_command", "unset_command", "test_command", "variable_assignments")
 )
-_JOINS: Final = frozenset(("&&", "||", ";", "|", "|&", "&", "\n", ";;"))
 
 
 def _parsed(text: str) -> "Node | None":
@@ -213,12 +211,11 @@ def _language() -> "Language":
 
 
 class _Visit(NamedTuple):
-    """A node of the tree and its type, with the one above it and the operator before it."""
+    """A node of the tree, its type, and the one above it."""
 
     node: "Node"
     kind: str
     parent: "Node"  # asked for it, a node would look from the root on
-    join: str = ""
     level: int = 0
 
 
@@ -228,29 +225,24 @@ def _nodes(root: "Node") -> Iterator[_Visit]:
     while waiting:
         visit = waiting.pop()
         yield visit
-        if visit.level == MAX_LEVEL:
-            continue
-        children, operator = [], visit.join
-        for child in visit.node.children:
-            kind = child.type
-            children.append(_Visit(child, kind, visit.node, operator, visit.level + 1))
-            operator = kind if kind in _JOINS else operator
-        waiting += reversed(children)
+        if visit.level < MAX_LEVEL:
+            node, level = visit.node, visit.level + 1
+            waiting += [_Visit(each, each.type, node, level) for each in reversed(node.children)]
 
 
 def _command_at(visit: _Visit) -> Command | None:
     """Return the command that a node is, or what else assigns or opens files; None for others."""
-    node, kind, parent, join, _ = visit
+    node, kind, parent, _ = visit
     if kind in _COMMANDS or (kind == "variable_assignment" and parent.type not in _COMMANDS):
-        return _command(node, parent, join)
+        return _command(node, parent)
     if kind == "for_statement":
-        return Command((), tuple(_loop_variables(node)), (), join, text_of(node))
+        return Command((), tuple(_loop_variables(node)), (), text_of(node))
     if kind in REDIRECTS and not _is_of_command(parent):
-        return Command((), (), (_redirect(node),), join, text_of(node))
+        return Command((), (), (_redirect(node),), text_of(node))
     return None
 
 
-def _command(node: "Node", parent: "Node", join: str) -> Command:
+def _command(node: "Node", parent: "Node") -> Command:
     words, assignments, redirects = list[Word](), list[tuple[str, Word]](), list["Node"]()
     for child in (node,) if node.type == "variable_assignment" else node.children:
         if child.type == "variable_assignment":
@@ -264,7 +256,7 @@ def _command(node: "Node", parent: "Node", join: str) -> Command:
     words += [word for each in redirects for word in _words_behind(each)]
     targets = tuple(map(_redirect, redirects))
     documents = tuple(text for each in redirects for text in _documents(each))
-    return Command(tuple(words), tuple(assignments), targets, join, text_of(node), documents)
+    return Command(tuple(words), tuple(assignments), targets, text_of(node), documents)
 
 
 def _documents(redirect: "Node") -> Iterator[str]:

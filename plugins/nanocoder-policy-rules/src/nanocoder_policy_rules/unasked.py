@@ -17,7 +17,7 @@ from nanocoder_kit_process.programs import find_program
 
 from nanocoder_policy_rules.programs import READING, STARTING, TAKING_NO_FILE, UNRULED
 from nanocoder_policy_rules.rules import Rule
-from nanocoder_policy_rules.shell_text import Command, Redirect, Script, unwrapped
+from nanocoder_policy_rules.shell_text import Command, Script, unwrapped
 from nanocoder_policy_rules.shell_words import Word
 
 if TYPE_CHECKING:
@@ -227,14 +227,8 @@ def _is_plain_around(command: Command, context: "CallContext") -> bool:
             return False
         if not all(_stays_inside(part, context) for part in _PARTS.split(value.text) if part):
             return False
-    return all(_is_plain_redirect(redirect, context) for redirect in command.redirects)
-
-
-def _is_plain_redirect(redirect: Redirect, context: "CallContext") -> bool:
-    if redirect.target is None or redirect.is_harmless:
-        return True
-    target = redirect.target
-    return target.is_literal and _stays_inside(target.text, context)
+    targets = [each.target for each in command.redirects if each.target and not each.is_harmless]
+    return all(target.is_literal and _stays_inside(target.text, context) for target in targets)
 
 
 def _entered(command: Command, context: "CallContext") -> "CallContext | None":
