@@ -273,7 +273,11 @@ def version(session: nox.Session) -> None:
     paths = [package.folder / "pyproject.toml" for package in packages]
     if not names or repository.core().name in names:
         paths.append(ROOT / "pyproject.toml")
-        replace(repository.CORE / "src/nanocoder/version.py", r'"[\d.]+\w*"$', f'"{new}"')
+        replace(
+            repository.CORE / "src/nanocoder/version.py",
+            r'(?m)^VERSION = ".*"$',
+            f'VERSION = "{new}"',
+        )
     for path in paths:
         replace(path, r'(?m)^version = ".*"$', f'version = "{new}"')
     move_ranges({package.name for package in packages}, new)

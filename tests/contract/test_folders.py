@@ -12,6 +12,7 @@ from repository import KINDS, KINDS_WITHOUT_ENTRY_POINT, Package
 
 PLUGINS = pytest.mark.parametrize("package", repository.plugins(), ids=lambda package: package.name)
 # Kits are made to be named by those who use them; a set is what the workspace's root installs.
+KIT_PAGE_WORDS = 250
 NAMED_FREELY = ("kit", "set")
 
 
@@ -42,6 +43,14 @@ def test_a_plugin_folder_has_what_every_plugin_folder_has(package):
         assert list((folder / "tests").rglob("test_*.py")), "it has no tests"
     if package.kind not in KINDS_WITHOUT_ENTRY_POINT:
         assert (folder / "tests/test_contract.py").is_file(), "nothing holds it to the contract"
+
+
+@PLUGINS
+def test_the_page_of_a_library_is_short_and_has_an_example(package):
+    if package.kind == "kit":
+        text = (package.folder / "README.md").read_text(encoding="utf-8")
+        assert len(text.split()) <= KIT_PAGE_WORDS, "say what it is for; docstrings say the rest"
+        assert "```python\n" in text
 
 
 @PLUGINS
