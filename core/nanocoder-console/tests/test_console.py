@@ -125,6 +125,21 @@ def test_the_width_is_that_of_a_terminal_only():
     assert done.returncode == 20  # no table is drawn narrower
 
 
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_word_in_a_table_stays_whole_in_a_narrow_terminal(columns):
+    word = "a/path/that/a/person/copies/from/the/table"
+    code = (
+        f"from nanocoder_console import print_table; print_table(('n', 'what'), [(1, '{word} x')])"
+    )
+    first, second = pty.openpty()
+    env = {**os.environ, "COLUMNS": str(columns)}
+    subprocess.run([sys.executable, "-c", code], stdout=second, env=env, check=True)
+    written = os.read(first, 4_096).decode()
+    os.close(first)
+    os.close(second)
+    assert word in written
+
+
 @pytest.mark.parametrize(("columns", "lines"), [(30, 4), (0, 1)])
 def test_a_message_ends_its_lines_at_spaces_on_a_terminal(columns, lines):
     words = "a message of many words about /a/path/that/is/longer/than/one/line and more"

@@ -560,6 +560,24 @@ def test_a_rule_that_does_not_hold_is_told_once_at_the_start(nanocoder, lines, n
     assert notice in nanocoder("doctor").stdout or "more such" in notice
 
 
+def test_a_directory_that_was_removed_under_the_shell_does_no_harm_to_another(nanocoder):
+    work = nanocoder.cwd
+    (work / "a.txt").write_text("here\n")
+    (work / "gone").mkdir()
+    start = f"cd gone && rmdir ../gone && exec {COMMAND} "
+    for words in ('call read_file \'{"path": "a.txt"}\'', "run --model scripted/s.json go"):
+        (work / "s.json").write_text(json.dumps({"turns": [DONE]}))
+        (work / "gone").mkdir(exist_ok=True)
+        done = nanocoder(f"{start}{words} --cwd {work}", command="sh -c")
+        assert (done.returncode, done.stderr) == (0, "")
+    (work / "gone").mkdir()
+    done = nanocoder(f"{start} run go", command="sh -c")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "nanocoder: the directory '.' cannot be used: No such file or directory\n"
+    )
+
+
 def test_the_command_that_reads_a_new_plugin_says_so_and_where_a_broken_one_fails(
     nanocoder, denying, tmp_path
 ):
@@ -577,9 +595,21 @@ def test_the_command_that_reads_a_new_plugin_says_so_and_where_a_broken_one_fail
     assert f'File "{tmp_path}/site/policy_nothing.py", line 3, in <module>' in debugged
 
 
-def test_the_list_of_plugins_fits_a_terminal_and_names_no_hook(nanocoder):
+def test_many_new_plugins_are_one_short_line(nanocoder, denying, tmp_path):
+    nanocoder("tools")
+    names = "\n".join(f"hooks-number-{number} = policy_nothing" for number in range(40))
+    (tmp_path / "site/nanocoder_policy_nothing-1.0.dist-info/entry_points.txt").write_text(
+        f"[nanocoder]\n{names}\n"
+    )
+    (line,) = nanocoder("tools", env=denying).stderr.splitlines()
+    assert line.startswith("nanocoder: new or changed plugins: hooks-number-0, ")
+    assert line.endswith("…")
+    assert len(line) < 100
+
+
+def test_the_list_of_plugins_names_no_hook_and_cuts_nothing(nanocoder):
     done = nanocoder("plugins", "list")
     assert "nanocoder_" not in done.stdout
+    assert "…" not in done.stdout
     assert "hooks only" in done.stdout
-    offers = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": " in line]
-    assert max(len(part.split("; ")[0]) for part in offers) == 60
+    assert "commands: plugins, tools, config, models, doctor\n" in done.stdout

@@ -53,6 +53,7 @@ def test_the_smallest_plugin_is_sixteen_lines_and_at_most_thirteen_of_toml(tmp_p
     folder = make_package("tool", "count", tmp_path)
     (source,) = folder.glob("src/*/__init__.py")
     assert len(source.read_text().splitlines()) == 16
+    assert "short=" in source.read_text(), "small models are offered the tool"
     assert len((folder / "pyproject.toml").read_text().splitlines()) <= 13
 
 

@@ -14,7 +14,16 @@ from nanocoder import Access, SessionInfo
 from nanocoder_kit_sandbox import Settings, namespaces
 from nanocoder_kit_sandbox.layers import MAX_NAMES
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
-from sandboxed_place import PYTHON, SECRET, SYSTEM_PYTHON, inside, repository, snapshot  # noqa: F401
+from sandboxed_place import (
+    PYTHON,
+    SECRET,
+    SYSTEM_PYTHON,
+    Inside,
+    below_tmp,  # noqa: F401
+    inside,  # noqa: F401
+    repository,  # noqa: F401
+    snapshot,
+)
 
 pytestmark = [pytest.mark.needs("bwrap"), pytest.mark.contract("E1")]
 NOBODY = 65_534
@@ -262,3 +271,19 @@ def test_a_user_without_rights_has_layers_too():
             path for path in Path(name).rglob("*") if "layers" in path.name or "tmp-" in path.name
         ]
         assert not left
+
+
+def test_what_is_written_beside_a_workspace_below_tmp_is_said_once(below_tmp):  # noqa: F811
+    place = Inside(below_tmp, Bubblewrap)
+    opened = place.open()
+    leave = "echo x > ../new; mkdir ../d; echo x > ../d/f; touch ../empty; echo x > /tmp/a-report"
+
+    def run(command):
+        return place.start(opened.wrap(["/bin/bash", "--norc", "-c", command], ()))
+
+    assert (run(leave).returncode, run("cat ../new").stdout) == (0, "x\n")
+    said = "written to the /tmp of this session, not to that of the machine"
+    assert opened.changes() == [f"{said}: /tmp/a-report, {below_tmp}/d/f, {below_tmp}/new"]
+    assert opened.changes() == []
+    place.close()
+    assert sorted(os.listdir(below_tmp)) == ["home", "out", "ws"]

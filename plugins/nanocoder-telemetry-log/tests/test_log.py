@@ -131,3 +131,13 @@ def test_a_project_cannot_move_the_log(nanocoder):
     (folder / "config.toml").write_text('[plugins.telemetry-log]\nfile = "here.jsonl"\n')
     nanocoder("call", "list_files", "{}")
     assert not (nanocoder.cwd / "here.jsonl").exists()
+
+
+def test_a_home_that_cannot_be_written_is_said_in_words_and_no_plugin_is_blamed(nanocoder):
+    script = nanocoder.script(call("list_files"), {"text": "Bye."})
+    done = nanocoder("run", "--model", script, "go", env={"HOME": "/proc/none"})
+    assert (done.returncode, done.stdout) == (0, "Bye.\n")
+    log = "/proc/none/.local/state/nanocoder/log/nanocoder.jsonl"
+    problem = f"plugin 'telemetry-log': {log} cannot be written: No such file or directory"
+    assert done.stderr.count(problem) == 1
+    assert "nanocoder_event failed" not in done.stderr

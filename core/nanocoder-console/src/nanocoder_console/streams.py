@@ -88,11 +88,11 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _folded(text: str, width: int, indent: int = 0) -> str:
     """Return *text* in lines of *width* columns, all but the first behind *indent* spaces.
 
-    A longer word is cut only in a table: elsewhere a person may copy it.
+    A longer word stays whole, so that a person can copy it.
     """
     import textwrap  # only a narrow terminal needs it
 
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=indent > 0)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
     return f"\n{' ' * indent}".join(lines)
 
 

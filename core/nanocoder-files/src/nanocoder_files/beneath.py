@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from nanocoder_files.paths import WorkspaceError, escape_path, tidy_path, unescape_path
 from nanocoder_files.private_files import closing_file
-from nanocoder_files.protected import git_refused, is_git_name
+from nanocoder_files.protected import IN_GIT, is_git_name, refused
 
 MAX_HOPS = 40
 MAX_RACES = 16
@@ -170,7 +170,8 @@ class Place(contextlib.AbstractContextManager["Place"]):
             if error.errno not in _PERHAPS_A_LINK:
                 raise
             target = read_link(name, self.fd)
-            if target is None and not _is_directory_or_link(name, self.fd):
+            mode = os.lstat(name, dir_fd=self.fd).st_mode if target is None else stat.S_IFLNK
+            if not (stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
                 raise
             # Without a target it was a link a moment ago, and is no link now.
             self._follow_link(target or name)
@@ -189,7 +190,7 @@ class Place(contextlib.AbstractContextManager["Place"]):
 
     def _make(self, name: str, new_folders: NewFolders) -> None:
         if is_git_name(name):  # git would read its settings from there
-            raise git_refused(name)
+            raise refused(name, IN_GIT)
         path = "/".join([*self._trail, name])
         if new_folders.announce is not None:
             # Before its creation, so that a log has every directory of a killed process.
@@ -263,11 +264,6 @@ def read_link(name: str, dir_fd: int) -> str | None:
         return os.readlink(name, dir_fd=dir_fd)
     except (OSError, ValueError):  # ValueError: a NUL, or a name that cannot be encoded
         return None
-
-
-def _is_directory_or_link(name: str, dir_fd: int) -> bool:
-    mode = os.lstat(name, dir_fd=dir_fd).st_mode
-    return stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def check_regular(raw: str, status: os.stat_result) -> None:

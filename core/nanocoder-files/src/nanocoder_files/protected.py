@@ -158,16 +158,13 @@ def fold_name(name: str) -> str:
     return name.partition(":")[0].rstrip(". ") or name
 
 
-def git_refused(path: str) -> WorkspaceError:
-    """Return the error for a change of git's directory itself."""
-    problem = f"'{path}' belongs to git and cannot be made, moved or deleted here"
-    return WorkspaceError(problem, error_class="protected_path")
+IN_GIT = "belongs to git and cannot be made, moved or deleted here"
+IN_STATE = "holds settings or state of nanocoder and cannot be changed by its tools"
 
 
-def own_refused(path: str) -> WorkspaceError:
-    """Return the error for a change of nanocoder's own files."""
-    problem = f"'{path}' holds settings or state of nanocoder and cannot be changed by its tools"
-    return WorkspaceError(problem, error_class="protected_path")
+def refused(path: str, reason: str) -> WorkspaceError:
+    """Return the error for a change of *path*, with the *reason*."""
+    return WorkspaceError(f"'{path}' {reason}", error_class="protected_path")
 
 
 def touches(path: str, folders: Iterable[str]) -> bool:

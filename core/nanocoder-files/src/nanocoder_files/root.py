@@ -83,7 +83,7 @@ class Root(Beneath):
     def refuse_own(self, path: str) -> None:
         """Raise protected_path for a resolved *path* that is nanocoder's own."""
         if protected.touches(self._prefix + path, self._resolver.own):
-            raise protected.own_refused(escape_path(path))
+            raise protected.refused(escape_path(path), protected.IN_STATE)
 
     @contextlib.contextmanager
     def errors(self, raw: str) -> Iterator[None]:

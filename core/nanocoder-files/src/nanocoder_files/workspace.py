@@ -18,7 +18,7 @@ from nanocoder_files.change import Change, FileKind, FileState, announcement
 from nanocoder_files.change_log import WriteNote
 from nanocoder_files.content import digest
 from nanocoder_files.paths import WorkspaceError, escape_path, not_changed
-from nanocoder_files.protected import git_refused, is_git_name
+from nanocoder_files.protected import IN_GIT, is_git_name, refused
 from nanocoder_files.readable import Readable
 from nanocoder_files.reading import Reading
 from nanocoder_files.root import Root
@@ -358,7 +358,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
 def _refuse_git(path: str) -> None:
     # git would read its settings from a directory of this name.
     if is_git_name(path.rpartition("/")[2]):
-        raise git_refused(escape_path(path))
+        raise refused(escape_path(path), IN_GIT)
 
 
 def _check_expected(place: Place, old: Old | None, expected: bytes | str) -> None:

@@ -1,6 +1,7 @@
 """Disables plugins that failed too often in later sessions, and bisects a broken command."""
 
 from argparse import Namespace
+from contextlib import suppress
 from typing import Final
 
 from nanocoder import Argument, Command, Event, Host, hookimpl
@@ -15,7 +16,9 @@ def nanocoder_event(event: Event) -> None:
     if failed:
         from nanocoder_command_quarantine.quarantine import add  # most sessions do not need it
 
-        add({name: why for name, why in failed.items() if name != NAME})
+        # Plugins that fail because the disk cannot be written are not to blame, and have said so.
+        with suppress(OSError):
+            add({name: why for name, why in failed.items() if name != NAME})
 
 
 @hookimpl

@@ -12,6 +12,7 @@ from nanocoder import (
     Decision,
     Event,
     Host,
+    PluginError,
     Resource,
     SessionInfo,
     Tool,
@@ -78,7 +79,8 @@ def nanocoder_before_execute(
 
 @hookimpl
 def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
-    """Log the outcome of a call, and the begin and end of a session."""
+    """Log the outcome of a call, and the begin and end of a session; raises PluginError."""
+    from nanocoder_policy_audit.log import LogError
     from nanocoder_policy_audit.records import record_of
 
     record = record_of(event)
@@ -87,7 +89,10 @@ def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str]
     record = {"event": record.pop("event"), **_session_ids(session, event.call_id), **record}
     if record["event"] == "answered":
         record["actor"] = f"person {_user()}" if session.interactive else "no person"
-    resource("log").append(record, sync=record["event"] in {"answered", "ran"})
+    try:
+        resource("log").append(record, sync=record["event"] in {"answered", "ran"})
+    except LogError as error:
+        raise PluginError("policy-audit", f"the log cannot be written: {error}") from error
 
 
 def _session_ids(session: SessionInfo, call_id: str) -> dict[str, str]:

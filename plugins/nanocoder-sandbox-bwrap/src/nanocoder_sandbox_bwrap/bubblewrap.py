@@ -26,7 +26,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     system,
 )
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES, KEPT_IN_RUN
-from nanocoder_kit_sandbox.layers import describe_changes
+from nanocoder_kit_sandbox.layers import OwnTmp, describe_changes
 from nanocoder_kit_sandbox.leftovers import telling
 from nanocoder_kit_sandbox.namespaces import Namespaces
 from nanocoder_kit_sandbox.settings import UNSET, variables
@@ -58,6 +58,7 @@ class Bubblewrap:
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
         self._files = self._inside.files
+        self._own_tmp = OwnTmp(self._files.tmp, self._root)
         places = hidden_places(session, settings)
         own = str(self._files.base)
         self._hidden = [self._inside.hidden(path) for path in places]
@@ -107,8 +108,11 @@ class Bubblewrap:
         ]
 
     def changes(self) -> list[str]:
-        """Undo what programs inside left that others outside would act by; a line for each."""
-        lines = self._inside.changes()
+        """Undo what programs inside left that others outside would act by; a line for each.
+
+        A line also says what was written to a /tmp that only programs inside see.
+        """
+        lines = self._inside.changes() + self._own_tmp.describe_new()
         lines += [describe_changes(paths) for paths in self._namespaces.ended() if paths]
         return lines
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from nanocoder import Access, SessionInfo
 from nanocoder_kit_sandbox import Inside, Mount, MountAccess
+from nanocoder_kit_sandbox.layers import OwnTmp
 
 from nanocoder_sandbox_container.program import environment, find_engine
 from nanocoder_sandbox_container.settings import ContainerSettings
@@ -35,6 +36,7 @@ class Containers:
         self._settings = settings
         self._root = str(session.cwd)
         self._inside = Inside(session, settings)
+        self._own_tmp = OwnTmp(self._inside.files.tmp, self._root)
         self._label = f"nanocoder-session={uuid.uuid4().hex}"
 
     def wrap(
@@ -60,8 +62,11 @@ class Containers:
         return [*start, *options, self._settings.image, *argv]
 
     def changes(self) -> list[str]:
-        """Undo what programs inside left that others outside would act by; a line for each."""
-        return self._inside.changes()
+        """Undo what programs inside left that others outside would act by; a line for each.
+
+        A line also says what was written to a /tmp that only programs inside see.
+        """
+        return self._inside.changes() + self._own_tmp.describe_new()
 
     def close(self) -> None:
         """End the session's containers, those that outlived their command too."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import field, frozen, validators
-from nanocoder import Event, Resource, SessionInfo, hookimpl
+from nanocoder import Event, PluginError, Resource, SessionInfo, hookimpl
 
 LEVELS = ("debug", "info", "warning", "error")
 UNUSED = frozenset({"text", "thinking", "call.progress", "message"})
@@ -66,7 +66,7 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_event(
     event: Event, session: SessionInfo, settings: Settings, resource: Callable[[str], Any]
 ) -> None:
-    """Write the event as a line, if it is important enough; raises OSError."""
+    """Write the event as a line, if it is important enough; raises PluginError."""
     if event.kind in UNUSED:
         return
     from nanocoder_telemetry_log.records import record_of
@@ -74,7 +74,11 @@ def nanocoder_event(
     log = resource("log")
     record = record_of(event, session, log.tools, has_texts=settings.texts)
     if LEVELS.index(record["level"]) >= LEVELS.index(settings.level):
-        log.append(record)
+        try:
+            log.append(record)
+        except OSError as error:
+            problem = f"{log.path} cannot be written: {error.strerror or error}"
+            raise PluginError("telemetry-log", problem) from error
 
 
 def _open(_session: SessionInfo, settings: Settings) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import nanocoder_console as console
 from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
-from nanocoder_schema import ConfigError, NanocoderError, UsageError
+from nanocoder_schema import ConfigError, NanocoderError, UsageError, one_line
 
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
@@ -60,7 +60,12 @@ class Host:
         if not self._cwd:
             # An unset variable of a script must not mean the directory here.
             raise UsageError("--cwd is empty; name a directory, or leave it out to work here")
-        return workspaces.existing_directory(self._cwd)
+        root = workspaces.existing_directory(self._cwd)
+        try:
+            os.getcwd()
+        except FileNotFoundError:  # it was removed, and relative paths need one
+            os.chdir(root)
+        return root
 
     @cached_property
     def config(self) -> Config:
@@ -75,7 +80,7 @@ class Host:
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
-            self.say(f"new or changed plugins: {', '.join(plugins.fresh)}")
+            self.say(f"new or changed plugins: {one_line(', '.join(plugins.fresh), 60)}")
         return plugins
 
     def restrict_to_set(self, name: str) -> None:
@@ -125,10 +130,9 @@ class Host:
         core's commands are returned, with the error.
         """
         try:
-            offers = [offer for _, offer in self.plugins.offers("commands")]
+            declared = {it["name"]: _declared(it) for _, it in self.plugins.offers("commands")}
         except NanocoderError as error:
             return COMMANDS, error
-        declared = {offer["name"]: _declared(offer) for offer in offers}
         own = {name: command for name, command in COMMANDS.items() if name not in SHORT}
         return {**COMMANDS, **declared, **own}, None
 

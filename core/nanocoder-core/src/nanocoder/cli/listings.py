@@ -7,7 +7,6 @@ from typing import Any, Final
 from nanocoder_config import state_dir, user_config_dir
 from nanocoder_console import print_json, print_line, print_table
 from nanocoder_discovery import differences, installed_now, read_lock, record_in, write_lock
-from nanocoder_schema import one_line
 
 from nanocoder.cli.host import Host
 from nanocoder.plugins import Entry
@@ -48,8 +47,7 @@ def settings(arguments: Namespace, host: Host) -> int:
     """Print every setting with its value and origin."""
     items = host.config.items(host.settings_classes())
     rows = [{"key": key, "value": value, "origin": str(origin)} for key, value, origin in items]
-    for notice in host.config.notices:
-        host.say(notice)
+    host.tell_news()
     return _show(arguments.output, rows, ("key", "value", "from"), lambda row: tuple(row.values()))
 
 
@@ -70,7 +68,8 @@ def plugins(arguments: Namespace, host: Host) -> int:
 
 
 def _plugin_row(row: Mapping[str, Any]) -> Row:
-    offers = [f"{what}: {one_line(', '.join(row[what]), 60)}" for what in OFFERED if row[what]]
+    groups = {what: dict.fromkeys(name.split()[0] for name in row[what]) for what in OFFERED}
+    offers = [f"{what}: {', '.join(names)}" for what, names in groups.items() if names]
     offers += ["policy"] if row["policy"] else []
     parts = [f"disabled: {row['set_aside']}"] if row["set_aside"] else offers or ["hooks only"]
     if row["package"] != f"nanocoder-{row['name']}":
