@@ -185,14 +185,12 @@ def package_table(packages: Iterable[Figures]) -> Iterator[str]:
 
 
 def write() -> None:
-    """Write the tables of the page on the layout; the other projects have to be installed."""
+    """Write the table of the page on the layout; the other projects have to be installed."""
     ours = [measure(folder) for folder in sorted(ROOT.glob("core/*/src/*")) if folder.is_dir()]
     others = [measure(folder) for folder in map(folder_of, OTHERS)]
-    core = next(figures for figures in ours if figures.name == "nanocoder")
     start, end = MARKS
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
-    packages = package_table([*ours, *others])
-    tables = "\n".join([*packages, "", *component_table(core)])
+    tables = "\n".join(package_table([*ours, *others]))
     text = f"{before}{start}\n\n{tables}\n\n{end}{rest.partition(end)[2]}"
     PAGE.write_text(text, encoding="utf-8")
 

@@ -20,6 +20,8 @@ sandbox; what plugins and your `AGENTS.md` add comes behind it. The numbers are 
 (`nanocoder.count_tokens`). A request carries the definitions of the tools that are always listed
 and the names of the others, which `tool_search` brings. A tool that needs what is not there is in
 neither: `ask_user` without a person, `web_search` without a search engine, `skill` without skills.
+`nanocoder tools --output json` prints the schema of each tool; the page of its plugin explains the
+parameters.
 """
 
 
@@ -69,7 +71,15 @@ def _lines() -> Iterator[str]:
         for one in found:
             yield f"### `{one.name}` ({_tokens(one)})\n"
             yield f"{one.description}\n"
-            yield f"```json\n{json.dumps(dict(one.parameters), indent=1)}\n```\n"
+            yield f"{_parameters(one)}\n"
+
+
+def _parameters(one: ToolDefinition) -> str:
+    required = one.parameters.get("required", ())
+    names = (
+        f"`{name}`" if name in required else f"`{name}`?" for name in one.parameters["properties"]
+    )
+    return f"Parameters: {', '.join(names)}." if one.parameters["properties"] else "No parameters."
 
 
 def _tokens(one: ToolDefinition) -> int:

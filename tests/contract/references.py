@@ -4,6 +4,7 @@ Each section stands between two comments of its page; what is around it is writt
 """
 
 import importlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from nanocoder.config import TABLES, CoreSettings
 from nanocoder_config import keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
+SHARED_BY = 5
+"""An option that so many commands have with the same words is described once."""
 TYPES: Mapping[Any, str] = {
     bool: "true or false",
     dict[str, str]: "table of texts",
@@ -79,24 +82,35 @@ def commands() -> dict[str, Command[Any]]:
 
 
 def _command_lines() -> Iterator[str]:
-    yield from _described("nanocoder", "", BEFORE_A_COMMAND)
     every = commands()
-    ordered = (*COMMANDS, *(name for name in every if name not in COMMANDS))
-    for name in ordered:
-        command = every[name]
-        if not any(other.startswith(f"{name} ") for other in every):
-            yield from _described(f"nanocoder {name}", command.help, command.arguments)
+    ordered = [*COMMANDS, *(name for name in every if name not in COMMANDS)]
+    leaves = [name for name in ordered if not any(other.startswith(f"{name} ") for other in every)]
+    counts = Counter(_row(one) for name in leaves for one in every[name].arguments)
+    often = (row for row, count in counts.items() if count >= SHARED_BY and row.startswith("| `-"))
+    shared = list(dict.fromkeys([*map(_row, BEFORE_A_COMMAND), *often]))
+    yield "### Shared options\n"
+    yield "The line below a command's heading names those that it has.\n"
+    yield from _table(shared)
+    for name in leaves:
+        yield from _described(f"nanocoder {name}", every[name], shared)
 
 
-def _described(name: str, text: str, arguments: Sequence[Argument]) -> Iterator[str]:
+def _described(name: str, command: Command[Any], shared: Sequence[str]) -> Iterator[str]:
+    arguments, text = command.arguments, command.help
     places = [_place(one) for one in arguments if not one.names[0].startswith("-")]
     yield f"### `{' '.join([name, *places])}`\n"
-    if text:
-        yield f"{text[0].upper()}{text[1:]}.\n"
-    if arguments:
+    common = [one for one in arguments if _row(one) in shared]
+    named = ", ".join(f"`{one.names[-1]}`" for one in common)
+    also = f" Shared options: {named}." if common else ""
+    yield f"{text[0].upper()}{text[1:]}.{also}\n"
+    yield from _table([_row(one) for one in arguments if one not in common])
+
+
+def _table(rows: Sequence[str]) -> Iterator[str]:
+    if rows:
         yield "| argument | what it is |"
         yield "|---|---|"
-        yield from map(_row, arguments)
+        yield from rows
         yield ""
 
 
