@@ -92,11 +92,11 @@ def _styles() -> dict[str, str]:
 
 
 def plugin_table() -> str:
-    """Return the table of first-party plugins."""
+    """Return the list of first-party plugins."""
     rows = [
-        f"| [{plugin.name}](../../{plugin.label}/) | {_purpose(plugin)} |" for plugin in _by_kind()
+        f"- [{plugin.name}](../../{plugin.label}/): {_purpose(plugin)}" for plugin in _by_kind()
     ]
-    return "\n".join([TABLE_START, "| plugin | what it is |", "|---|---|", *rows, TABLE_END])
+    return "\n".join([TABLE_START, *rows, TABLE_END])
 
 
 def _by_kind() -> list[Package]:

@@ -86,11 +86,11 @@ def _command_lines() -> Iterator[str]:
     ordered = [*COMMANDS, *(name for name in every if name not in COMMANDS)]
     leaves = [name for name in ordered if not any(other.startswith(f"{name} ") for other in every)]
     counts = Counter(_row(one) for name in leaves for one in every[name].arguments)
-    often = (row for row, count in counts.items() if count >= SHARED_BY and row.startswith("| `-"))
+    often = (row for row, count in counts.items() if count >= SHARED_BY and row.startswith("- `-"))
     shared = list(dict.fromkeys([*map(_row, BEFORE_A_COMMAND), *often]))
     yield "### Shared options\n"
-    yield "The line below a command's heading names those that it has.\n"
-    yield from _table(shared)
+    yield "The line below a heading names those that the command has.\n"
+    yield from _list(shared)
     for name in leaves:
         yield from _described(f"nanocoder {name}", every[name], shared)
 
@@ -103,15 +103,12 @@ def _described(name: str, command: Command[Any], shared: Sequence[str]) -> Itera
     named = ", ".join(f"`{one.names[-1]}`" for one in common)
     also = f" Shared options: {named}." if common else ""
     yield f"{text[0].upper()}{text[1:]}.{also}\n"
-    yield from _table([_row(one) for one in arguments if one not in common])
+    yield from _list([_row(one) for one in arguments if one not in common])
 
 
-def _table(rows: Sequence[str]) -> Iterator[str]:
+def _list(rows: Sequence[str]) -> Iterator[str]:
     if rows:
-        yield "| argument | what it is |"
-        yield "|---|---|"
-        yield from rows
-        yield ""
+        yield from (*rows, "")
 
 
 def _place(argument: Argument) -> str:
@@ -133,7 +130,7 @@ def _row(argument: Argument) -> str:
     )
     choices = ", ".join(f"`{choice}`" for choice in argument.choices)
     default = f"default `{argument.default}`" if argument.default not in (None, "", ".") else ""
-    return f"| {spelled} | {'; '.join(filter(None, (argument.help, choices, default)))} |"
+    return f"- {spelled}: {'; '.join(filter(None, (argument.help, choices, default)))}"
 
 
 def _setting_lines() -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The official conformance suite against nanocoder as a client and as a server.
 
-docs/reference/mcp.md has the scenarios and how many checks of each pass; this runs them.
+mcp_scenarios.txt has the scenarios and how many checks of each pass; this runs them.
 """
 
 import http.client
@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.contract("I24"),
     pytest.mark.contract("I25"),
 ]
-PAGE = repository.ROOT / "docs/reference/mcp.md"
+SCENARIOS = repository.ROOT / "tests/e2e/mcp_scenarios.txt"
 LATEST = "2026-07-28"
 BEFORE = "2025-11-25"
 SIDE = r"((?:client|server)(?:, [\d-]+)?)"
@@ -37,12 +37,12 @@ NOTES = frozenset({"INFO", "SKIPPED"})
 """What is no check: remarks, and checks of what is not offered."""
 RAW_TOOLS = ("json_schema_2020_12_tool", "test_x_mcp_header")
 WRITE = "NANOCODER_WRITE_CONFORMANCE"
-"""With this variable the page gets what passes now, and the test holds it against that."""
+"""With this variable the list gets what passes now, and the test holds it against that."""
 
 
 def scenarios(side):
-    """Return the scenarios of the page that judge one side, with the checks that pass, of all."""
-    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
+    """Return the scenarios of the list that judge one side, with the checks that pass, of all."""
+    rows = ROW.findall(SCENARIOS.read_text(encoding="utf-8"))
     return {name: (int(passed), int(every)) for name, of, passed, every in rows if of == side}
 
 
@@ -100,7 +100,7 @@ def compare(results, side):
 
 def compare_logins(results, side):
     """Hold the results of logins, whose number of checks is not always the same."""
-    all_rows = LOGIN_ROW.findall(PAGE.read_text(encoding="utf-8"))
+    all_rows = LOGIN_ROW.findall(SCENARIOS.read_text(encoding="utf-8"))
     rows = [names for names, of in all_rows if of == side]
     assert {name for names in rows for name in re.findall(r"`([^`]+)`", names)} == results.keys()
     for name, checks in results.items():
@@ -117,7 +117,7 @@ def write_counts(got, side):
         passed, every = got[match[1]]
         return f"| `{match[1]}` | {side} | {passed} of {every} |"
 
-    PAGE.write_text(ROW.sub(row, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    SCENARIOS.write_text(ROW.sub(row, SCENARIOS.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def test_the_client_passes_what_the_page_says(judge):
