@@ -77,7 +77,7 @@ def _page_lines() -> Iterator[str]:
         yield f"{parts['']}\n"
         for word in HEADINGS[:-1]:
             yield f"**{word}:** {parts.get(word, '')}\n"
-        yield f"<!-- not run: a fragment; the test of this page parses it -->\n{example(hook)}\n"
+        yield f"<!-- not run: a fragment -->\n{example(hook)}\n"
 
 
 def example(hook: ast.FunctionDef) -> str:
