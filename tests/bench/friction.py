@@ -13,7 +13,9 @@ clone of this repository, DIR, or with *--files* a repository of so many files i
 20: there, "listed" and "opened" show that no verdict walks the tree. Both, like "started", are the
 most that Python does for one verdict; a listing inside a C library is not seen. Each pair of a
 sandbox and a mode is judged by a process of its own, with an empty home, so a verdict is the first
-on its command. *--write* puts how many run unasked into docs/explanation/performance.md.
+on its command; the plugins are those of the default set, and milliseconds are those of processors.
+The row "all" has every command. *--write* puts how many run unasked into
+docs/explanation/performance.md.
 """
 
 import argparse
@@ -29,6 +31,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import requires
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -49,6 +52,7 @@ LABELS: Final[Mapping[str, str]] = {
     "D": "is dangerous or reaches outside",
     "X": "is anything else",
 }
+ALL: Final = "all"
 SANDBOXES: Final = ("auto", "none")
 FILES_PER_DIRECTORY: Final = 20
 COUNTED: Final = {
@@ -114,9 +118,8 @@ def judge_all(
         environment = {"HOME": home, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         flags = {"sandbox": sandbox, "mode": mode}
         config = Config.load(workspace, flags=flags, environment=environment)
-        with nanocoder.open_session(
-            workspace, config=config, environment=environment, persist=False
-        ) as session:
+        options = {"config": config, "environment": environment, "plugins": default_plugins()}
+        with nanocoder.open_session(workspace, persist=False, **options) as session:
             info = evolve(session.info, is_trial=True)
             tool = session.plugins.tool("bash").real()
 
@@ -124,15 +127,24 @@ def judge_all(
                 # As one that was judged before: policies that count calls do not count it.
                 call = ToolCall(sample.id, tool.name, {"command": sample.command}, edited=True)
                 counts.clear()
-                began = time.perf_counter()
+                began = time.process_time()
                 verdict = session.approvals.judge(call, tool, info).verdict
-                ms = (time.perf_counter() - began) * 1000
+                ms = (time.process_time() - began) * 1000
                 is_outside = not info.sandbox or verdict.processes is Access.OUTSIDE
                 facts = str(verdict.decision), verdict.reason, ms, is_outside, dict(counts)
                 return Ruled(sample.id, sample.label, *facts)
 
             judge(Sample("first", "X", "true"))  # imports what judges
             return info.sandbox or "none", [judge(sample) for sample in samples]
+
+
+def default_plugins() -> nanocoder.Plugins:
+    """Return the plugins of the default set: a checkout has examples, which judge calls, too."""
+    own = {name.removeprefix("nanocoder-") for name in requires("nanocoder-set-default") or ()}
+    plugins = nanocoder.Plugins.installed()
+    for name in plugins.entries.keys() - own:
+        plugins.remove(name)
+    return plugins
 
 
 def counting() -> Counter[str]:
@@ -157,14 +169,14 @@ def judge_in_process(
 
 
 def rows_of(in_force: str, mode: str, ruled: Sequence[Ruled]) -> Iterator[dict[str, Any]]:
-    """Yield a row of figures for each label that *ruled* has."""
-    for label in LABELS:
-        if labelled := [each for each in ruled if each.label == label]:
+    """Yield a row of figures for each label that *ruled* has, and one for all of them."""
+    for label in (*LABELS, ALL):
+        if labelled := [each for each in ruled if label in {each.label, ALL}]:
             yield row(in_force, mode, label, labelled)
 
 
 def row(in_force: str, mode: str, label: str, ruled: Sequence[Ruled]) -> dict[str, Any]:
-    """Return the figures of the commands with one label."""
+    """Return the figures of *ruled*, the commands with one label."""
     decisions = Counter(each.decision for each in ruled)
     times = sorted(each.ms for each in ruled)
     most = {
@@ -220,12 +232,10 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if own:
             unasked = " | ".join(str(each["unasked"]) for each in own)
             yield f"| {title} | {own[0]['commands']} | {unasked} |"
-    for figure in ("median ms", "max ms", "listed"):
-        most = [
-            max(each[figure] for each in rows if pair == (each["sandbox"], each["mode"]))
-            for pair in pairs
-        ]
-        yield f"| {figure}, the most of any kind | | {' | '.join(map(str, most))} |"
+    every = [each for each in rows if each["label"] == ALL]
+    for figure in ("median ms", "p90 ms", "max ms", "listed"):
+        figures = " | ".join(str(each[figure]) for each in every)
+        yield f"| {figure} of all | {every[0]['commands']} | {figures} |"
 
 
 def write(lines: Iterator[str]) -> None:

@@ -28,6 +28,7 @@ def test_each_label_gets_a_row(tmp_path):
     assert [row[:6] for row in cells[2:]] == [
         ["none", "ask", "R", "1", "1", "1"],
         ["none", "ask", "D", "1", "0", "0"],
+        ["none", "ask", "all", "2", "1", "1"],
     ]
 
 
@@ -37,7 +38,7 @@ def test_json_has_each_verdict_and_what_judging_did(tmp_path):
     assert verdict["id"] == "r"
     assert verdict["decision"] == "allow"
     assert verdict["counts"].get("listed", 0) < 10
-    assert [row["label"] for row in printed["rows"]] == ["R", "D"]
+    assert [row["label"] for row in printed["rows"]] == ["R", "D", "all"]
 
 
 def test_the_summary_has_a_column_for_each_sandbox_and_mode():
@@ -46,7 +47,7 @@ def test_the_summary_has_a_column_for_each_sandbox_and_mode():
     lines = [*friction.summary(rows)]
     assert lines[0].endswith("| commands | ask, no sandbox | edits, no sandbox |")
     assert lines[2] == "| reads in the workspace | 2 | 2 | 2 |"
-    assert lines[3] == "| median ms, the most of any kind | | 2.5 | 2.5 |"
+    assert lines[3] == "| median ms of all | 2 | 2.5 | 2.5 |"
 
 
 @pytest.mark.parametrize(

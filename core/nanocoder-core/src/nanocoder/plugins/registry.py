@@ -188,8 +188,8 @@ class Plugins:
 
     def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
         """Return (plugin, description) of each offer of kind *what* ("tools", "providers" …)."""
-        entries = [entry for name, entry in self.entries.items() if name not in self.set_aside]
-        return [(entry, offer) for entry in entries for offer in entry.offers(what)]
+        entries = (entry for name, entry in self.entries.items() if name not in self.set_aside)
+        return [(entry, offer) for entry in entries for offer in entry.description.get(what, ())]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:
         """Return (plugin, object) of the offer *name*, or None, loading that plugin alone.
