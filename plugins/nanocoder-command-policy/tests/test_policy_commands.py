@@ -202,11 +202,25 @@ def test_coverage_leaves_the_verdict_on_no_tool_open(nanocoder):
         assert all(group["verdicts"].values()), group
 
 
+def test_explain_says_what_the_sandbox_hides_from_a_command(nanocoder, configure, monkeypatch):
+    monkeypatch.setenv("NANOCODER_SANDBOX", "auto")
+    configure('[plugins.policy-rules]\ndeny = ["read_file(secrets/**)"]\n')
+    call = json.dumps({"command": "cat README.md secrets/plan.md > .env"})
+    shown = nanocoder("policy", "explain", "bash", call).stdout
+    assert shown.startswith("allow: it runs in the sandbox ")
+    rule = "the rule 'read_file(secrets/**)' forbids it"
+    assert f"the sandbox hides 'secrets/plan.md': {rule}\n" in shown
+    assert "the sandbox hides '.env': '.env' is the name of a secret" in shown
+    assert "hides 'README.md'" not in shown
+    printed = nanocoder("policy", "explain", "bash", call, "--output", "json").stdout
+    assert len(json.loads(printed)["hidden"]) == 2
+
+
 @pytest.mark.contract("W3")
 def test_explain_says_that_no_tool_opens_a_path_outside(nanocoder):
     outside = json.dumps({"path": "../x"})
     done = nanocoder("policy", "explain", "read_file", outside)
-    assert "'../x' is outside the workspace, where tools for files open nothing" in done.stdout
+    assert "/x' is outside the workspace, where tools for files open nothing" in done.stdout
     assert nanocoder("call", "read_file", outside).returncode == 1
     inside = nanocoder("policy", "explain", "read_file", '{"path": "x"}')
     assert "outside" not in inside.stdout

@@ -88,6 +88,8 @@ def test_set_writes_the_persons_file(nanocoder):
     ("key", "value", "message"),
     [
         ("modle", "x", "did you mean 'model'?"),
+        ("deny", "x", "did you mean 'plugins.policy-rules.deny'?"),
+        ("plugins.deny", "x", "did you mean 'plugins.policy-rules.deny'?"),
         ("mode", "everything", "expected one of plan, ask, edits, auto"),
         ("max_turns", "many", "expected a whole number"),
         ("max_turns", "many", "nothing was changed, because this would be wrong"),

@@ -32,6 +32,7 @@ from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean
 
 from nanocoder_config.document import ConfigFile
 
+FEW: Final = 3
 MANY: Final = 8
 """The most keys that a message lists."""
 _VENDORS_KEY: Final = r"(?i)(^|api|auth|access|secret)[_-]?(key|token)$"
@@ -233,9 +234,15 @@ def _is_looser(metadata: Mapping[Any, Any], current: Any, proposed: Any) -> bool
 
 
 def hint(word: str, names: Collection[str]) -> str:
-    """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*."""
+    """Return "; did you mean X?" for the name nearest to *word*, else a short list of *names*.
+
+    A key of a table is nearest to its own last part: `deny` to `plugins.policy-rules.deny`.
+    """
     if re.search(_VENDORS_KEY, word):
         return NO_KEYS
+    last = word.rpartition(".")[2]
+    if 0 < len(same := [name for name in names if name.endswith(f".{last}")]) <= FEW:
+        return f"; did you mean {' or '.join(map(repr, same))}?"
     few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
     return did_you_mean(word, names, few)
 

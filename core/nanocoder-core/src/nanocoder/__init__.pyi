@@ -53,7 +53,7 @@ from nanocoder_schema import without_password as without_password
 from nanocoder.cancel import Cancel as Cancel
 from nanocoder.cli.doctor import core_checks as core_checks
 from nanocoder.cli.host import Host as Host
-from nanocoder.cli.run import explained as explained
+from nanocoder.cli.run import arguments_of as arguments_of
 from nanocoder.config import Config as Config
 from nanocoder.errors import ApprovalNeeded as ApprovalNeeded
 from nanocoder.errors import Cancelled as Cancelled

@@ -1,36 +1,72 @@
 """`nanocoder policy explain`: the verdict on a call, and the vote of each policy."""
 
+import re
 from argparse import Namespace
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from nanocoder import Access, Host, Verdict, __version__, explained
+from nanocoder import (
+    Access,
+    Decision,
+    Host,
+    SessionInfo,
+    ToolCall,
+    Verdict,
+    __version__,
+    arguments_of,
+)
+
+from nanocoder_command_policy.judging import call_of, judging
 
 ACCESS = {
     Access.READ: "runs in the sandbox, read-only",
     Access.WRITE: "runs in the sandbox, writable",
     Access.OUTSIDE: "runs outside the sandbox",
 }
+_WORD: Final = re.compile(r"[^\s'\"`=<>|;&(){}$]+")
 SHOWN = ("decision", "reason", "rule", "source", "plugin")
 
 
 def run(arguments: Namespace, host: Host) -> int:
     """Judge the call as a session would, without running it."""
-    judged, verdict, votes, rewritten_by = explained(arguments, host)
-    rows = [_row(host, each) for each in votes]
-    changed = {"rewritten_by": rewritten_by, "arguments": dict(judged.arguments)}
+    values = arguments_of(arguments.arguments)
+    with judging(host) as judge:
+        tool = judge.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        ruled = judge.judge(call_of(tool.name, values, "explained"), agent=arguments.agent)
+        hidden = [*_hidden(ruled.call, ruled.verdict, judge.session.info)]
+    verdict, rewritten_by = ruled.verdict, ruled.rewritten_by
+    rows = [_row(host, each) for each in ruled.votes]
+    changed = {"rewritten_by": rewritten_by, "arguments": dict(ruled.call.arguments)}
     if arguments.output == "json":
-        host.print_json({"tool": judged.name, **changed, **_row(host, verdict), "verdicts": rows})
+        facts = {**changed, **_row(host, verdict), "hidden": hidden, "verdicts": rows}
+        host.print_json({"tool": tool.name, **facts})
         return 0
     host.print_line(f"{verdict.decision}: {verdict.reason}")
     if rewritten_by:
         host.print_line(f"{rewritten_by} changes the arguments to {changed['arguments']}")
     if verdict.access is not None:
         host.print_line(ACCESS[verdict.access])
+    for line in hidden:
+        host.print_line(line)
     if verdict.persons > 1:
         host.print_line(f"by {verdict.persons} different people")
     _print_votes(host, verdict, rows)
     return 0
+
+
+def _hidden(call: ToolCall, verdict: Verdict, session: SessionInfo) -> Iterator[str]:
+    """Yield a line for each word of a command that names what its sandbox hides, with the reason.
+
+    The command may run all the same, and then finds nothing there.
+    """
+    if verdict.decision is Decision.DENY or verdict.access not in {Access.READ, Access.WRITE}:
+        return
+    texts = " ".join(value for value in call.arguments.values() if isinstance(value, str))
+    for word in dict.fromkeys(_WORD.findall(texts)):
+        path = session.resolve(word, str(call.arguments.get("workdir", ".")), literal=True)
+        if path.is_inside and (reason := session.readable.refuses(path.path)):
+            yield f"the sandbox hides {word!r}: {reason}"
 
 
 def _print_votes(host: Host, verdict: Verdict, rows: list[dict[str, Any]]) -> None:

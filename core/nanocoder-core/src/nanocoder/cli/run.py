@@ -12,7 +12,6 @@ from nanocoder_schema import BadArguments, UsageError, evolve, for_terminal, par
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import Cancelled, UnknownTool
 from nanocoder.hooks.contributions import Display
-from nanocoder.hooks.styles import Judgement
 from nanocoder.session.installed import find_offer, why_not_offered
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
@@ -136,7 +135,7 @@ class AnswerOnly:
 
 def call(arguments: argparse.Namespace, host: Host) -> int:
     """Run one call and print its result; a refusal by policy is exit code 6."""
-    values = _parsed(arguments.arguments)
+    values = arguments_of(arguments.arguments)
     interactive = host.is_interactive and arguments.output == "text"
     with host.signals as signals:
         with host.session(output=arguments.output, interactive=interactive) as session:
@@ -154,25 +153,19 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
 
 
 def explain(arguments: argparse.Namespace, host: Host) -> int:
-    """Print the verdict on a call; a plugin shows each vote."""
-    call, verdict, *_ = explained(arguments, host)
+    """Print the verdict on a call, which does not run; a plugin shows each vote."""
+    values = arguments_of(arguments.arguments)
+    with host.session(persist=False) as session:
+        tool = session.plugins.tool(arguments.tool).real()
+        tool.signature.check(values)
+        call = ToolCall("explained", tool.name, values)
+        as_if = evolve(session.info, agent=arguments.agent, is_trial=True)
+        verdict = session.approvals.judge(call, tool, as_if).verdict
     if arguments.output == "json":
         print_json({"tool": call.name, **verdict_data(verdict)})
     else:
         print_line(f"{verdict.decision}: {verdict.reason} ({verdict.plugin or 'core'})")
     return 0
-
-
-def explained(arguments: argparse.Namespace, host: Host) -> Judgement:
-    """Judge the call of `policy explain` as a session would, without running it."""
-    values = _parsed(arguments.arguments)
-    with host.session(persist=False) as session:
-        tool = session.plugins.tool(arguments.tool).real()
-        tool.signature.check(values)
-        call, info = ToolCall("explained", tool.name, values), session.info
-        return session.approvals.judge(
-            call, tool, evolve(info, agent=arguments.agent, is_trial=True)
-        )
 
 
 def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.Namespace) -> None:
@@ -191,7 +184,7 @@ def _show_result(data: Mapping[str, Any], session: Session, arguments: argparse.
         complain(why_not_offered(session.plugins, "tools", arguments.tool) or UNKNOWN)
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def arguments_of(text: str) -> dict[str, Any]:
     """Parse the JSON object of arguments; raises UsageError."""
     try:
         values = parse_json(text)
