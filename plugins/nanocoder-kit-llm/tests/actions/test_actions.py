@@ -98,6 +98,14 @@ def test_several_calls_are_for_engines_with_a_grammar_and_no_code_to_write():
     assert "{0,7}" in Actions.of([LIST], is_free=True).schema(bare=True)["x-grammar"]
     assert not Actions.of([LIST]).has_several
     assert not Actions.of([LIST, WRITE], is_free=True).has_several
+
+
+def test_a_request_that_no_tool_serves_has_an_action_where_no_tool_writes_code():
+    free = Actions.of([LIST], is_free=True)
+    assert "none(text): Say so, when no tool above does" in free.lines()
+    assert free.read('{"action": "none", "text": "no"}') == "no"
+    assert Actions.of([LIST, WRITE], is_free=True).chat == "chat"
+    assert Actions.of([LIST]).chat == "chat"
     assert "{0,7}" not in Actions.of([LIST, WRITE], is_free=True).schema(bare=True)["x-grammar"]
 
 

@@ -147,4 +147,5 @@ def test_the_system_turn_tells_of_several_actions_where_a_reply_may_have_them():
     [free] = chat(request([]), Actions.of([READ], is_free=True), {})
 
     assert "several actions at once" in free["content"]
+    assert '{"action": "none", "text": why}' in free["content"]
     assert "several" not in shown([])[0]["content"]

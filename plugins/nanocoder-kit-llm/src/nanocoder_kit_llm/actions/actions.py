@@ -36,6 +36,9 @@ GRAMMAR: Final = "x-grammar"
 SEPARATORS: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """The separators of `json.dumps`, so that an action encoded again has the same bytes."""
 
+TALK: Final = "Talk with the user, when there is nothing to look at and nothing to do."
+NO_TOOL: Final = "Say so, when no tool above does what the user asks for."
+
 TELLING: Final = 30
 """Length above which a parameter's description adds to its name: a unit, a default, a form."""
 SHOWN_CHARS: Final = 200
@@ -66,8 +69,10 @@ class Actions:
         names = {tool.name for tool in tools}
         nested = frozenset(tool.name for tool in tools if ACTION in _properties(tool))
         answer = "answer" if "answer" not in names else "final_answer"
-        chat = "chat" if "chat" not in names else "just_chat"
         with_block = frozenset(tool.name for tool in tools if is_free and has_block(tool))
+        # Beside a tool that writes files, "none" was chosen in place of writing a function.
+        talk = "none" if is_free and not with_block else "chat"
+        chat = talk if talk not in names else f"just_{talk}"
         return cls(tuple(tools), nested, answer, chat, is_free, with_block)
 
     @property
@@ -90,7 +95,7 @@ class Actions:
 
     def ending_lines(self) -> tuple[str, str]:
         """Return the lines for the actions that end a request."""
-        talk = "Talk with the user, when there is nothing to look at and nothing to do."
+        talk = NO_TOOL if self.has_several else TALK
         return (
             f"{self.answer}({TEXT}): Tell the user the result. This ends the request.",
             f"{self.chat}({TEXT}): {talk} This ends the request.",

@@ -17,6 +17,7 @@ SEVERAL: Final = (
     " For several things alike, write several actions at once, each on a line of its own:"
     '\n{"action": TOOL, ...parameters}\n{"action": TOOL, ...parameters}'
 )
+NONE: Final = '\nWhen no tool does what the user asks for: {{"action": "{none}", "text": why}}.'
 AGAIN: Final = "(This failed. Take another action to do what was asked.)"
 NEXT: Final = "(Take the next action, or answer when the request is done.)"
 
@@ -68,7 +69,7 @@ def tool_texts(tools: Sequence[ToolDefinition], *, is_free: bool = False) -> lis
 
 def _how(actions: Actions) -> str:
     how = HOW.format(answer=actions.answer)
-    return how + SEVERAL if actions.has_several else how
+    return how + SEVERAL + NONE.format(none=actions.chat) if actions.has_several else how
 
 
 def turn_text(message: Message, actions: Actions, before: Message | None) -> str:
