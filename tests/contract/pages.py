@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -106,7 +107,8 @@ def _by_kind() -> list[Package]:
 
 
 def _purpose(plugin: Package) -> str:
-    return str(plugin.project["project"]["description"])
+    description = str(plugin.project["project"]["description"])
+    return re.sub(r" (of|for) nanocoder\b", "", description)
 
 
 def plugins_page() -> str:

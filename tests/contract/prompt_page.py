@@ -71,15 +71,6 @@ def _lines() -> Iterator[str]:
         for one in found:
             yield f"### `{one.name}` ({_tokens(one)})\n"
             yield f"{one.description}\n"
-            yield f"{_parameters(one)}\n"
-
-
-def _parameters(one: ToolDefinition) -> str:
-    required = one.parameters.get("required", ())
-    names = (
-        f"`{name}`" if name in required else f"`{name}`?" for name in one.parameters["properties"]
-    )
-    return f"Parameters: {', '.join(names)}." if one.parameters["properties"] else "No parameters."
 
 
 def _tokens(one: ToolDefinition) -> int:

@@ -89,7 +89,7 @@ def _command_lines() -> Iterator[str]:
     often = (row for row, count in counts.items() if count >= SHARED_BY and row.startswith("- `-"))
     shared = list(dict.fromkeys([*map(_row, BEFORE_A_COMMAND), *often]))
     yield "### Shared options\n"
-    yield "The line below a heading names those that the command has.\n"
+    yield "The line below a heading names those of a command behind *Also*.\n"
     yield from _list(shared)
     for name in leaves:
         yield from _described(f"nanocoder {name}", every[name], shared)
@@ -101,7 +101,7 @@ def _described(name: str, command: Command[Any], shared: Sequence[str]) -> Itera
     yield f"### `{' '.join([name, *places])}`\n"
     common = [one for one in arguments if _row(one) in shared]
     named = ", ".join(f"`{one.names[-1]}`" for one in common)
-    also = f" Shared options: {named}." if common else ""
+    also = f" Also: {named}." if common else ""
     yield f"{text[0].upper()}{text[1:]}.{also}\n"
     yield from _list([_row(one) for one in arguments if one not in common])
 

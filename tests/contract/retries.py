@@ -61,21 +61,23 @@ def tools() -> Sequence[Mapping[str, Any]]:
 
 
 def _provider_lines() -> Iterator[str]:
-    yield f"| plugin | {' | '.join(f'`{name}`' for name in TIMERS)} |"
-    yield "|---" * (len(TIMERS) + 1) + "|"
+    alike: dict[str, list[str]] = {}
     for plugin, settings in providers().items():
         fields = attrs.fields_dict(settings) if settings else {}
-        values = [str(fields[name].default) if name in fields else "none" for name in TIMERS]
-        yield f"| `{plugin}` | {' | '.join(values)} |"
+        values = [f"`{name}` {fields[name].default}" for name in TIMERS if name in fields]
+        alike.setdefault(", ".join(values) or "none", []).append(f"`{plugin}`")
+    for values_of_all, plugins in alike.items():
+        yield f"- {', '.join(plugins)}: {values_of_all}"
 
 
 def _tool_lines() -> Iterator[str]:
-    yield "| tool | plugin | time limit in seconds | may be repeated without harm |"
-    yield "|---|---|---|---|"
+    alike: dict[tuple[str, bool], list[str]] = {}
     for tool in tools():
         is_harmless = "idempotent" in tool["effects"]
-        repeated = "yes" if is_harmless else "no"
-        yield f"| `{tool['name']}` | `{tool['plugin']}` | {_limit(tool)} | {repeated} |"
+        alike.setdefault((_limit(tool), is_harmless), []).append(f"`{tool['name']}`")
+    for (limit, is_harmless), names in sorted(alike.items()):
+        repeated = "may be repeated without harm" if is_harmless else "not to be repeated"
+        yield f"- {limit}, {repeated}: {', '.join(names)}"
 
 
 def _limit(tool: Mapping[str, Any]) -> str:
