@@ -4,7 +4,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nanocoder_schema.clipping import OutputLimit, clip, clip_output, count_tokens
+from nanocoder_schema.clipping import OutputLimit, brief, clip, clip_output, count_tokens
 
 LIMIT = OutputLimit(40, 40, 4, 4)
 
@@ -15,6 +15,11 @@ def test_clip_says_what_is_missing():
         "aaaaaaaaaa\n[5,000 characters left out]\ncccccccccc"
     )
     assert clip("abc", head=1, tail=0) == "a\n[2 characters left out]\n"
+
+
+def test_two_commands_on_two_lines_do_not_look_like_one():
+    assert brief({"command": "cd build\n  rm -r out\n"}) == "command=cd build ⏎ rm -r out"
+    assert brief({"n": [1], "c": "x\n" * 1_000_000}) == f"n=[1], c={'x ⏎ ' * 14}x ⏎…"
 
 
 def test_an_output_is_clipped_to_whole_lines_that_are_counted():

@@ -201,6 +201,16 @@ def test_single_calls_are_undone_too_the_newest_first(nanocoder, work):
     assert left == [{"a.txt": "first\n"}, {"a.txt": "by the run\n"}, {}]
 
 
+def test_after_the_undo_of_a_single_call_nothing_is_left_to_undo(nanocoder):
+    nanocoder("call", "write_file", '{"path": "a", "content": "1"}', "--mode", "edits")
+    assert nanocoder("sessions", "undo", "--yes").returncode == 0
+    again = nanocoder("sessions", "undo", "--yes")
+    assert again.returncode == 1
+    assert "nothing to undo: no file was changed, or everything was undone" in again.stderr
+    assert nanocoder("sessions", "undo", "--redo", "--yes").returncode == 0
+    assert nanocoder("sessions", "undo", "--redo", "--yes").stderr == "nanocoder: nothing to redo\n"
+
+
 def test_a_single_call_is_undone_and_done_again_without_an_id(nanocoder):
     call = ("call", "--mode", "auto", "write_file", '{"path": "a.txt", "content": "a"}')
     assert nanocoder(*call).returncode == 0
@@ -330,7 +340,7 @@ def test_on_a_terminal_it_asks(nanocoder, work, answer, left):
         encoding="utf-8",
         timeout=20,
     )
-    talk.expect_exact("Restore these files?")
+    talk.expect_exact("Make these changes?")
     talk.sendline(answer)
     talk.expect(pexpect.EOF)
     talk.close()

@@ -8,6 +8,7 @@ import signal
 import stat
 
 import pytest
+from command_line import plugin_in
 from nanocoder_ui_terminal.table import table_lines
 from nanocoder_ui_terminal.terminal import Terminal
 
@@ -130,26 +131,37 @@ def test_reloading_says_what_changed_and_counts_at_once(chat, tmp_path, workspac
     talk.type("/reload").see("the old configuration stays in force").see("config.toml:2")
 
 
+def test_a_plugin_that_was_installed_beside_a_conversation_is_named_by_reload(chat, tmp_path):
+    source = "from nanocoder import hookimpl\n\n@hookimpl\ndef nanocoder_tools():\n    return []\n"
+    site = plugin_in(tmp_path / "site", "hooks-old", source)
+    talk = chat(HI, env=site).type("/reload").see("Configuration reloaded: no changes")
+    plugin_in(tmp_path / "site", "hooks-new", source)
+    talk.type("/reload").see("new or changed plugins: hooks-new; nanocoder has them from its next")
+    (tmp_path / "site/hooks_old.py").write_text(f"{source}\n# edited\n")
+    talk.type("/reload").see("plugins: hooks-new, hooks-old;").type("/quit")
+    assert talk.end() == 0
+
+
 def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
     new = call("write_file", path="new.py", content="x\n")
     talk = chat(edit, new, {"text": "Written."}, HI).type("/undo").see("nothing to undo")
     talk.type("/mode edits").see("edits · ").type("go").see("Written.").see("3 turns")
-    talk.type("/undo").see("+print('hello')").see("delete new.py").see("Restore these files?")
+    talk.type("/undo").see("+print('hello')").see("delete new.py").see("Make these changes?")
     assert "remove new.py" not in talk.text, "it is said once"
     assert "put back" not in talk.text, "nothing was"
-    talk.type("maybe").see("'maybe' is neither yes nor no").see("Restore these files?", times=2)
+    talk.type("maybe").see("'maybe' is neither yes nor no").see("Make these changes?", times=2)
     talk.type("n").see("Nothing was changed.")
     assert (workspace / "new.py").exists()
-    talk.type("/undo").see("Restore these files?", times=3).type("y").see("/redo reverts this")
+    talk.type("/undo").see("Make these changes?", times=3).type("y").see("/redo reverts this")
     assert "put back hello.py" in talk.text
     assert "removed new.py" in talk.text
     assert (workspace / "hello.py").read_text() == "print('hello')\n"
     assert not (workspace / "new.py").exists()
-    talk.type("/redo").see("Restore these files?", times=4).type("y").see("/undo reverts this")
+    talk.type("/redo").see("Make these changes?", times=4).type("y").see("/undo reverts this")
     assert (workspace / "hello.py").read_text() == "print('bye')\n"
     assert (workspace / "new.py").read_text() == "x\n"
-    talk.type("/undo").see("Restore these files?", times=5).type("y").see("Done. /redo", times=2)
+    talk.type("/undo").see("Make these changes?", times=5).type("y").see("Done. /redo", times=2)
     talk.type("and now").see("Hello there.")
     (journal,) = (state / "sessions").glob("*.jsonl")
     assert "undid your changes; read these files again" in journal.read_text()
@@ -162,7 +174,7 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(chat, work
     talk.type("/undo").see("hello.py has been changed since")
     assert (workspace / "hello.py").read_text() == "mine\n"
     talk.type("/undo --all").see("/undo takes --force or nothing, not '--all'")
-    talk.type("/undo --force").see("Restore these files?").type("y").see("Done.")
+    talk.type("/undo --force").see("Make these changes?").type("y").see("Done.")
     assert "hello')" in (workspace / "hello.py").read_text()
 
 
@@ -171,7 +183,7 @@ def test_an_undo_that_leaves_a_file_says_so_at_its_end(chat, workspace):
     new = call("write_file", path="new.py", content="x\n")
     talk = chat(edit, new, HI).type("/mode edits").see("edits · ").type("go").see("Hello there.")
     (workspace / "hello.py").write_text("mine\n")
-    talk.type("/undo").see("left as it is: hello.py").see("Restore these files?").type("y")
+    talk.type("/undo").see("left as it is: hello.py").see("Make these changes?").type("y")
     talk.see("Restored 1 file, left 1 file as above. /redo reverts this.")
     assert not (workspace / "new.py").exists()
 
@@ -335,7 +347,7 @@ def test_who_comes_back_sees_the_last_prompt_as_typed_and_its_own_answer(chat, s
     again = start(["sessions", "resume"], **more).see("a brother.")
     assert "copy @hello.py !\n" in again.text
     assert "print('hello')" not in again.text
-    again.type("/undo").see("Restore these files?").type("y").see("/redo reverts this")
+    again.type("/undo").see("Make these changes?").type("y").see("/redo reverts this")
     assert again.type("and now?").see("it broke").type("/exit").end() == 0
     last = start(["sessions", "resume"], **more).see("it was not answered")
     assert "1 earlier prompt\n" in last.text
@@ -421,7 +433,7 @@ def test_an_ephemeral_conversation_can_be_undone_and_leaves_no_trace(start, work
     write = call("write_file", path="new.py", content="x\n")
     talk = start(["--ephemeral", "--mode", "edits"], write, {"text": "Written."})
     talk.see("Ctrl-D leaves").type("a private question").see("Written.").see("2 turns")
-    talk.type("/undo").see("Restore these files?").type("y").see("/redo reverts this")
+    talk.type("/undo").see("Make these changes?").type("y").see("/redo reverts this")
     assert not (workspace / "new.py").exists()
     talk.type("/name x").see("this session is not kept, so it cannot be named").press("\x04")
     assert talk.end() == 0
@@ -518,11 +530,11 @@ def test_undo_of_a_new_file_says_how_long_it_is(chat, workspace):
     content = "".join(f"row {number}\n" for number in range(300))
     write = {"calls": [{"name": "write_file", "arguments": {"path": "n.py", "content": content}}]}
     talk = chat(write, {"text": "Done."}).type("/mode edits").see("mode: edits").type("write")
-    talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Restore these files?")
+    talk.see("Done.").type("/undo").see("delete n.py (300 lines)").see("Make these changes?")
     assert "row 250" not in talk.text
     talk.type("y").see("Done. /redo reverts this.")
     assert not (workspace / "n.py").exists()
-    talk.type("/redo").see("create n.py (300 lines)").see("Restore these files?")
+    talk.type("/redo").see("create n.py (300 lines)").see("Make these changes?")
     assert "row 250" not in talk.text
 
 

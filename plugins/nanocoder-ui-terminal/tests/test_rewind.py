@@ -35,7 +35,7 @@ def texts(state):
 
 def test_escape_twice_goes_back_with_the_files_and_the_prompt_can_be_edited(talk, workspace, state):
     talk.press(ESCAPE).press(ESCAPE).see("2. Write two please").see("Go back to before prompt")
-    talk.type("2").see("1. conversation and files").type("1").see("Restore these files?")
+    talk.type("2").see("1. conversation and files").type("1").see("Make these changes?")
     talk.type("y").see("Back before prompt 2").see("/redo brings the files back")
     assert (workspace / "notes.txt").read_text() == "one\n"
     assert texts(state) == ["Write one please", "Wrote one."]
@@ -59,7 +59,7 @@ def test_the_conversation_alone_goes_back_and_the_model_hears_of_newer_files(
     first, answer, note = texts(state)
     assert (first, answer) == ("Write one please", "Wrote one.")
     assert "read these files again before you continue: notes.txt" in note
-    assert "Restore these files?" not in talk.text
+    assert "Make these changes?" not in talk.text
     requests = state / "sessions"
     talk.press("\x15").type("Other words").see("Wrote two.", times=2)
     assert texts(state)[:3] == [first, answer, note]
@@ -68,11 +68,11 @@ def test_the_conversation_alone_goes_back_and_the_model_hears_of_newer_files(
 
 def test_the_files_alone_go_back_and_come_again(talk, workspace, state):
     before = texts(state)
-    talk.type("/rewind 2").see("Take back").type("3").see("Restore these files?").type("y")
+    talk.type("/rewind 2").see("Take back").type("3").see("Make these changes?").type("y")
     talk.see("The files are as they were before prompt 2")
     assert (workspace / "notes.txt").read_text() == "one\n"
     assert texts(state)[: len(before)] == before
-    talk.type("/redo").see("Restore these files?", times=2).type("y").see("/undo reverts this")
+    talk.type("/redo").see("Make these changes?", times=2).type("y").see("/undo reverts this")
     assert (workspace / "notes.txt").read_text() == "two\n"
     talk.type("more").see("And on.")
 
@@ -85,7 +85,7 @@ def test_a_person_can_stay_at_each_question(talk, workspace, state):
     talk.see("Nothing was changed.", times=2)
     talk.type("/rewind").see("Go back to before prompt", times=3).type("9").type("x").type("1")
     talk.see("Take back").type("").see("Nothing was changed.", times=3)
-    talk.type("/rewind 1").see("Take back", times=2).type("1").see("Restore these files?").type("n")
+    talk.type("/rewind 1").see("Take back", times=2).type("1").see("Make these changes?").type("n")
     talk.see("Nothing was changed.", times=4)
     assert texts(state) == before
     assert (workspace / "notes.txt").read_text() == "two\n"
@@ -97,7 +97,7 @@ def test_each_choice_is_left_with_escape_and_with_q(talk, state, keys):
     before = texts(state)
     talk.type("/rewind").see("Go back to before prompt").press(keys).see("Nothing was changed.")
     talk.type("/rewind 2").see("Take back").press(keys).see("Nothing was changed.", times=2)
-    talk.type("/undo").see("Restore these files?").press(keys)
+    talk.type("/undo").see("Make these changes?").press(keys)
     talk.see("Nothing was changed.", times=3)
     assert "^[" not in talk.text
     assert texts(state) == before
@@ -120,7 +120,7 @@ def test_without_a_prompt_there_is_nothing_to_go_back_to(chat):
 
 
 def test_a_rewound_conversation_is_resumed_as_it_was(talk, start, state):
-    talk.type("/rewind 2").see("Take back").type("1").see("Restore these files?").type("y")
+    talk.type("/rewind 2").see("Take back").type("1").see("Make these changes?").type("y")
     talk.see("Back before prompt 2").press("\x15").press("\x04")
     assert talk.end() == 0
     (journal,) = (state / "sessions").glob("*.jsonl")

@@ -174,6 +174,13 @@ def test_the_line_of_an_edit_leaves_the_texts_to_the_diff(start):
     assert "+print('bye')" in talk.text
 
 
+def test_the_line_of_a_command_shows_where_its_lines_end(run):
+    talk = run(call("bash", command="cd /tmp\nls -d /tmp\n"), {"text": "Done."})
+    talk.see("Approve?").type("y")
+    assert talk.end() == 0
+    assert "• bash cd /tmp ⏎ ls -d /tmp" in talk.text
+
+
 def test_the_line_of_a_call_has_words_for_lists_and_objects(run):
     todos = [{"content": "look", "status": "completed"}, {"content": "fix"}]
     shell = call("bash", command="ls", background=True)
@@ -307,7 +314,7 @@ def test_folding_loses_nothing_and_keeps_to_the_columns(text):
 
 def test_a_failure_of_a_plugin_is_said_once(run, chat):
     nowhere = {"XDG_STATE_HOME": "/dev/null"}
-    failure = "plugin 'telemetry-log': nanocoder_event failed"
+    failure = "plugin 'telemetry-log': /dev/null/nanocoder/log/nanocoder.jsonl cannot be written"
     alone = run({"text": "Done."}, env=nowhere, columns=200)
     alone.end()
     assert alone.text.count(failure) == 1

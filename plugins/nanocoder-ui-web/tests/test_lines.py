@@ -135,7 +135,7 @@ def test_an_undo_shows_the_change_and_asks_every_browser(talk, nanocoder):
     entries = server.typed("/undo", "question")
     assert "a.txt" in next(each for each in entries if each["kind"] == "block")["html"]
     question = entries[-1]
-    assert (question["text"], question["choices"]) == ("Restore these files?", ["Yes", "No"])
+    assert (question["text"], question["choices"]) == ("Make these changes?", ["Yes", "No"])
     server.post("answer", question=question["question"], text="No")
     assert notices(server.after("notice")) == ["Nothing was changed."]
     assert (nanocoder.cwd / "a.txt").exists()

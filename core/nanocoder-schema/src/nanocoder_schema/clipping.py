@@ -146,12 +146,17 @@ def _count(text: str) -> int:
 
 
 def brief(arguments: Mapping[str, Any]) -> str:
-    """Return a call's arguments on one line; values other than strings as JSON."""
+    """Return a call's arguments on one line; values other than strings as JSON.
+
+    The end of a line is shown: two commands in one text must not look like one.
+    """
     texts = {
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         for key, value in arguments.items()
     }
-    return ", ".join(f"{key}={one_line(text, VALUE_COLUMNS)}" for key, text in texts.items())
+    # A long text is shown by its beginning.
+    lines = {key: text[:500].strip().replace("\n", " ⏎ ") for key, text in texts.items()}
+    return ", ".join(f"{key}={one_line(line, VALUE_COLUMNS)}" for key, line in lines.items())
 
 
 def without_password(text: str) -> str:

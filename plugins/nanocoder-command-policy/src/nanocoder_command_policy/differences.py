@@ -55,7 +55,7 @@ def brief(call: ToolCall, columns: int = COLUMNS) -> str:
     """Return a call's arguments in a few words."""
     values = list(call.arguments.values())
     text = values[0] if len(values) == 1 else json.dumps(dict(call.arguments), ensure_ascii=False)
-    line = " ".join(str(text).split())
+    line = " ".join(str(text).strip().replace("\n", " ⏎ ").split())
     return line if len(line) <= columns else f"{line[: columns - 1]}…"
 
 

@@ -118,6 +118,6 @@ def _outcome(request: RewindRequest, rewound: Rewound) -> str:
 def _consent(arguments: Namespace, host: Host) -> Callable[[], bool]:
     def agree() -> bool:
         can_ask = host.is_interactive and not arguments.yes
-        return host.agrees("Restore these files?") if can_ask else bool(arguments.yes)
+        return host.agrees("Make these changes?") if can_ask else bool(arguments.yes)
 
     return agree

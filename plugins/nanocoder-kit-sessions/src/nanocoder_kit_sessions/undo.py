@@ -172,15 +172,16 @@ def _effects(host: Host) -> Mapping[str, Collection[str]]:
 def _with_changes(store: SessionStore, name: str, cwd: Path, *, redo: bool) -> str:
     """Return the session by *name*; one without an answer is skipped unless it has changes.
 
-    With *redo* it has to have an undo that stands.
+    With *redo* it has to have an undo that stands. If none has, the last one can say so.
     """
     if name != "last":
         return name
-    for summary in sessions_with_work(store, cwd):
+    worked = list(sessions_with_work(store, cwd))
+    for summary in worked:
         history = None if summary.is_answered else _stored_history(store, summary.id)
         if history is None or (history.last_undo() if redo else history.last()):
             return summary.id
-    return name
+    return worked[0].id if worked else name
 
 
 def _stored_history(store: SessionStore, session_id: str) -> History:

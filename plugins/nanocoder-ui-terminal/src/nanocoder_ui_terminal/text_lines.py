@@ -151,7 +151,9 @@ def _brief_parts(items: Iterable[tuple[str, Any]], columns: int) -> Iterator[str
     for place, (key, value) in enumerate(items):
         text = _in_words(value)
         if place == 0:
-            yield one_line(", ".join(patched_files(text)) or text, columns)
+            # Two commands in one text must not look like one.
+            lines = text[: 8 * columns].strip().replace("\n", " ⏎ ")
+            yield one_line(", ".join(patched_files(text)) or lines, columns)
         elif "\n" not in text and len(text) <= SHORT_COLUMNS:
             yield f"{one_line(key, SHORT_COLUMNS)}={one_line(text, SHORT_COLUMNS)}"
 

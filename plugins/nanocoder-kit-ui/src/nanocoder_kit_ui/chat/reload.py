@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from nanocoder import NanocoderError, PersonError, Session, one_line
+from nanocoder_discovery import find_plugins, site_paths
 
 from nanocoder_kit_ui.chat.wording import use_chat_commands
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from nanocoder_kit_ui.chat.conversation import Conversation
 
 VALUE_COLUMNS: Final = 100
+NEXT_START: Final = (
+    "new or changed plugins: {}; nanocoder has them from its next start on (/quit, nanocoder -c)"
+)
 OWN: Final = {"mode": "/mode", "model": "/model"}
 """Values that a conversation sets for itself, each with the command that changes it."""
 
@@ -19,7 +23,8 @@ OWN: Final = {"mode": "/mode", "model": "/model"}
 def reload_configuration(conversation: "Conversation", *, says_none: bool = True) -> None:
     """Read the configuration again and say what is different, or why nothing is.
 
-    Without *says_none* nothing is said where nothing is different.
+    Without *says_none* nothing is said where nothing is different, and of plugins that were
+    installed meanwhile.
     """
     session = conversation.session
     before, old_notices = _values(session), set(session.config.notices)
@@ -40,6 +45,8 @@ def reload_configuration(conversation: "Conversation", *, says_none: bool = True
     lines = [_describe(key, after) for key in changed]
     # A person may have trusted or reviewed something elsewhere: no value, but it brings tools.
     lines += _tool_changes(old_tools, set(session.tools))
+    if says_none and (names := _installed_since(session)):
+        conversation.display.say(NEXT_START.format(one_line(", ".join(names), VALUE_COLUMNS)))
     if not lines:
         if says_none:
             conversation.display.say("Configuration reloaded: no changes")
@@ -58,6 +65,17 @@ def _tool_changes(before: set[str], after: set[str]) -> Iterator[str]:
     for what, names in (("new", after - before), ("gone", before - after)):
         if names:
             yield one_line(f"tools that are {what}: {', '.join(sorted(names))}", VALUE_COLUMNS)
+
+
+def _installed_since(session: Session) -> list[str]:
+    """Return the plugins that were installed or edited since the session read them."""
+    plugins = session.plugins
+    entries = {**plugins.entries, **{name: entry for name, (entry, _) in plugins.removed.items()}}
+    return [
+        plugin.name
+        for plugin in find_plugins(site_paths())
+        if plugin.name not in entries or not entries[plugin.name].still_holds(plugin)
+    ]
 
 
 def _values(session: Session) -> dict[str, tuple[Any, str]]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nanocoder_kit_ui.chat.conversation import Conversation
 
 ChangedT = TypeVar("ChangedT")
-QUESTION: Final = "Restore these files?"
+QUESTION: Final = "Make these changes?"
 
 
 def restore_files(conversation: "Conversation", *, redo: bool, force: bool = False) -> None:
