@@ -92,7 +92,7 @@ def _command_lines() -> Iterator[str]:
     yield "The line below a heading names those of a command behind *Also*.\n"
     yield from _list(shared)
     for name in leaves:
-        yield from _described(f"nanocoder {name}", every[name], shared)
+        yield from _described(name, every[name], shared)
 
 
 def _described(name: str, command: Command[Any], shared: Sequence[str]) -> Iterator[str]:
