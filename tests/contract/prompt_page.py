@@ -64,13 +64,14 @@ def _lines() -> Iterator[str]:
     yield HEAD
     yield f"## The system prompt ({count_tokens(prompt())})\n"
     yield f"```text\n{prompt()}\n```\n"
-    for is_listed, heading in ((True, "Always listed"), (False, "By name, until searched for")):
-        found = [one for one in definitions() if one.always_listed is is_listed]
-        tokens = sum(map(_tokens, found))
-        yield f"## {heading} ({tokens:,})\n"
-        for one in found:
-            yield f"### `{one.name}` ({_tokens(one)})\n"
-            yield f"{one.description}\n"
+    listed = [one for one in definitions() if one.always_listed]
+    others = [one for one in definitions() if not one.always_listed]
+    yield f"## Always listed ({sum(map(_tokens, listed)):,})\n"
+    for one in listed:
+        yield f"### `{one.name}` ({_tokens(one)})\n"
+        yield f"{one.description}\n"
+    yield f"## By name, until searched for ({sum(map(_tokens, others)):,})\n"
+    yield f"{', '.join(f'`{one.name}` ({_tokens(one)})' for one in others)}.\n"
 
 
 def _tokens(one: ToolDefinition) -> int:
