@@ -1,4 +1,7 @@
-"""Which rows of the contract a test meets: by marker, or by the id in its name (`test_ma_33_…`)."""
+"""Which rows of the contract a test meets: by marker, or by the id in its name (`test_ma_33_…`).
+
+rows.txt has a line for each row: its id, the part of the contract, and what it asks, in our words.
+"""
 
 import ast
 import re
@@ -15,7 +18,8 @@ IN_A_NAME = re.compile(r"(?:^|_)(nt|lc|co|ma|na)_?(\d+[a-z]?)(?=_|$)")
 def rows() -> dict[str, str]:
     """Return each row's id with the part of the contract it belongs to."""
     text = (repository.ROOT / "tests/contract/rows.txt").read_text(encoding="utf-8")
-    return dict(line.split(maxsplit=1) for line in text.splitlines())
+    heads = (line.partition(": ")[0] for line in text.splitlines())
+    return dict(head.split(maxsplit=1) for head in heads)
 
 
 def met() -> dict[str, list[str]]:

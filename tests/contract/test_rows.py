@@ -14,6 +14,7 @@ def test_the_rows_are_complete_and_unique():
     ids = [line.split()[0] for line in text.splitlines()]
     assert [row for row in ids if not rows.ROW.fullmatch(row)] == []
     assert len(set(ids)) == len(ids)
+    assert [line for line in text.splitlines() if len(line.partition(": ")[2].split()) < 2] == []
 
 
 def test_the_report_counts_what_it_lists():
